@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the protocol (sdpdev.ko) and a transport (sdp_ib.ko).
+ *
+ * A transport carries messages reliably and in order between two endpoints
+ * that are named by IP addresses and ports, and tells what happens by typed
+ * events.  Nothing of the transport's own kind (no queue pair, GID or path)
+ * crosses this line, and the transport does not look into messages or private
+ * data: both stay as the protocol wrote them, byte order included.
+ *
+ * Contexts: functions marked (sleeps) are called from process context without
+ * spinlocks.  The others may be called with bottom halves off and under the
+ * protocol's spinlock, so they must not sleep and must not call back before
+ * they return.  Upcalls say in which context they come.
+ */
+#ifndef _SDP_TRANSPORT_H
+#define _SDP_TRANSPORT_H
+
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <net/net_namespace.h>
+
+/* Private data that a transport must carry with a request, in bytes. */
+#define SDP_XPRT_REQ_PDATA	76
+/* Private data that an acceptance carries, in bytes. */
+#define SDP_XPRT_REP_PDATA	76
+
+struct sdp_xprt_ops;
+
+/**
+ * struct sdp_xprt_conn - one connection of a transport
+ * @ops: the transport
+ * @ctx: the protocol's own, handed back with every upcall; set by the protocol
+ *	before the first call that can lead to an event
+ * @max_sge_bytes: the largest message that one buffer can hold
+ *
+ * Embedded in the transport's structure.  Lives from conn_create() or the
+ * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() returns.
+ */
+struct sdp_xprt_conn {
+	const struct sdp_xprt_ops *ops;
+	void *ctx;
+	u32 max_sge_bytes;
+};
+
+/**
+ * struct sdp_xprt_buf - a message buffer that the transport can send or receive
+ * @list: free for whoever holds the buffer (the protocol, unless posted)
+ * @data: kernel address of the message
+ * @size: bytes allocated
+ * @len: bytes of the message: set by the protocol before post_send(), by the
+ *	transport before SDP_XPRT_RECV_DONE
+ *
+ * Embedded in the transport's structure.  Belongs to the transport from
+ * post_send() or post_recv() until the matching *_DONE event, and to the
+ * protocol otherwise.
+ */
+struct sdp_xprt_buf {
+	struct list_head list;
+	void *data;
+	u32 size;
+	u32 len;
+};
+
+/**
+ * enum sdp_xprt_event_type - what happened
+ * @SDP_XPRT_CONNECT_REQUEST: a peer asks for a connection; @conn is new and the
+ *	upcall's @ctx is NULL.  The handler returns zero and has set conn->ctx,
+ *	and later calls accept() or reject() from any process context; or it
+ *	returns an error, which rejects the request and destroys @conn
+ *	(-ECONNREFUSED: no listener).  Process context
+ * @SDP_XPRT_ESTABLISHED: messages flow; carries the acceptance's private data on
+ *	the side that connected.  Process context
+ * @SDP_XPRT_REJECTED: the peer or its transport refused; @reason and private
+ *	data if any.  Process context
+ * @SDP_XPRT_UNREACHABLE: no route, address, path or answer; @error.  Process
+ *	context
+ * @SDP_XPRT_DISCONNECTED: the peer or the transport ended an established
+ *	connection; nothing more arrives.  Process context
+ * @SDP_XPRT_ADDR_CHANGE: the address that the connection was resolved through
+ *	has changed; the connection goes on.  Process context
+ * @SDP_XPRT_DEVICE_GONE: the device is being removed: the protocol must have
+ *	called conn_destroy() before or soon after it returns; the transport
+ *	waits for that.  Process context
+ * @SDP_XPRT_RECV_DONE: @buf came back from post_recv(): a message of buf->len
+ *	bytes, or @error (flushed).  Softirq context
+ * @SDP_XPRT_SEND_DONE: @buf came back from post_send(), sent or with @error.
+ *	Softirq context
+ */
+enum sdp_xprt_event_type {
+	SDP_XPRT_CONNECT_REQUEST,
+	SDP_XPRT_ESTABLISHED,
+	SDP_XPRT_REJECTED,
+	SDP_XPRT_UNREACHABLE,
+	SDP_XPRT_DISCONNECTED,
+	SDP_XPRT_ADDR_CHANGE,
+	SDP_XPRT_DEVICE_GONE,
+	SDP_XPRT_RECV_DONE,
+	SDP_XPRT_SEND_DONE,
+};
+
+/**
+ * enum sdp_xprt_reject - why a request was refused
+ * @SDP_XPRT_REJECT_CONSUMER: by the peer's protocol (no listener, or Hello not
+ *	acceptable); on InfiniBand reason code 28
+ * @SDP_XPRT_REJECT_NO_SERVICE: the peer's transport has nobody listening
+ * @SDP_XPRT_REJECT_STALE: the peer holds an old connection of that name
+ * @SDP_XPRT_REJECT_OTHER: anything else
+ */
+enum sdp_xprt_reject {
+	SDP_XPRT_REJECT_CONSUMER,
+	SDP_XPRT_REJECT_NO_SERVICE,
+	SDP_XPRT_REJECT_STALE,
+	SDP_XPRT_REJECT_OTHER,
+};
+
+/**
+ * struct sdp_xprt_event - an event of a connection
+ * @type: which
+ * @reason: of SDP_XPRT_REJECTED
+ * @truncated: the private data was longer than the transport could carry
+ * @error: a negative errno, or zero
+ * @buf: of the *_DONE events
+ * @net: of SDP_XPRT_CONNECT_REQUEST: the namespace of the interface that owns
+ *	the destination address
+ * @ifindex: of SDP_XPRT_CONNECT_REQUEST: that interface
+ * @local: of SDP_XPRT_CONNECT_REQUEST: destination address and port
+ * @peer: of SDP_XPRT_CONNECT_REQUEST: source address and port
+ * @pdata: private data, valid during the upcall
+ * @pdata_len: its bytes as received; may have padding behind what was sent
+ */
+struct sdp_xprt_event {
+	enum sdp_xprt_event_type type;
+	enum sdp_xprt_reject reason;
+	bool truncated;
+	int error;
+	struct sdp_xprt_buf *buf;
+	struct net *net;
+	int ifindex;
+	const struct sockaddr_storage *local;
+	const struct sockaddr_storage *peer;
+	const void *pdata;
+	unsigned int pdata_len;
+};
+
+/**
+ * struct sdp_xprt_upcalls - what the protocol gives to every transport
+ * @request_addrs: read the addresses out of a request's private data, which the
+ *	transport needs to find the interface (and so the namespace) it is for:
+ *	one port of a fabric can carry several IP addresses.  Zero or -EPROTO.
+ *	Any context
+ * @event: an event of @conn.  The return value counts only where enum
+ *	sdp_xprt_event_type says so.  Events of one connection come one at a
+ *	time in each of the two contexts; none comes after conn_destroy()
+ *	returned
+ */
+struct sdp_xprt_upcalls {
+	int (*request_addrs)(const void *pdata, unsigned int len,
+			     struct sockaddr_storage *local,
+			     struct sockaddr_storage *peer);
+	int (*event)(struct sdp_xprt_conn *conn, void *ctx,
+		     const struct sdp_xprt_event *ev);
+};
+
+/**
+ * struct sdp_xprt_params - what a connection is made with
+ * @send_depth: buffers that are posted to send at once, at most
+ * @recv_depth: buffers that are posted to receive at once, at most
+ * @local: source address and port (the address may be the wildcard)
+ * @peer: destination address and port
+ * @ifindex: interface that it must leave by (SO_BINDTODEVICE), or zero
+ * @timeout_ms: for resolution and connection together
+ */
+struct sdp_xprt_params {
+	u32 send_depth;
+	u32 recv_depth;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+	int ifindex;
+	u32 timeout_ms;
+};
+
+/**
+ * struct sdp_xprt_ops - a transport
+ * @owner: its module
+ * @name: for people
+ * @route: (sleeps, briefly) would a connection with these parameters leave by
+ *	this transport?  Zero (and the wildcard in params->local is replaced by
+ *	the source address), -EOPNOTSUPP (the route leaves by another kind of
+ *	interface), -ENETUNREACH or -EHOSTUNREACH
+ * @listen: (sleeps) let requests for @port reach the protocol; calls are
+ *	counted by the protocol, so that there is one per port
+ * @unlisten: (sleeps) the reverse; when it returns no request for @port is
+ *	under way
+ * @conn_create: (sleeps) a connection for @net, holding its own reference to
+ *	what it needs; ERR_PTR on failure
+ * @connect: (sleeps, briefly) begin to resolve and connect, with private data;
+ *	ends in SDP_XPRT_ESTABLISHED, _REJECTED or _UNREACHABLE
+ * @prepare: (sleeps) make what an incoming connection needs to post buffers;
+ *	called before the first post_recv() and accept()
+ * @accept: (sleeps) accept an incoming connection, with private data; ends in
+ *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
+ * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer
+ * @disconnect: (sleeps) end an established connection; what was posted comes
+ *	back flushed; SDP_XPRT_DISCONNECTED follows once
+ * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
+ *	buffers have come back by *_DONE when it returns
+ * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most
+ *	conn->max_sge_bytes; NULL on failure.  Possible as soon as the device is
+ *	known: after prepare(), or in and after @resolved
+ * @buf_free: any context
+ * @post_send: send buf->len bytes as one message.  Zero, -ENOTCONN or -ENOBUFS
+ * @post_recv: give a buffer for one message.  Possible before the connection is
+ *	established
+ *
+ * On the connecting side the device is known only when the address has been
+ * resolved: the transport then calls the connection's resolved() upcall below
+ * (process context), in which the protocol allocates and posts its receive
+ * buffers, before the request is sent.
+ */
+struct sdp_xprt_ops {
+	struct module *owner;
+	const char *name;
+
+	int (*route)(struct net *net, struct sdp_xprt_params *params);
+	int (*listen)(u16 port);
+	void (*unlisten)(u16 port);
+
+	struct sdp_xprt_conn *(*conn_create)(struct net *net, void *ctx);
+	int (*connect)(struct sdp_xprt_conn *conn,
+		       const struct sdp_xprt_params *params,
+		       int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
+		       const void *pdata, unsigned int len);
+	int (*prepare)(struct sdp_xprt_conn *conn,
+		       const struct sdp_xprt_params *params);
+	int (*accept)(struct sdp_xprt_conn *conn,
+		      const void *pdata, unsigned int len);
+	void (*reject)(struct sdp_xprt_conn *conn,
+		       const void *pdata, unsigned int len);
+	void (*disconnect)(struct sdp_xprt_conn *conn);
+	void (*conn_destroy)(struct sdp_xprt_conn *conn);
+
+	struct sdp_xprt_buf *(*buf_alloc)(struct sdp_xprt_conn *conn, u32 size,
+					  bool recv);
+	void (*buf_free)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+	int (*post_send)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+};
+
+/**
+ * sdp_xprt_register() - make a transport known to the protocol
+ * @ops: the transport; stays valid until sdp_xprt_unregister() returns
+ * @up: out: the protocol's upcalls
+ *
+ * Context: process context; from within it listen() may be called for ports
+ * that endpoints listen on already.
+ * Return: zero, or -EEXIST where a transport is registered.
+ */
+int sdp_xprt_register(const struct sdp_xprt_ops *ops,
+		      const struct sdp_xprt_upcalls **up);
+
+/**
+ * sdp_xprt_unregister() - take it back
+ * @ops: the transport
+ *
+ * Ends every connection of @ops and waits until the last is destroyed.
+ *
+ * Context: process context.
+ */
+void sdp_xprt_unregister(const struct sdp_xprt_ops *ops);
+
+#endif /* _SDP_TRANSPORT_H */

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * /dev/sdp: stream connections by the Sockets Direct Protocol.
+ *
+ * This header is all that the kernel and user space share.
+ *
+ * An open file of /dev/sdp is an endpoint: what a stream socket is to TCP.
+ * SDP_IOC_INIT makes it one; SDP_IOC_BIND, _LISTEN, _ACCEPT, _CONNECT and
+ * _SHUTDOWN do what the socket calls of those names do, with their errno
+ * values.  read(2), write(2), readv(2), writev(2), poll(2), epoll(7),
+ * splice(2), sendfile(2) and FIONREAD work on the descriptor as on a socket's.
+ *
+ * Growth: every structure begins with its own size as user space knows it.  A
+ * larger one than the kernel knows is taken if the rest is zero, a smaller one
+ * than the first version is refused; reserved fields and undefined flags must
+ * be zero.  Violations of either are EINVAL.  An ioctl that the kernel does not
+ * know is ENOTTY.  No structure has padding, and all have the same layout on
+ * 32-bit and 64-bit machines.
+ */
+#ifndef _UAPI_LINUX_SDP_H
+#define _UAPI_LINUX_SDP_H
+
+#include <linux/ioctl.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+#define SDP_DEVICE_PATH		"/dev/sdp"
+
+/*
+ * Version of this interface.  A change that an old program would notice
+ * raises the major number, an addition the minor one.
+ */
+#define SDP_API_MAJOR		1
+#define SDP_API_MINOR		0
+
+#define SDP_IOC_MAGIC		0xD5
+
+/* The size is in the structure, not in the number, so that both can grow. */
+#define SDP_IOC_INIT		_IO(SDP_IOC_MAGIC, 0x00)
+#define SDP_IOC_BIND		_IO(SDP_IOC_MAGIC, 0x01)
+#define SDP_IOC_LISTEN		_IO(SDP_IOC_MAGIC, 0x02)
+#define SDP_IOC_ACCEPT		_IO(SDP_IOC_MAGIC, 0x03)
+#define SDP_IOC_CONNECT		_IO(SDP_IOC_MAGIC, 0x04)
+#define SDP_IOC_SHUTDOWN	_IO(SDP_IOC_MAGIC, 0x05)
+#define SDP_IOC_SEND		_IO(SDP_IOC_MAGIC, 0x06)
+#define SDP_IOC_RECV		_IO(SDP_IOC_MAGIC, 0x07)
+#define SDP_IOC_INFO		_IO(SDP_IOC_MAGIC, 0x08)
+#define SDP_IOC_ERROR		_IO(SDP_IOC_MAGIC, 0x09)
+#define SDP_IOC_NATIVE		_IO(SDP_IOC_MAGIC, 0x0A)
+#define SDP_IOC_RING_SETUP	_IO(SDP_IOC_MAGIC, 0x0B)
+#define SDP_IOC_RING_ENTER	_IO(SDP_IOC_MAGIC, 0x0C)
+
+/**
+ * struct sdp_init - argument of SDP_IOC_INIT, the first ioctl on a new file
+ * @size: sizeof(struct sdp_init)
+ * @flags: zero
+ * @major: in: SDP_API_MAJOR of the program; out: of the kernel
+ * @minor: in: SDP_API_MINOR of the program; out: of the kernel
+ * @family: AF_INET or AF_INET6, as socket(2)'s first argument
+ * @features: out: SDP_FEATURE_* of this kernel
+ * @reserved: zero
+ *
+ * Creates the endpoint and the native TCP socket that it carries: the socket
+ * holds the port, keeps the options and takes the connection where SDP cannot.
+ *
+ * Errors: EPROTONOSUPPORT (another major version; @major and @minor are
+ * written back), EAFNOSUPPORT, EALREADY (the file is an endpoint already, as
+ * every accepted one is), ENOBUFS and ENOMEM.  Any other ioctl before this one
+ * is ENOTCONN.
+ */
+struct sdp_init {
+	__u32 size;
+	__u32 flags;
+	__u16 major;
+	__u16 minor;
+	__u32 family;
+	__u64 features;
+	__u64 reserved[2];
+};
+
+#define SDP_FEATURE_NATIVE	(1ULL << 0)	/* falls back to TCP */
+#define SDP_FEATURE_RINGS	(1ULL << 1)	/* SDP_IOC_RING_SETUP */
+
+/**
+ * struct sdp_bind - argument of SDP_IOC_BIND
+ * @size: sizeof(struct sdp_bind)
+ * @addr_len: bytes used of @addr
+ * @addr: sockaddr_in or sockaddr_in6, as bind(2) takes it
+ *
+ * The port is bound in TCP's port space, so it is unique over both carriers;
+ * port 0 gives one of TCP's choice.  Errors are those of bind(2).
+ */
+struct sdp_bind {
+	__u32 size;
+	__u32 addr_len;
+	struct __kernel_sockaddr_storage addr;
+};
+
+/**
+ * struct sdp_listen - argument of SDP_IOC_LISTEN
+ * @size: sizeof(struct sdp_listen)
+ * @backlog: as listen(2) takes it, for each of the two carriers
+ *
+ * Listens on SDP (every IPoIB interface that the address covers) and on TCP.
+ * Errors are those of listen(2).
+ */
+struct sdp_listen {
+	__u32 size;
+	__s32 backlog;
+};
+
+/**
+ * struct sdp_accept - argument of SDP_IOC_ACCEPT
+ * @size: sizeof(struct sdp_accept)
+ * @flags: SDP_ACCEPT_* or zero
+ * @carrier: out: SDP_CARRIER_SDP: the new descriptor is a file of /dev/sdp;
+ *	SDP_CARRIER_TCP: it is an ordinary TCP socket
+ * @addr_len: out: bytes used of @addr
+ * @addr: out: the peer's address
+ *
+ * Returns the new descriptor.  Errors are those of accept(2).
+ */
+struct sdp_accept {
+	__u32 size;
+	__u32 flags;
+	__u32 carrier;
+	__u32 addr_len;
+	struct __kernel_sockaddr_storage addr;
+};
+
+#define SDP_ACCEPT_NONBLOCK	(1U << 0)
+#define SDP_ACCEPT_CLOEXEC	(1U << 1)
+
+/**
+ * struct sdp_connect - argument of SDP_IOC_CONNECT
+ * @size: sizeof(struct sdp_connect)
+ * @flags: SDP_CONNECT_* or zero
+ * @addr_len: bytes used of @addr
+ * @reserved: zero
+ * @addr: sockaddr_in or sockaddr_in6, as connect(2) takes it
+ *
+ * Goes over SDP where the kernel's route to the address leaves by an IPoIB
+ * interface and the peer has an SDP listener, and over TCP otherwise.  Which it
+ * was is final once established, and told by SDP_IOC_INFO.  Blocking and
+ * non-blocking use and errors are those of connect(2).
+ */
+struct sdp_connect {
+	__u32 size;
+	__u32 flags;
+	__u32 addr_len;
+	__u32 reserved;
+	struct __kernel_sockaddr_storage addr;
+};
+
+#define SDP_CONNECT_NO_TCP	(1U << 0)	/* fail where SDP fails */
+#define SDP_CONNECT_NO_SDP	(1U << 1)	/* TCP at once */
+
+/**
+ * struct sdp_shutdown - argument of SDP_IOC_SHUTDOWN
+ * @size: sizeof(struct sdp_shutdown)
+ * @how: SHUT_RD, SHUT_WR or SHUT_RDWR, as shutdown(2) takes it
+ */
+struct sdp_shutdown {
+	__u32 size;
+	__u32 how;
+};
+
+/**
+ * struct sdp_msg - argument of SDP_IOC_SEND and SDP_IOC_RECV
+ * @size: sizeof(struct sdp_msg)
+ * @flags: in: MSG_* as sendmsg(2) or recvmsg(2) take them.  Sending takes
+ *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE and MSG_EOR; receiving takes
+ *	MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL and MSG_TRUNC; anything else is
+ *	EOPNOTSUPP
+ * @iov: pointer to an array of struct iovec
+ * @iov_len: its entries, at most UIO_MAXIOV (else EMSGSIZE)
+ * @out_flags: out: msg_flags of recvmsg(2)
+ *
+ * Returns the number of bytes.  Errors are those of sendmsg(2) and recvmsg(2).
+ */
+struct sdp_msg {
+	__u32 size;
+	__u32 flags;
+	__u64 iov;
+	__u32 iov_len;
+	__u32 out_flags;
+};
+
+/* What carries the bytes of an endpoint. */
+#define SDP_CARRIER_NONE	0	/* not settled yet */
+#define SDP_CARRIER_SDP		1
+#define SDP_CARRIER_TCP		2
+
+/* State of an endpoint. */
+#define SDP_STATE_IDLE		0
+#define SDP_STATE_BOUND		1
+#define SDP_STATE_LISTEN	2
+#define SDP_STATE_CONNECTING	3
+#define SDP_STATE_CONNECTED	4
+#define SDP_STATE_CLOSING	5	/* DisConn sent or received */
+#define SDP_STATE_CLOSED	6	/* both halves closed, or ended */
+
+/* Why an SDP connection ended, or why TCP was taken instead. */
+#define SDP_REASON_NONE		0
+#define SDP_REASON_PEER_ABORT	1	/* the peer sent AbortConn */
+#define SDP_REASON_LOCAL_ABORT	2	/* closed here with data unread */
+#define SDP_REASON_TRANSPORT	3	/* the transport lost the connection */
+#define SDP_REASON_DEVICE	4	/* the device went away */
+#define SDP_REASON_NO_ROUTE	5	/* route does not leave by IPoIB */
+#define SDP_REASON_UNREACHABLE	6	/* address or path not resolved */
+#define SDP_REASON_REFUSED	7	/* the peer has no SDP listener */
+#define SDP_REASON_BAD_HELLO	8	/* version or sizes not acceptable */
+#define SDP_REASON_BAD_MESSAGE	9	/* malformed or out of turn */
+#define SDP_REASON_CREDITS	10	/* data beyond the credits */
+#define SDP_REASON_SEQUENCE	11	/* MSeq or MSeqAck wrong */
+#define SDP_REASON_RING		12	/* ring index out of range */
+#define SDP_REASON_NO_MEMORY	13
+
+/**
+ * struct sdp_info - argument of SDP_IOC_INFO
+ * @size: sizeof(struct sdp_info)
+ * @state: out: SDP_STATE_*
+ * @carrier: out: SDP_CARRIER_*
+ * @reason: out: SDP_REASON_*
+ * @error: out: the pending error, which stays pending (see SDP_IOC_ERROR)
+ * @family: out: AF_INET or AF_INET6
+ * @shutdown: out: bit 0: nothing more is received, bit 1: nothing more is sent
+ * @local_len: out: bytes used of @local; zero where there is none yet
+ * @peer_len: out: bytes used of @peer; zero where there is none
+ * @tx_ring_bytes: out: size of the transmit ring's data, zero without rings
+ * @rx_ring_bytes: out: size of the receive ring's data, zero without rings
+ * @tx_credits: out: messages that the peer has buffers for
+ * @tx_bytes: out: stream bytes sent over SDP
+ * @rx_bytes: out: stream bytes received over SDP
+ * @tx_msgs: out: SDP messages sent
+ * @rx_msgs: out: SDP messages received
+ * @id: out: number of the endpoint, unique since the module was loaded
+ * @local: out: as getsockname(2)
+ * @peer: out: as getpeername(2)
+ * @reserved: zero
+ *
+ * What a process needs to know of a descriptor that it got by fork, exec or
+ * over a UNIX socket.
+ */
+struct sdp_info {
+	__u32 size;
+	__u32 state;
+	__u32 carrier;
+	__u32 reason;
+	__s32 error;
+	__u32 family;
+	__u32 shutdown;
+	__u32 local_len;
+	__u32 peer_len;
+	__u32 tx_ring_bytes;
+	__u32 rx_ring_bytes;
+	__u32 tx_credits;
+	__u64 tx_bytes;
+	__u64 rx_bytes;
+	__u64 tx_msgs;
+	__u64 rx_msgs;
+	__u64 id;
+	struct __kernel_sockaddr_storage local;
+	struct __kernel_sockaddr_storage peer;
+	__u64 reserved[4];
+};
+
+/**
+ * struct sdp_error - argument of SDP_IOC_ERROR
+ * @size: sizeof(struct sdp_error)
+ * @error: out: the pending error, zero if none, as SO_ERROR gives it
+ *
+ * Takes the pending error, as getsockopt(SO_ERROR) does.
+ */
+struct sdp_error {
+	__u32 size;
+	__s32 error;
+};
+
+/**
+ * struct sdp_native - argument of SDP_IOC_NATIVE
+ * @size: sizeof(struct sdp_native)
+ * @flags: zero
+ *
+ * Returns a new close-on-exec descriptor of the native TCP socket that belongs
+ * to the endpoint, for getsockopt(2) and setsockopt(2).  The endpoint honours
+ * what is set there, so an option has one home whatever carries the bytes.
+ */
+struct sdp_native {
+	__u32 size;
+	__u32 flags;
+};
+
+/**
+ * struct sdp_ring_setup - argument of SDP_IOC_RING_SETUP
+ * @size: sizeof(struct sdp_ring_setup)
+ * @flags: zero
+ * @tx_bytes: size of the transmit ring's data: a power of two from
+ *	SDP_RING_MIN to SDP_RING_MAX
+ * @rx_bytes: the same for the receive ring
+ * @data_offset: out: where the data begins in either mapping
+ * @reserved: zero
+ *
+ * Gives a connection over SDP its rings, which then are mapped with mmap(2) at
+ * SDP_MMAP_TX_RING and SDP_MMAP_RX_RING: readable and writable, MAP_SHARED, in
+ * one piece of @data_offset plus the data's size (else EINVAL).
+ *
+ * Errors: EINVAL (sizes), ENOTCONN, EOPNOTSUPP (TCP carries this one), EEXIST
+ * (it has rings; SDP_IOC_INFO tells their sizes), ENOMEM.
+ */
+struct sdp_ring_setup {
+	__u32 size;
+	__u32 flags;
+	__u32 tx_bytes;
+	__u32 rx_bytes;
+	__u32 data_offset;
+	__u32 reserved;
+};
+
+#define SDP_RING_MIN		4096U
+#define SDP_RING_MAX		(16U << 20)
+#define SDP_MMAP_TX_RING	0x00000000ULL
+#define SDP_MMAP_RX_RING	0x10000000ULL
+
+/**
+ * struct sdp_ring - head of a mapped ring
+ * @head: index of the next byte to be taken, written by the consumer
+ * @tail: index of the next byte to be put, written by the producer
+ * @flags: SDP_RING_*, written by the kernel
+ * @lock: for the producers in user space among themselves; the kernel never
+ *	looks at it
+ *
+ * The data is a ring of bytes; both indices run freely and are taken modulo its
+ * size.  tail - head is the number of bytes in it.
+ *
+ * Transmit ring: user space produces, the kernel consumes.  Producers exclude
+ * each other by @lock, store the bytes, store @tail with release order, then
+ * (after a full barrier) load @flags: only with SDP_RING_NEED_ENTER set is
+ * SDP_IOC_RING_ENTER needed.  write(2) and SDP_IOC_SEND send what is in the
+ * ring first.
+ *
+ * Receive ring: the kernel produces, user space and read(2) consume.  A
+ * consumer loads @head, then @tail with acquire order, copies the bytes out,
+ * and moves @head by compare-and-exchange: where that fails another consumer
+ * took them, and the copy is thrown away.  After moving @head (and a full
+ * barrier), with SDP_RING_NEED_ENTER set the kernel holds more than the ring
+ * had room for: SDP_IOC_RING_ENTER fetches it.
+ *
+ * An index that user space writes is read once and checked against the
+ * kernel's own: one out of range ends the connection with SDP_REASON_RING.
+ */
+struct sdp_ring {
+	__u64 head;
+	__u64 pad0[7];
+	__u64 tail;
+	__u64 pad1[7];
+	__u32 flags;
+	__u32 pad2[15];
+	__u32 lock;
+	__u32 pad3[15];
+};
+
+#define SDP_RING_NEED_ENTER	(1U << 0)	/* the kernel sleeps on it */
+#define SDP_RING_EOF		(1U << 1)	/* nothing follows @tail */
+#define SDP_RING_ERROR		(1U << 2)	/* ended; a call tells why */
+
+/**
+ * struct sdp_ring_enter - argument of SDP_IOC_RING_ENTER
+ * @size: sizeof(struct sdp_ring_enter)
+ * @flags: SDP_ENTER_*
+ *
+ * With SDP_ENTER_TX the kernel looks at the transmit ring, with SDP_ENTER_RX
+ * at the receive ring.  SDP_ENTER_WAIT_TX and SDP_ENTER_WAIT_RX then wait until
+ * there is room in the one or there are bytes in the other; with O_NONBLOCK
+ * EAGAIN instead of waiting, and the time-outs of SO_SNDTIMEO and SO_RCVTIMEO.
+ * poll(2) tells the same.  ENXIO without rings.
+ */
+struct sdp_ring_enter {
+	__u32 size;
+	__u32 flags;
+};
+
+#define SDP_ENTER_TX		(1U << 0)
+#define SDP_ENTER_RX		(1U << 1)
+#define SDP_ENTER_WAIT_TX	(1U << 2)
+#define SDP_ENTER_WAIT_RX	(1U << 3)
+
+#endif /* _UAPI_LINUX_SDP_H */
