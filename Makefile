@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make            modules for one kernel and the programs; make help tells more.
+#
+# Modules are built in build/<kernel>/, which mirrors the sources by symbolic
+# links, so that several kernels can be built side by side and the source
+# folders stay clean.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+
+KERNELS := 6.1 6.12
+CACHE   := $(or $(SDPDEV_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sdpdev)
+BUILD   := $(CURDIR)/build
+
+ifneq ($(words $(CURDIR)),1)
+$(error The kernel's build system cannot build below a folder with a space in its name: $(CURDIR))
+endif
+
+# The release that the kernel whose build folder is $(1) calls itself.
+release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	'$(1)/include/generated/utsrelease.h' 2>/dev/null)
+
+# Which kernel: KDIR (any kernel's build folder), KERNEL (one of $(KERNELS),
+# from the cache), else the running kernel's headers, else the first of
+# $(KERNELS).
+ifdef KDIR
+  KNAME := $(call release,$(KDIR))
+  ifeq ($(KNAME),)
+    $(error KDIR=$(KDIR) is not the build folder of a configured kernel)
+  endif
+else
+  ifndef KERNEL
+    RUNNING := $(shell uname -r)
+    ifneq ($(wildcard /lib/modules/$(RUNNING)/build/Makefile),)
+      KDIR  := /lib/modules/$(RUNNING)/build
+      KNAME := $(RUNNING)
+    else
+      KERNEL := $(firstword $(KERNELS))
+    endif
+  endif
+  ifdef KERNEL
+    ifeq ($(filter $(KERNEL),$(KERNELS)),)
+      $(error KERNEL=$(KERNEL) is not one of: $(KERNELS))
+    endif
+    KDIR  := $(CACHE)/kernel/$(KERNEL)/build
+    KNAME := $(KERNEL)
+  endif
+endif
+
+MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke
+PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
+TESTS    := $(patsubst %.c,$(BUILD)/%,$(wildcard selftests/*/*.c))
+SCRIPTS  := .ci/run tools/setup tools/vm/run
+
+# What make install installs for a kernel; the fabric is a test tool.
+INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
+
+.PHONY: all modules mirror setup user tests check lint demo install clean help \
+	$(PROGRAMS)
+
+all: modules user
+
+# --- kernel modules ---------------------------------------------------------
+
+modules: mirror $(KDIR)/Makefile
+	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(BUILD)/$(KNAME) modules
+
+# Links what is new, forgets what is gone.
+mirror:
+	@mkdir -p $(BUILD)/$(KNAME)
+	@for f in Kbuild $$(find include uapi $(wildcard $(MODDIRS)) \
+			-name '*.[chS]' -o -name Kbuild); do \
+		t=$(BUILD)/$(KNAME)/$$f; \
+		[ $$t -ef $$f ] || { mkdir -p $${t%/*} && ln -sfn $(CURDIR)/$$f $$t; }; \
+	done
+	@find $(BUILD)/$(KNAME) -xtype l -delete
+
+$(CACHE)/kernel/%/build/Makefile:
+	tools/setup kernel $*
+
+# --- programs ---------------------------------------------------------------
+
+user: $(PROGRAMS) tests
+
+$(PROGRAMS):
+	@mkdir -p $(BUILD)/$@
+	+@$(MAKE) --no-print-directory -C $@ O=$(BUILD)/$@ PREFIX=$(PREFIX)
+
+tests: $(TESTS)
+
+$(BUILD)/selftests/%: selftests/%.c $(wildcard uapi/linux/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wall -Wextra -Iuapi -o $@ $< -lpthread
+
+# --- what people run --------------------------------------------------------
+
+setup:
+	tools/setup
+
+check: setup
+	+$(MAKE) --no-print-directory lint
+	+for k in $(KERNELS); do \
+		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
+	+$(MAKE) --no-print-directory user
+	selftests/run
+
+# Every file again, with the compiler's and sparse's extra checks; any word
+# from them is an error.
+lint:
+	@for k in $(KERNELS); do tools/lint $$k || exit; done
+
+demo: setup
+	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
+	tools/demo
+
+install: all
+	for m in $(INSTALLED); do \
+		install -D -m 644 -t $(DESTDIR)/lib/modules/$(call release,$(KDIR))/updates \
+			$(BUILD)/$(KNAME)/$$m || exit; done
+	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
+	+for d in $(PROGRAMS); do \
+		$(MAKE) -C $$d O=$(BUILD)/$$d PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install || exit; done
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'make                 modules for the running kernel (or Debian 6.1) and programs'
+	@echo 'make KERNEL=6.12     modules for another Debian kernel: $(KERNELS)'
+	@echo 'make KDIR=FOLDER     modules for the kernel built in FOLDER'
+	@echo '     W=1 C=1         with more warnings, with sparse'
+	@echo 'make user            the programs and the library only'
+	@echo 'make setup           install the packages that the targets below need'
+	@echo 'make check           build for all kernels, run every test in the VM'
+	@echo 'make demo            see SDP carry a file between two virtual machines'\'' worth of nodes'
+	@echo 'make lint            compiler warnings, sparse'
+	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
+	@echo 'make clean           remove build/'
