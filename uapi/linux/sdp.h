@@ -230,6 +230,9 @@ struct sdp_msg {
  * @tx_ring_bytes: out: size of the transmit ring's data, zero without rings
  * @rx_ring_bytes: out: size of the receive ring's data, zero without rings
  * @tx_credits: out: messages that the peer has buffers for
+ * @ring_data_offset: out: where the data begins in either mapping, zero without
+ *	rings
+ * @reserved32: zero
  * @tx_bytes: out: stream bytes sent over SDP
  * @rx_bytes: out: stream bytes received over SDP
  * @tx_msgs: out: SDP messages sent
@@ -255,6 +258,8 @@ struct sdp_info {
 	__u32 tx_ring_bytes;
 	__u32 rx_ring_bytes;
 	__u32 tx_credits;
+	__u32 ring_data_offset;
+	__u32 reserved32;
 	__u64 tx_bytes;
 	__u64 rx_bytes;
 	__u64 tx_msgs;
