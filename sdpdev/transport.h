@@ -28,6 +28,7 @@
 #define SDP_XPRT_REP_PDATA	76
 
 struct sdp_xprt_ops;
+struct seq_file;
 
 /**
  * struct sdp_xprt_conn - one connection of a transport
@@ -37,7 +38,8 @@ struct sdp_xprt_ops;
  * @max_sge_bytes: the largest message that one buffer can hold
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
- * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() returns.
+ * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() has returned and the last
+ * of its buffers has been freed.
  */
 struct sdp_xprt_conn {
 	const struct sdp_xprt_ops *ops;
@@ -55,7 +57,7 @@ struct sdp_xprt_conn {
  *
  * Embedded in the transport's structure.  Belongs to the transport from
  * post_send() or post_recv() until the matching *_DONE event, and to the
- * protocol otherwise.
+ * protocol otherwise, which may free it even after conn_destroy() returned.
  */
 struct sdp_xprt_buf {
 	struct list_head list;
@@ -72,18 +74,29 @@ struct sdp_xprt_buf {
  *	returns an error, which rejects the request and destroys @conn
  *	(-ECONNREFUSED: no listener).  Process context
  * @SDP_XPRT_ESTABLISHED: messages flow; carries the acceptance's private data on
- *	the side that connected.  Process context
+ *	the side that connected.  Process context.  The first messages of the
+ *	peer can come before it (the two contexts run side by side): on the
+ *	side that accepted this is ordinary, on the side that connected only a
+ *	peer that does not wait for its own event does it
  * @SDP_XPRT_REJECTED: the peer or its transport refused; @reason and private
  *	data if any.  Process context
  * @SDP_XPRT_UNREACHABLE: no route, address, path or answer; @error.  Process
  *	context
  * @SDP_XPRT_DISCONNECTED: the peer or the transport ended an established
- *	connection; nothing more arrives.  Process context
+ *	connection, or an accepted one never came about; everything posted has
+ *	come back and nothing more arrives; @error if it was a failure.  Process
+ *	context
  * @SDP_XPRT_ADDR_CHANGE: the address that the connection was resolved through
  *	has changed; the connection goes on.  Process context
  * @SDP_XPRT_DEVICE_GONE: the device is being removed: the protocol must have
- *	called conn_destroy() before or soon after it returns; the transport
- *	waits for that.  Process context
+ *	called conn_destroy() (and freed its buffers) before or soon after it
+ *	returns; the transport waits for that.  Comes in any state, even after
+ *	one of the other events that end a connection.  Process context
+ *
+ * A connection ends with exactly one of _REJECTED, _UNREACHABLE and
+ * _DISCONNECTED, or with _DEVICE_GONE; none of them frees it, conn_destroy()
+ * does.
+ *
  * @SDP_XPRT_RECV_DONE: @buf came back from post_recv(): a message of buf->len
  *	bytes, or @error (flushed).  Softirq context
  * @SDP_XPRT_SEND_DONE: @buf came back from post_send(), sent or with @error.
@@ -154,7 +167,9 @@ struct sdp_xprt_event {
  * @event: an event of @conn.  The return value counts only where enum
  *	sdp_xprt_event_type says so.  Events of one connection come one at a
  *	time in each of the two contexts; none comes after conn_destroy()
- *	returned
+ *	returned.  In process context the handler may call anything, even
+ *	conn_destroy(), except that during SDP_XPRT_CONNECT_REQUEST it ends the
+ *	connection by returning an error
  */
 struct sdp_xprt_upcalls {
 	int (*request_addrs)(const void *pdata, unsigned int len,
@@ -169,7 +184,8 @@ struct sdp_xprt_upcalls {
  * @send_depth: buffers that are posted to send at once, at most
  * @recv_depth: buffers that are posted to receive at once, at most
  * @local: source address and port (the address may be the wildcard)
- * @peer: destination address and port
+ * @peer: destination address and port; an IPv4 address mapped into IPv6 is
+ *	given as the IPv4 address it is
  * @ifindex: interface that it must leave by (SO_BINDTODEVICE), or zero
  * @timeout_ms: for resolution and connection together
  */
@@ -193,7 +209,8 @@ struct sdp_xprt_params {
  * @listen: (sleeps) let requests for @port reach the protocol; calls are
  *	counted by the protocol, so that there is one per port
  * @unlisten: (sleeps) the reverse; when it returns no request for @port is
- *	under way
+ *	under way: it waits for the handlers of SDP_XPRT_CONNECT_REQUEST, so the
+ *	caller holds no lock that they take
  * @conn_create: (sleeps) a connection for @net, holding its own reference to
  *	what it needs; ERR_PTR on failure
  * @connect: (sleeps, briefly) begin to resolve and connect, with private data;
@@ -202,18 +219,24 @@ struct sdp_xprt_params {
  *	called before the first post_recv() and accept()
  * @accept: (sleeps) accept an incoming connection, with private data; ends in
  *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
- * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer
- * @disconnect: (sleeps) end an established connection; what was posted comes
- *	back flushed; SDP_XPRT_DISCONNECTED follows once
+ * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer; no
+ *	event follows
+ * @disconnect: (sleeps) end an established connection; messages still go until
+ *	the peer's transport agrees (or a few seconds have passed), then what is
+ *	posted comes back flushed, then SDP_XPRT_DISCONNECTED follows once
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
  * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most
  *	conn->max_sge_bytes; NULL on failure.  Possible as soon as the device is
  *	known: after prepare(), or in and after @resolved
  * @buf_free: any context
- * @post_send: send buf->len bytes as one message.  Zero, -ENOTCONN or -ENOBUFS
+ * @post_send: send buf->len bytes as one message.  Possible from accept() or
+ *	SDP_XPRT_ESTABLISHED on; on the accepting side wait for that event or
+ *	the first message.  Zero, -ENOTCONN or -ENOBUFS
  * @post_recv: give a buffer for one message.  Possible before the connection is
- *	established
+ *	established: after prepare(), or in and after @resolved.  Zero,
+ *	-ENOTCONN or -ENOBUFS
+ * @show_stats: its own counters as "name value" lines, or NULL
  *
  * On the connecting side the device is known only when the address has been
  * resolved: the transport then calls the connection's resolved() upcall below
@@ -247,6 +270,8 @@ struct sdp_xprt_ops {
 	void (*buf_free)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_send)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+
+	void (*show_stats)(struct seq_file *seq);
 };
 
 /**
