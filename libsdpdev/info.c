@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * Asking an endpoint: names, options, state.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/**
+ * sdp_info - what the kernel knows of an endpoint
+ * @fd: the endpoint
+ * @info: filled
+ *
+ * Return: 0, or -1 with errno: ENOTTY where @fd is no endpoint, ENOTCONN where
+ * it is a file of /dev/sdp that no SDP_IOC_INIT has made an endpoint
+ */
+__public int sdp_info(int fd, struct sdp_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return ioctl(fd, SDP_IOC_INFO, info);
+}
+
+int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrlen)
+{
+	if (!addr)
+		return 0;
+	if (!addrlen)
+		return sdp_fail(EFAULT);
+	if (*addrlen > INT_MAX)
+		return sdp_fail(EINVAL);
+	return 0;
+}
+
+void sdp_put_addr(const struct __kernel_sockaddr_storage *from, socklen_t from_len,
+		  struct sockaddr *addr, socklen_t *addrlen)
+{
+	if (!addr)
+		return;
+	if (from_len > sizeof(*from))
+		from_len = sizeof(*from);
+	memcpy(addr, from, *addrlen < from_len ? *addrlen : from_len);
+	*addrlen = from_len;
+}
+
+/* As for getsockname(), a name is always asked into somewhere. */
+static int put_name(const struct __kernel_sockaddr_storage *from, socklen_t from_len,
+		    struct sockaddr *addr, socklen_t *addrlen)
+{
+	if (!addr)
+		return sdp_fail(EFAULT);
+	if (sdp_check_addr(addr, addrlen))
+		return -1;
+	sdp_put_addr(from, from_len, addr, addrlen);
+	return 0;
+}
+
+/**
+ * sdp_getsockname - getsockname(2) for an endpoint
+ * @fd: the endpoint
+ * @addr: where its address goes
+ * @addrlen: in: size of @addr; out: length of the address
+ *
+ * Return: 0, or -1 with the errno value of getsockname(2)
+ */
+__public int sdp_getsockname(int fd, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct sdp_info info;
+
+	if (sdp_info(fd, &info))
+		return -1;
+	/* Without a name yet: the address of its family that is all zero. */
+	if (!info.local_len) {
+		info.local.ss_family = info.family;
+		info.local_len = info.family == AF_INET6 ?
+			sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	}
+	return put_name(&info.local, info.local_len, addr, addrlen);
+}
+
+/**
+ * sdp_getpeername - getpeername(2) for an endpoint
+ * @fd: the endpoint
+ * @addr: where the peer's address goes
+ * @addrlen: in: size of @addr; out: length of the address
+ *
+ * Return: 0, or -1 with the errno value of getpeername(2)
+ */
+__public int sdp_getpeername(int fd, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct sdp_info info;
+
+	if (sdp_info(fd, &info))
+		return -1;
+	if (!info.peer_len || (info.state != SDP_STATE_CONNECTED &&
+			       info.state != SDP_STATE_CLOSING))
+		return sdp_fail(ENOTCONN);
+	return put_name(&info.peer, info.peer_len, addr, addrlen);
+}
+
+int sdp_native(int fd)
+{
+	struct sdp_native arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, SDP_IOC_NATIVE, &arg);
+}
+
+void sdp_unnative(int native)
+{
+	int saved = errno;
+
+	close(native);
+	errno = saved;
+}
+
+/* The options whose answer is the endpoint's and not the native socket's. */
+static int endpoint_option(int fd, int name, int *value)
+{
+	struct sdp_error error = { .size = sizeof(error) };
+	struct sdp_info info;
+
+	if (name == SO_ERROR) {
+		if (ioctl(fd, SDP_IOC_ERROR, &error))
+			return -1;
+		*value = error.error;
+		return 0;
+	}
+	if (sdp_info(fd, &info))
+		return -1;
+	switch (name) {
+	case SO_ACCEPTCONN:
+		*value = info.state == SDP_STATE_LISTEN;
+		return 0;
+	case SO_DOMAIN:
+		*value = info.family;
+		return 0;
+	case SO_TYPE:
+		*value = SOCK_STREAM;
+		return 0;
+	default:
+		*value = IPPROTO_TCP;
+		return 0;
+	}
+}
+
+/**
+ * sdp_getsockopt - getsockopt(2) for an endpoint
+ * @fd: the endpoint
+ * @level: as for a TCP socket
+ * @name: as for a TCP socket
+ * @val: where the value goes
+ * @len: in: size of @val; out: length of the value
+ *
+ * SO_ERROR, SO_ACCEPTCONN, SO_TYPE, SO_DOMAIN and SO_PROTOCOL are the endpoint's
+ * own; every other option lives in its native socket.
+ *
+ * Return: 0, or -1 with the errno value of getsockopt(2), or EMFILE
+ */
+__public int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *len)
+{
+	int value, native, ret;
+
+	if (level == SOL_SOCKET &&
+	    (name == SO_ERROR || name == SO_ACCEPTCONN || name == SO_TYPE ||
+	     name == SO_DOMAIN || name == SO_PROTOCOL)) {
+		if (!len || (!val && *len))
+			return sdp_fail(EFAULT);
+		if (*len > INT_MAX)
+			return sdp_fail(EINVAL);
+		if (endpoint_option(fd, name, &value))
+			return -1;
+		if (*len > sizeof(value))
+			*len = sizeof(value);
+		if (*len)
+			memcpy(val, &value, *len);
+		return 0;
+	}
+
+	native = sdp_native(fd);
+	if (native < 0)
+		return -1;
+	ret = getsockopt(native, level, name, val, len);
+	sdp_unnative(native);
+	return ret;
+}
+
+/**
+ * sdp_setsockopt - setsockopt(2) for an endpoint
+ * @fd: the endpoint
+ * @level: as for a TCP socket
+ * @name: as for a TCP socket
+ * @val: the value
+ * @len: its length
+ *
+ * SO_ZEROCOPY is refused where SDP carries the bytes or may come to do so: the
+ * completions that the program would wait for are the TCP socket's.
+ *
+ * Return: 0, or -1 with the errno value of setsockopt(2), or EMFILE
+ */
+__public int sdp_setsockopt(int fd, int level, int name, const void *val, socklen_t len)
+{
+	struct sdp_info info;
+	int native, ret;
+
+	if (level == SOL_SOCKET && name == SO_ZEROCOPY) {
+		if (sdp_info(fd, &info))
+			return -1;
+		if (info.carrier != SDP_CARRIER_TCP)
+			return sdp_fail(EOPNOTSUPP);
+	}
+
+	native = sdp_native(fd);
+	if (native < 0)
+		return -1;
+	ret = setsockopt(native, level, name, val, len);
+	sdp_unnative(native);
+	return ret;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
+/*
+ * What the files of the library share and no program sees.
+ */
+#ifndef SDPDEV_INTERNAL_H
+#define SDPDEV_INTERNAL_H
+
+#include <errno.h>
+
+#include "sdpdev.h"
+
+#define __hidden __attribute__((visibility("hidden")))
+#define __public __attribute__((visibility("default")))
+
+/**
+ * sdp_fail - give up with an error
+ * @error: the errno value
+ *
+ * Return: -1, as every call does that fails
+ */
+static inline int sdp_fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* ioctl() that is a cancellation point, as the blocking socket calls are. */
+__hidden int sdp_ioctl_blocking(int fd, unsigned long request, void *arg);
+
+/* sdp_accept() that also tells what kind of descriptor came of it. */
+__hidden int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen,
+				int flags, unsigned int *carrier);
+
+/* Gives an address out as accept(2) does: cut short, the length told whole. */
+__hidden void sdp_put_addr(const struct __kernel_sockaddr_storage *from,
+			   socklen_t from_len, struct sockaddr *addr,
+			   socklen_t *addrlen);
+
+/* Whether an address may be given out there: EINVAL as from the kernel. */
+__hidden int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrlen);
+
+/* The native TCP socket as a descriptor of its own; closed by sdp_unnative(). */
+__hidden int sdp_native(int fd);
+__hidden void sdp_unnative(int native);
+
+#endif /* SDPDEV_INTERNAL_H */

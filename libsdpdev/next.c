@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * The next definition of each wrapped call; see next.h.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "next.h"
+
+static int bare_socket(int family, int type, int protocol)
+{
+	return syscall(SYS_socket, family, type, protocol);
+}
+
+static int bare_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return syscall(SYS_bind, fd, addr, len);
+}
+
+static int bare_listen(int fd, int backlog)
+{
+	return syscall(SYS_listen, fd, backlog);
+}
+
+static int bare_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	return syscall(SYS_accept4, fd, addr, len, flags);
+}
+
+static int bare_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	return bare_accept4(fd, addr, len, 0);
+}
+
+static int bare_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return syscall(SYS_connect, fd, addr, len);
+}
+
+static int bare_shutdown(int fd, int how)
+{
+	return syscall(SYS_shutdown, fd, how);
+}
+
+static ssize_t bare_sendto(int fd, const void *buf, size_t n, int flags,
+			   const struct sockaddr *addr, socklen_t len)
+{
+	return syscall(SYS_sendto, fd, buf, n, flags, addr, len);
+}
+
+static ssize_t bare_send(int fd, const void *buf, size_t n, int flags)
+{
+	return bare_sendto(fd, buf, n, flags, NULL, 0);
+}
+
+static ssize_t bare_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return syscall(SYS_sendmsg, fd, msg, flags);
+}
+
+static int bare_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	return syscall(SYS_sendmmsg, fd, msgs, n, flags);
+}
+
+static ssize_t bare_recvfrom(int fd, void *buf, size_t n, int flags,
+			     struct sockaddr *addr, socklen_t *len)
+{
+	return syscall(SYS_recvfrom, fd, buf, n, flags, addr, len);
+}
+
+static ssize_t bare_recv(int fd, void *buf, size_t n, int flags)
+{
+	return bare_recvfrom(fd, buf, n, flags, NULL, NULL);
+}
+
+static ssize_t bare_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return syscall(SYS_recvmsg, fd, msg, flags);
+}
+
+static int bare_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			 struct timespec *timeout)
+{
+	return syscall(SYS_recvmmsg, fd, msgs, n, flags, timeout);
+}
+
+static int bare_getsockname(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	return syscall(SYS_getsockname, fd, addr, len);
+}
+
+static int bare_getpeername(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	return syscall(SYS_getpeername, fd, addr, len);
+}
+
+static int bare_getsockopt(int fd, int level, int name, void *val, socklen_t *len)
+{
+	return syscall(SYS_getsockopt, fd, level, name, val, len);
+}
+
+static int bare_setsockopt(int fd, int level, int name, const void *val, socklen_t len)
+{
+	return syscall(SYS_setsockopt, fd, level, name, val, len);
+}
+
+struct next_calls next_calls = {
+	.socket = bare_socket,
+	.bind = bare_bind,
+	.listen = bare_listen,
+	.accept = bare_accept,
+	.accept4 = bare_accept4,
+	.connect = bare_connect,
+	.shutdown = bare_shutdown,
+	.send = bare_send,
+	.sendto = bare_sendto,
+	.sendmsg = bare_sendmsg,
+	.sendmmsg = bare_sendmmsg,
+	.recv = bare_recv,
+	.recvfrom = bare_recvfrom,
+	.recvmsg = bare_recvmsg,
+	.recvmmsg = bare_recvmmsg,
+	.getsockname = bare_getsockname,
+	.getpeername = bare_getpeername,
+	.getsockopt = bare_getsockopt,
+	.setsockopt = bare_setsockopt,
+};
+
+#define FIND(call)							\
+do {									\
+	void *found = dlsym(RTLD_NEXT, #call);				\
+									\
+	if (found)							\
+		__atomic_store_n((void **)&next_calls.call, found,	\
+				 __ATOMIC_RELAXED);			\
+} while (0)
+
+void next_find(void)
+{
+	FIND(socket);
+	FIND(bind);
+	FIND(listen);
+	FIND(accept);
+	FIND(accept4);
+	FIND(connect);
+	FIND(shutdown);
+	FIND(send);
+	FIND(sendto);
+	FIND(sendmsg);
+	FIND(sendmmsg);
+	FIND(recv);
+	FIND(recvfrom);
+	FIND(recvmsg);
+	FIND(recvmmsg);
+	FIND(getsockname);
+	FIND(getpeername);
+	FIND(getsockopt);
+	FIND(setsockopt);
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * The preload library: an unmodified program's socket calls, on /dev/sdp where
+ * the descriptor is an endpoint.
+ *
+ * It keeps no record of descriptors.  A call is tried on the kind of file that
+ * the descriptor most likely is, and where that was wrong the kernel says so
+ * and the other kind is tried.  So close(), dup(), fork(), exec(), descriptors
+ * received over UNIX sockets and everything else that makes or unmakes
+ * descriptors needs no wrapper, and read(), write(), poll() and the like reach
+ * the kernel untouched.
+ */
+#undef _FORTIFY_SOURCE
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "internal.h"
+#include "next.h"
+#include "policy.h"
+
+/*
+ * Which descriptors were endpoints when last seen.  May be wrong at any time,
+ * for the whole table as for an entry that several descriptors share; that
+ * costs a system call.
+ */
+static unsigned char endpoint_hint[1U << 16];
+
+static unsigned char *hint_of(int fd)
+{
+	return &endpoint_hint[(unsigned int)fd % sizeof(endpoint_hint)];
+}
+
+static bool hint(int fd)
+{
+	return __atomic_load_n(hint_of(fd), __ATOMIC_RELAXED);
+}
+
+static void set_hint(int fd, bool endpoint)
+{
+	if (fd >= 0 && hint(fd) != endpoint)
+		__atomic_store_n(hint_of(fd), endpoint, __ATOMIC_RELAXED);
+}
+
+static bool is_endpoint(int fd)
+{
+	struct sdp_info info;
+
+	return !sdp_info(fd, &info) || errno == ENOTCONN;
+}
+
+/* After a failed call on an endpoint: whether there was none. */
+static bool was_no_endpoint(int fd)
+{
+	int error = errno;
+
+	switch (error) {
+	case ENOTTY:	/* what nearly every other file says to our ioctls */
+	case EINVAL:
+	case EOPNOTSUPP:
+		if (is_endpoint(fd))
+			break;
+		set_hint(fd, false);
+		return true;
+	}
+	errno = error;
+	return false;
+}
+
+/* After a failed call on a socket: whether it was an endpoint instead. */
+static bool was_endpoint(int fd)
+{
+	int error = errno;
+
+	if (error != ENOTSOCK)
+		return false;
+	if (is_endpoint(fd)) {
+		set_hint(fd, true);
+		return true;
+	}
+	errno = error;
+	return false;
+}
+
+/*
+ * Makes one call on whichever kind of file @fd is.  A call that succeeds leaves
+ * errno alone, as a single system call does.
+ */
+#define ON(fd, endpoint_call, socket_call)				\
+({									\
+	int errno_before = errno;					\
+	__typeof__(socket_call) result;					\
+									\
+	if (hint(fd)) {							\
+		result = (endpoint_call);				\
+		if (result < 0 && was_no_endpoint(fd))			\
+			result = (socket_call);				\
+	} else {							\
+		result = (socket_call);					\
+		if (result < 0 && was_endpoint(fd))			\
+			result = (endpoint_call);			\
+	}								\
+	if (result >= 0)						\
+		errno = errno_before;					\
+	result;								\
+})
+
+__attribute__((constructor))
+static void preload_init(void)
+{
+	int saved = errno;
+
+	next_find();
+	policy_read();
+	errno = saved;
+}
+
+/* --- making and connecting ----------------------------------------------- */
+
+__public int socket(int family, int type, int protocol)
+{
+	int fd, saved = errno;
+
+	if (policy_wants(family, type, protocol)) {
+		fd = sdp_socket(family, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
+		set_hint(fd, true);
+		if (fd < 0 && !policy_may_fall_back())
+			return fd;
+		if (fd < 0)
+			say_no_endpoint(errno);
+		errno = saved;
+		if (fd >= 0)
+			return fd;
+	}
+	fd = NEXT(socket)(family, type, protocol);
+	set_hint(fd, false);
+	return fd;
+}
+
+__public int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	return ON(fd, sdp_bind(fd, addr.__sockaddr__, len),
+		  NEXT(bind)(fd, addr.__sockaddr__, len));
+}
+
+__public int listen(int fd, int backlog)
+{
+	return ON(fd, sdp_listen(fd, backlog), NEXT(listen)(fd, backlog));
+}
+
+static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	unsigned int carrier;
+	int ret;
+
+	ret = sdp_accept_carrier(fd, addr, len, flags, &carrier);
+	if (ret >= 0) {
+		set_hint(ret, carrier == SDP_CARRIER_SDP);
+		say_accepted(fd, ret, carrier);
+	}
+	return ret;
+}
+
+__public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
+{
+	return ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, 0),
+		  NEXT(accept)(fd, addr.__sockaddr__, len));
+}
+
+__public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
+{
+	return ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, flags),
+		  NEXT(accept4)(fd, addr.__sockaddr__, len, flags));
+}
+
+static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	int ret = sdp_connect(fd, addr, len, policy_connect_flags());
+
+	say_connect(fd, ret);
+	return ret;
+}
+
+__public int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	return ON(fd, connect_endpoint(fd, addr.__sockaddr__, len),
+		  NEXT(connect)(fd, addr.__sockaddr__, len));
+}
+
+__public int shutdown(int fd, int how)
+{
+	return ON(fd, sdp_shutdown(fd, how), NEXT(shutdown)(fd, how));
+}
+
+/* --- sending ------------------------------------------------------------- */
+
+__public ssize_t send(int fd, const void *buf, size_t n, int flags)
+{
+	return ON(fd, sdp_send(fd, buf, n, flags), NEXT(send)(fd, buf, n, flags));
+}
+
+/* A stream's destination is ignored, as TCP does. */
+__public ssize_t sendto(int fd, const void *buf, size_t n, int flags,
+			__CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	return ON(fd, sdp_send(fd, buf, n, flags),
+		  NEXT(sendto)(fd, buf, n, flags, addr.__sockaddr__, len));
+}
+
+__public ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return ON(fd, sdp_sendmsg(fd, msg, flags), NEXT(sendmsg)(fd, msg, flags));
+}
+
+static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	unsigned int i;
+	ssize_t len;
+
+	if (n > IOV_MAX)
+		n = IOV_MAX;
+	for (i = 0; i < n; i++) {
+		len = sdp_sendmsg(fd, &msgs[i].msg_hdr, flags);
+		if (len < 0)
+			return i ? (int)i : -1;
+		msgs[i].msg_len = len;
+	}
+	return n;
+}
+
+__public int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	return ON(fd, sendmmsg_endpoint(fd, msgs, n, flags),
+		  NEXT(sendmmsg)(fd, msgs, n, flags));
+}
+
+/* --- receiving ----------------------------------------------------------- */
+
+__public ssize_t recv(int fd, void *buf, size_t n, int flags)
+{
+	return ON(fd, sdp_recv(fd, buf, n, flags), NEXT(recv)(fd, buf, n, flags));
+}
+
+/* A stream gives no source address: of length zero, as TCP does. */
+static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
+				 struct sockaddr *addr, socklen_t *len)
+{
+	ssize_t ret = sdp_recv(fd, buf, n, flags);
+
+	if (ret >= 0 && addr && len)
+		*len = 0;
+	return ret;
+}
+
+__public ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG addr,
+			  socklen_t *len)
+{
+	return ON(fd, recvfrom_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
+		  NEXT(recvfrom)(fd, buf, n, flags, addr.__sockaddr__, len));
+}
+
+__public ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return ON(fd, sdp_recvmsg(fd, msg, flags), NEXT(recvmsg)(fd, msg, flags));
+}
+
+/* Nanoseconds left until @end; the kernel looks after each message likewise. */
+static long long time_left(long long end)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return end - (now.tv_sec * 1000000000LL + now.tv_nsec);
+}
+
+static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			     struct timespec *timeout)
+{
+	long long left = 0, end = 0;
+	unsigned int i;
+	ssize_t len;
+
+	if (timeout) {
+		if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
+		    timeout->tv_nsec > 999999999)
+			return sdp_fail(EINVAL);
+		if (timeout->tv_sec > INT_MAX)
+			timeout->tv_sec = INT_MAX;
+		end = -time_left(0) + timeout->tv_sec * 1000000000LL + timeout->tv_nsec;
+	}
+	if (n > IOV_MAX)
+		n = IOV_MAX;
+	for (i = 0; i < n; i++) {
+		len = sdp_recvmsg(fd, &msgs[i].msg_hdr, flags & ~MSG_WAITFORONE);
+		if (len < 0)
+			return i ? (int)i : -1;
+		msgs[i].msg_len = len;
+		if (flags & MSG_WAITFORONE)
+			flags |= MSG_DONTWAIT;
+		if (!timeout)
+			continue;
+		left = time_left(end);
+		if (left < 0)
+			left = 0;
+		timeout->tv_sec = left / 1000000000;
+		timeout->tv_nsec = left % 1000000000;
+		if (!left)
+			return i + 1;
+	}
+	return n;
+}
+
+__public int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+		      struct timespec *timeout)
+{
+	return ON(fd, recvmmsg_endpoint(fd, msgs, n, flags, timeout),
+		  NEXT(recvmmsg)(fd, msgs, n, flags, timeout));
+}
+
+/* What recv() and recvfrom() are in a program built with _FORTIFY_SOURCE. */
+__public ssize_t __recv_chk(int fd, void *buf, size_t n, size_t size, int flags);
+__public ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t size, int flags,
+				__SOCKADDR_ARG addr, socklen_t *len);
+extern void __chk_fail(void) __attribute__((noreturn));
+
+ssize_t __recv_chk(int fd, void *buf, size_t n, size_t size, int flags)
+{
+	if (n > size)
+		__chk_fail();
+	return recv(fd, buf, n, flags);
+}
+
+ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t size, int flags,
+		       __SOCKADDR_ARG addr, socklen_t *len)
+{
+	if (n > size)
+		__chk_fail();
+	return recvfrom(fd, buf, n, flags, addr, len);
+}
+
+/* --- names and options --------------------------------------------------- */
+
+__public int getsockname(int fd, __SOCKADDR_ARG addr, socklen_t *len)
+{
+	return ON(fd, sdp_getsockname(fd, addr.__sockaddr__, len),
+		  NEXT(getsockname)(fd, addr.__sockaddr__, len));
+}
+
+__public int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *len)
+{
+	return ON(fd, sdp_getpeername(fd, addr.__sockaddr__, len),
+		  NEXT(getpeername)(fd, addr.__sockaddr__, len));
+}
+
+static int getsockopt_endpoint(int fd, int level, int name, void *val, socklen_t *len)
+{
+	int ret = sdp_getsockopt(fd, level, name, val, len);
+
+	/* Where a program that connects without blocking learns how it went. */
+	if (!ret && level == SOL_SOCKET && name == SO_ERROR)
+		say_settled(fd);
+	return ret;
+}
+
+__public int getsockopt(int fd, int level, int name, void *restrict val,
+			socklen_t *restrict len)
+{
+	return ON(fd, getsockopt_endpoint(fd, level, name, val, len),
+		  NEXT(getsockopt)(fd, level, name, val, len));
+}
+
+__public int setsockopt(int fd, int level, int name, const void *val, socklen_t len)
+{
+	return ON(fd, sdp_setsockopt(fd, level, name, val, len),
+		  NEXT(setsockopt)(fd, level, name, val, len));
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
+/*
+ * libsdpdev: stream connections by the Sockets Direct Protocol.
+ *
+ * One call for each socket call, on descriptors of /dev/sdp.  They take the
+ * arguments, give the results and set the errno values of the socket calls of
+ * the same names.  read(2), write(2), poll(2), epoll(7), sendfile(2), dup(2),
+ * fcntl(2) and close(2) work on these descriptors by themselves.
+ *
+ * The library keeps no state: all that a call needs it asks the kernel, so a
+ * descriptor may have come by fork, exec or over a UNIX socket.  Every call may
+ * be made from several threads at once.
+ */
+#ifndef SDPDEV_H
+#define SDPDEV_H
+
+#include <linux/sdp.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct sdp_rings - the mapped rings of one connection
+ * @fd: the descriptor that they belong to; it stays the caller's
+ * @tx_bytes: size of the transmit ring's data
+ * @rx_bytes: size of the receive ring's data
+ * @data_offset: where the data begins in either mapping
+ * @tx: the transmit ring
+ * @rx: the receive ring
+ *
+ * Filled by sdp_ring_attach() or sdp_ring_map(), read-only afterwards; threads
+ * may share it, processes that share the descriptor each map their own.
+ */
+struct sdp_rings {
+	int fd;
+	unsigned int tx_bytes;
+	unsigned int rx_bytes;
+	unsigned int data_offset;
+	struct sdp_ring *tx;
+	struct sdp_ring *rx;
+};
+
+int sdp_socket(int family, int flags);
+int sdp_bind(int fd, const struct sockaddr *addr, socklen_t addrlen);
+int sdp_listen(int fd, int backlog);
+int sdp_accept(int fd, struct sockaddr *addr, socklen_t *addrlen, int flags);
+int sdp_connect(int fd, const struct sockaddr *addr, socklen_t addrlen,
+		unsigned int flags);
+int sdp_shutdown(int fd, int how);
+
+ssize_t sdp_send(int fd, const void *buf, size_t len, int flags);
+ssize_t sdp_recv(int fd, void *buf, size_t len, int flags);
+ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags);
+
+int sdp_getsockname(int fd, struct sockaddr *addr, socklen_t *addrlen);
+int sdp_getpeername(int fd, struct sockaddr *addr, socklen_t *addrlen);
+int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *len);
+int sdp_setsockopt(int fd, int level, int name, const void *val, socklen_t len);
+int sdp_info(int fd, struct sdp_info *info);
+
+int sdp_ring_attach(int fd, unsigned int tx_bytes, unsigned int rx_bytes,
+		    struct sdp_rings *rings);
+int sdp_ring_map(int fd, struct sdp_rings *rings);
+ssize_t sdp_ring_send(const struct sdp_rings *rings, const void *buf, size_t len,
+		      int flags);
+ssize_t sdp_ring_recv(const struct sdp_rings *rings, void *buf, size_t len,
+		      int flags);
+int sdp_ring_detach(struct sdp_rings *rings);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SDPDEV_H */

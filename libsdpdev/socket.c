@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * Making, naming and connecting endpoints.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/*
+ * glibc's ioctl() is no cancellation point, but accept(), connect(), send() and
+ * recv() must be.  A thread that is cancelled just after the kernel had answered
+ * loses the answer, as it may with glibc's own socket calls.
+ */
+int sdp_ioctl_blocking(int fd, unsigned long request, void *arg)
+{
+	int type, ret;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	ret = ioctl(fd, request, arg);
+	pthread_setcanceltype(type, &type);
+	return ret;
+}
+
+/**
+ * sdp_socket - make an endpoint, as socket(2) makes a TCP socket
+ * @family: AF_INET or AF_INET6
+ * @flags: SOCK_NONBLOCK, SOCK_CLOEXEC or zero
+ *
+ * Return: a descriptor, or -1 with the errno value of socket(2), of open(2)
+ * (where there is no usable /dev/sdp) or of SDP_IOC_INIT
+ */
+__public int sdp_socket(int family, int flags)
+{
+	struct sdp_init init = {
+		.size = sizeof(init),
+		.major = SDP_API_MAJOR,
+		.minor = SDP_API_MINOR,
+		.family = family,
+	};
+	int fd, saved, mode = O_RDWR;
+
+	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return sdp_fail(EINVAL);
+	if (flags & SOCK_NONBLOCK)
+		mode |= O_NONBLOCK;
+	if (flags & SOCK_CLOEXEC)
+		mode |= O_CLOEXEC;
+
+	fd = open(SDP_DEVICE_PATH, mode);
+	if (fd < 0)
+		return -1;
+	if (!ioctl(fd, SDP_IOC_INIT, &init))
+		return fd;
+
+	saved = errno;
+	close(fd);
+	return sdp_fail(saved);
+}
+
+/* Takes an address in, as far as its length goes. */
+static int get_addr(struct __kernel_sockaddr_storage *to, const struct sockaddr *addr,
+		    socklen_t addrlen)
+{
+	if (addrlen > sizeof(*to))
+		return sdp_fail(EINVAL);
+	if (!addr && addrlen)
+		return sdp_fail(EFAULT);
+	memset(to, 0, sizeof(*to));
+	if (addrlen)
+		memcpy(to, addr, addrlen);
+	return 0;
+}
+
+/**
+ * sdp_bind - bind(2) for an endpoint
+ * @fd: the endpoint
+ * @addr: sockaddr_in or sockaddr_in6
+ * @addrlen: its length
+ *
+ * Return: 0, or -1 with the errno value of bind(2)
+ */
+__public int sdp_bind(int fd, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct sdp_bind arg = { .size = sizeof(arg), .addr_len = addrlen };
+
+	if (get_addr(&arg.addr, addr, addrlen))
+		return -1;
+	return ioctl(fd, SDP_IOC_BIND, &arg);
+}
+
+/**
+ * sdp_listen - listen(2) for an endpoint
+ * @fd: the endpoint
+ * @backlog: for each of the two carriers
+ *
+ * Return: 0, or -1 with the errno value of listen(2)
+ */
+__public int sdp_listen(int fd, int backlog)
+{
+	struct sdp_listen arg = { .size = sizeof(arg), .backlog = backlog };
+
+	return ioctl(fd, SDP_IOC_LISTEN, &arg);
+}
+
+int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen, int flags,
+		       unsigned int *carrier)
+{
+	struct sdp_accept arg = { .size = sizeof(arg) };
+	int ret;
+
+	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+		return sdp_fail(EINVAL);
+	if (sdp_check_addr(addr, addrlen))
+		return -1;
+	if (flags & SOCK_NONBLOCK)
+		arg.flags |= SDP_ACCEPT_NONBLOCK;
+	if (flags & SOCK_CLOEXEC)
+		arg.flags |= SDP_ACCEPT_CLOEXEC;
+
+	ret = sdp_ioctl_blocking(fd, SDP_IOC_ACCEPT, &arg);
+	if (ret < 0)
+		return ret;
+	*carrier = arg.carrier;
+	sdp_put_addr(&arg.addr, arg.addr_len, addr, addrlen);
+	return ret;
+}
+
+/**
+ * sdp_accept - accept4(2) for a listening endpoint
+ * @fd: the endpoint
+ * @addr: where the peer's address goes, or NULL
+ * @addrlen: in: size of @addr; out: length of the address
+ * @flags: SOCK_NONBLOCK, SOCK_CLOEXEC or zero
+ *
+ * Return: a descriptor, or -1 with the errno value of accept(2).  It is an
+ * endpoint where the connection came over SDP and an ordinary TCP socket where
+ * it came over TCP; sdp_info() fails with ENOTTY on the latter.
+ */
+__public int sdp_accept(int fd, struct sockaddr *addr, socklen_t *addrlen, int flags)
+{
+	unsigned int carrier;
+
+	return sdp_accept_carrier(fd, addr, addrlen, flags, &carrier);
+}
+
+/**
+ * sdp_connect - connect(2) for an endpoint
+ * @fd: the endpoint
+ * @addr: sockaddr_in or sockaddr_in6
+ * @addrlen: its length
+ * @flags: SDP_CONNECT_NO_TCP, SDP_CONNECT_NO_SDP or zero
+ *
+ * Return: 0, or -1 with the errno value of connect(2)
+ */
+__public int sdp_connect(int fd, const struct sockaddr *addr, socklen_t addrlen,
+			 unsigned int flags)
+{
+	struct sdp_connect arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.addr_len = addrlen,
+	};
+
+	if (get_addr(&arg.addr, addr, addrlen))
+		return -1;
+	return sdp_ioctl_blocking(fd, SDP_IOC_CONNECT, &arg);
+}
+
+/**
+ * sdp_shutdown - shutdown(2) for an endpoint
+ * @fd: the endpoint
+ * @how: SHUT_RD, SHUT_WR or SHUT_RDWR
+ *
+ * Return: 0, or -1 with the errno value of shutdown(2)
+ */
+__public int sdp_shutdown(int fd, int how)
+{
+	struct sdp_shutdown arg = { .size = sizeof(arg), .how = how };
+
+	return ioctl(fd, SDP_IOC_SHUTDOWN, &arg);
+}
