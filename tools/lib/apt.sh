@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the set-up needs from Debian's package tools. Only as_root changes the
+# system; the rest runs as any user.
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo > /dev/null; then
+		sudo "$@"
+	else
+		die "needs root for: $* (and there is no sudo)"
+	fi
+}
+
+# The names that follow "host" or "guest" in tools/packages.
+listed() {
+	awk -v want="$1" '$1 == want { print $2 }' "$ROOT/tools/packages"
+}
+
+# Prints those of its arguments that are not installed.
+missing() {
+	local p
+
+	for p; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>&1)" = installed ] ||
+			printf '%s\n' "$p"
+	done
+}
+
+# What the package's newest version depends on, one name a line.
+depends() {
+	apt-cache depends --no-recommends --no-suggests --no-conflicts \
+		--no-breaks --no-replaces --no-enhances "$1" 2> /dev/null |
+		sed -n 's/^ .*Depends: //p'
+}
+
+# Runs a command that reads the package lists; if it fails, fetches new lists
+# and tries once more.
+with_lists() {
+	"$@" 2> /dev/null && return
+	if [ -z "${LISTS_FRESH:-}" ]; then
+		say "fetching the package lists (apt-get update)"
+		as_root apt-get update -qq || say "apt-get update complained"
+		LISTS_FRESH=1
+	fi
+	"$@"
+}
+
+# install_packages NAME...: on the system, by apt-get.
+install_packages() {
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "$@" < /dev/null >&2
+}
+
+# fetch_packages FOLDER NAME[=VERSION]...: unpacks them into FOLDER, without
+# running or registering anything.
+fetch_packages() {
+	local into=$1 debs
+
+	shift
+	debs=$into/debs
+	mkdir -p "$debs"
+	(cd "$debs" && apt-get download -qq -o APT::Sandbox::User= "$@") || return
+	for deb in "$debs"/*.deb; do
+		dpkg-deb -x "$deb" "$into" || return
+	done
+	rm -rf "$debs"
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Debian kernels in the cache. $CACHE/kernel/<series> holds
+#
+#   release      what the kernel calls itself
+#   vmlinuz      the image
+#   lib/modules  its modules, with depmod run
+#   build        the folder for KDIR
+#
+# Image and headers are unpacked, not installed: an installed image would show
+# up in the boot menu, and the headers of some kernels depend on one.
+
+# The metapackage that names a series' newest kernel.
+kernel_meta() {
+	case $1 in
+	6.1)	echo linux-image-amd64 ;;
+	6.12)	echo linux-image-6.12-amd64 ;;
+	*)	die 2 "no such kernel: $1 (6.1 and 6.12 are known)" ;;
+	esac
+}
+
+# The release of the newest kernel of a series that the lists know.
+kernel_newest() {
+	local image
+
+	image=$(depends "$1" | grep -m 1 '^linux-image-') || return
+	printf '%s\n' "${image#linux-image-}"
+}
+
+# Makes the absolute names in unpacked headers relative.
+kernel_relocate() {
+	local tree=$1 release=$2 link target
+
+	# shellcheck disable=SC2016 # for make to expand
+	sed -i 's|^include /usr/src/|include $(dir $(lastword $(MAKEFILE_LIST)))../|' \
+		"$tree/usr/src/linux-headers-$release/Makefile" || return
+	for link in build source; do
+		target=$(readlink "$tree/lib/modules/$release/$link") || continue
+		ln -sfn "../../..$target" "$tree/lib/modules/$release/$link"
+	done
+}
+
+# kernel_setup SERIES
+kernel_setup() {
+	local series=$1 meta release version tmp tree common kbuild
+
+	[ -e "$CACHE/kernel/$series/release" ] && return
+	meta=$(kernel_meta "$series") || exit
+	cache_lock
+	[ -e "$CACHE/kernel/$series/release" ] && return
+
+	release=$(with_lists kernel_newest "$meta") ||
+		die "no package gives kernel $series ($meta)"
+	case $release in
+	"$series".*) ;;
+	*) die "$meta is kernel $release here, not $series" ;;
+	esac
+	version=$(apt-cache show --no-all-versions "linux-image-$release" |
+		sed -n 's/^Version: //p')
+	tree=$CACHE/kernel/${release}_$version
+
+	say "fetching Debian's kernel $release ($version) into $tree"
+	common=$(depends "linux-headers-$release" | grep -m 1 -- '-common$')
+	kbuild=$(depends "linux-headers-$release" | grep -m 1 '^linux-kbuild-')
+	tmp=$(cache_tmp) &&
+	with_lists fetch_packages "$tmp" "linux-image-$release" \
+		"linux-headers-$release" "$common" "$kbuild" ||
+		die "could not fetch the packages of kernel $release"
+
+	kernel_relocate "$tmp" "$release" &&
+	ln -s "usr/src/linux-headers-$release" "$tmp/build" &&
+	ln -s "boot/vmlinuz-$release" "$tmp/vmlinuz" &&
+	PATH=$PATH:/sbin:/usr/sbin depmod -b "$tmp" "$release" &&
+	printf '%s\n' "$release" > "$tmp/release" &&
+	mkdir -p "$CACHE/kernel" &&
+	rm -rf "$tree" &&
+	mv "$tmp" "$tree" &&
+	cache_point "$CACHE/kernel/$series" "$tree" ||
+		die "could not put kernel $release together"
+}
