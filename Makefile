@@ -52,14 +52,15 @@ endif
 
 MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
-TESTS    := $(patsubst %.c,$(BUILD)/%,$(wildcard selftests/*/*.c))
+SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
+TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
 SCRIPTS  := .ci/run tools/setup tools/vm/run
 
 # What make install installs for a kernel; the fabric is a test tool.
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
 .PHONY: all modules mirror setup user tests check lint demo install clean help \
-	$(PROGRAMS)
+	$(PROGRAMS) $(SUITES)
 
 all: modules user
 
@@ -89,7 +90,12 @@ $(PROGRAMS):
 	@mkdir -p $(BUILD)/$@
 	+@$(MAKE) --no-print-directory -C $@ O=$(BUILD)/$@ PREFIX=$(PREFIX)
 
-tests: $(TESTS)
+# A suite that needs more than one file for a program has its own Makefile.
+tests: $(TESTS) $(SUITES)
+
+$(SUITES): libsdpdev
+	@mkdir -p $(BUILD)/$@
+	+@$(MAKE) --no-print-directory -C $@ O=$(BUILD)/$@
 
 $(BUILD)/selftests/%: selftests/%.c $(wildcard uapi/linux/*.h)
 	@mkdir -p $(@D)
