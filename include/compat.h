@@ -9,4 +9,11 @@
 
 #include <linux/version.h>
 
+/* The count of records that ib_sa_path_rec_get() calls back with. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define ib_sa_num_prs_t	unsigned int
+#else
+#define ib_sa_num_prs_t	int
+#endif
+
 #endif /* _COMPAT_H */

@@ -54,6 +54,7 @@ struct sdp_xprt_conn {
  * @size: bytes allocated
  * @len: bytes of the message: set by the protocol before post_send(), by the
  *	transport before SDP_XPRT_RECV_DONE
+ * @off: free for the protocol
  *
  * Embedded in the transport's structure.  Belongs to the transport from
  * post_send() or post_recv() until the matching *_DONE event, and to the
@@ -64,6 +65,7 @@ struct sdp_xprt_buf {
 	void *data;
 	u32 size;
 	u32 len;
+	u32 off;
 };
 
 /**
@@ -290,7 +292,8 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
  * sdp_xprt_unregister() - take it back
  * @ops: the transport
  *
- * Ends every connection of @ops and waits until the last is destroyed.
+ * Unlistens every port, ends every connection of @ops and waits until the last
+ * is destroyed.  No call of @ops is under way when it returns.
  *
  * Context: process context.
  */

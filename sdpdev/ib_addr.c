@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From IP addresses to an InfiniBand path: the kernel's route tells the IPoIB
+ * interface, its neighbour table the peer's GID, and the subnet administrator
+ * the path between the two (IBA 15.2.5.16).
+ */
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/ip6_route.h>
+#include <net/neighbour.h>
+#include <net/netevent.h>
+#include <net/route.h>
+#include <rdma/ib_cache.h>
+
+#include "compat.h"
+#include "ib.h"
+
+/* A neighbour that has not answered by then is not there; as long as TCP's. */
+#define SDP_IB_NEIGH_MS		4000
+/* ib_sa repeats a query within this time; then it is asked anew. */
+#define SDP_IB_SA_MS		2000
+#define SDP_IB_SA_TRIES		3
+
+/* Where the GID is in a 20 byte link-layer address (RFC 4391, 9.1.1) */
+#define SDP_IB_LLADDR_GID	4
+
+#define SDP_IB_PATH_MASK	(IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | \
+				 IB_SA_PATH_REC_PKEY | \
+				 IB_SA_PATH_REC_NUMB_PATH | \
+				 IB_SA_PATH_REC_REVERSIBLE | \
+				 IB_SA_PATH_REC_SERVICE_ID)
+
+/* Is it an IPoIB interface of a device that connections can be made on? */
+static int sdp_ib_check_netdev(const struct net_device *ndev)
+{
+	struct sdp_ib_dev *dev;
+	union ib_gid gid;
+	u32 port;
+
+	if (ndev->type != ARPHRD_INFINIBAND)
+		return -EOPNOTSUPP;
+	memcpy(&gid, ndev->dev_addr + SDP_IB_LLADDR_GID, sizeof(gid));
+	dev = sdp_ib_dev_by_gid(&gid, &port);
+	if (!dev)
+		return -EOPNOTSUPP;
+	sdp_ib_dev_put(dev);
+	return 0;
+}
+
+static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
+{
+	struct sockaddr_in *src = (struct sockaddr_in *)&params->local;
+	struct sockaddr_in *dst = (struct sockaddr_in *)&params->peer;
+	struct flowi4 fl4 = {
+		.daddr = dst->sin_addr.s_addr,
+		.saddr = src->sin_addr.s_addr,
+		.flowi4_oif = params->ifindex,
+		.flowi4_proto = IPPROTO_TCP,
+		.fl4_dport = dst->sin_port,
+		.fl4_sport = src->sin_port,
+	};
+	struct rtable *rt;
+	int ret;
+
+	rt = ip_route_output_flow(net, &fl4, NULL);
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	/* A router is an IP node: InfiniBand has no path through it. */
+	if (rt->rt_type != RTN_UNICAST || rt->rt_uses_gateway)
+		ret = -EOPNOTSUPP;
+	else
+		ret = sdp_ib_check_netdev(rt->dst.dev);
+	ip_rt_put(rt);
+	if (!ret)
+		src->sin_addr.s_addr = fl4.saddr;
+	return ret;
+}
+
+static int sdp_ib_route6(struct net *net, struct sdp_xprt_params *params)
+{
+	struct sockaddr_in6 *src = (struct sockaddr_in6 *)&params->local;
+	struct sockaddr_in6 *dst = (struct sockaddr_in6 *)&params->peer;
+	struct flowi6 fl6 = {
+		.daddr = dst->sin6_addr,
+		.saddr = src->sin6_addr,
+		.flowi6_oif = params->ifindex,
+		.flowi6_proto = IPPROTO_TCP,
+		.fl6_dport = dst->sin6_port,
+		.fl6_sport = src->sin6_port,
+	};
+	struct dst_entry *entry;
+	int ret;
+
+	if (!fl6.flowi6_oif &&
+	    ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		fl6.flowi6_oif = dst->sin6_scope_id;
+	entry = ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	if (ipv6_addr_is_multicast(&dst->sin6_addr) ||
+	    dst_rt6_info(entry)->rt6i_flags & (RTF_GATEWAY | RTF_LOCAL))
+		ret = -EOPNOTSUPP;
+	else
+		ret = sdp_ib_check_netdev(entry->dev);
+	dst_release(entry);
+	if (!ret)
+		src->sin6_addr = fl6.saddr;
+	return ret;
+}
+
+/**
+ * sdp_ib_route() - struct sdp_xprt_ops.route
+ * @net: the namespace
+ * @params: addresses and interface; gets the source address
+ *
+ * An address of this machine's own is reached through the loopback interface,
+ * and so is not for this transport.
+ */
+int sdp_ib_route(struct net *net, struct sdp_xprt_params *params)
+{
+	if (params->local.ss_family != params->peer.ss_family)
+		return -EAFNOSUPPORT;
+	switch (params->peer.ss_family) {
+	case AF_INET:
+		return sdp_ib_route4(net, params);
+	case AF_INET6:
+		return sdp_ib_route6(net, params);
+	default:
+		return -EAFNOSUPPORT;
+	}
+}
+
+/* --- connecting: address, path, queue pair, REQ ---------------------------- */
+
+static void sdp_ib_addr_cb(int status, struct sockaddr *src,
+			   struct rdma_dev_addr *addr, void *context)
+{
+	struct sdp_ib_conn *conn = context;
+
+	spin_lock_irq(&conn->lock);
+	conn->status = status;
+	spin_unlock_irq(&conn->lock);
+	sdp_ib_conn_post(conn, SDP_IB_EV_ADDR);
+}
+
+/**
+ * sdp_ib_connect() - struct sdp_xprt_ops.connect
+ * @xc: the connection
+ * @params: as sdp_ib_route() left them
+ * @resolved: called when buffers can be posted
+ * @pdata: for the REQ
+ * @len: bytes of @pdata
+ */
+int sdp_ib_connect(struct sdp_xprt_conn *xc,
+		   const struct sdp_xprt_params *params,
+		   int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
+		   const void *pdata, unsigned int len)
+{
+	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
+	const struct sockaddr_in6 *dst =
+		(const struct sockaddr_in6 *)&params->peer;
+	int ret = -EISCONN;
+
+	if (len > sizeof(conn->req_pdata) || !params->timeout_ms)
+		return -EINVAL;
+
+	mutex_lock(&conn->mutex);
+	if (conn->state != SDP_IB_IDLE)
+		goto out;
+	conn->params = *params;
+	conn->local = params->local;
+	conn->peer = params->peer;
+	conn->resolved = resolved;
+	memcpy(conn->req_pdata, pdata, len);
+	conn->req_len = len;
+
+	conn->addr.net = conn->net;
+	conn->addr.bound_dev_if = params->ifindex;
+	if (!params->ifindex && dst->sin6_family == AF_INET6 &&
+	    ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		conn->addr.bound_dev_if = dst->sin6_scope_id;
+	ret = rdma_resolve_ip((struct sockaddr *)&conn->local,
+			      (struct sockaddr *)&conn->peer, &conn->addr,
+			      min_t(u32, params->timeout_ms, SDP_IB_NEIGH_MS),
+			      sdp_ib_addr_cb, false, conn);
+	if (ret) {
+		conn->addr.net = NULL;
+		goto out;
+	}
+	conn->state = SDP_IB_RESOLVING;
+	sdp_ib_conn_set_timer(conn, params->timeout_ms);
+out:
+	mutex_unlock(&conn->mutex);
+	return ret;
+}
+
+/* What the SA says is taken only if it answers the question. */
+static bool sdp_ib_path_valid(const struct sa_path_rec *asked,
+			      const struct sa_path_rec *got)
+{
+	return got->rec_type == SA_PATH_REC_TYPE_IB &&
+	       !memcmp(&got->dgid, &asked->dgid, sizeof(got->dgid)) &&
+	       !memcmp(&got->sgid, &asked->sgid, sizeof(got->sgid)) &&
+	       !((got->pkey ^ asked->pkey) & cpu_to_be16(0x7fff)) &&
+	       got->mtu >= IB_MTU_256 && got->mtu <= IB_MTU_4096 &&
+	       got->ib.dlid &&
+	       be16_to_cpu(got->ib.dlid) < be16_to_cpu(IB_MULTICAST_LID_BASE);
+}
+
+static void sdp_ib_path_cb(int status, struct sa_path_rec *path,
+			   ib_sa_num_prs_t num_prs, void *context)
+{
+	struct sdp_ib_conn *conn = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&conn->lock, flags);
+	/* The work does not look at the path while a query is under way. */
+	if (!status && (!path || !sdp_ib_path_valid(&conn->path, path))) {
+		sdp_ib_count(SDP_IB_STAT_PATH_INVALID);
+		status = -EPROTO;
+	}
+	if (!status) {
+		/* The P_Key that is used is the one this side has. */
+		path->pkey = conn->path.pkey;
+		conn->path = *path;
+	}
+	conn->status = status;
+	conn->query = NULL;
+	spin_unlock_irqrestore(&conn->lock, flags);
+	sdp_ib_conn_post(conn, SDP_IB_EV_PATH);
+	sdp_ib_conn_put(conn);
+}
+
+/* Under conn->mutex. */
+static int sdp_ib_path_query(struct sdp_ib_conn *conn)
+{
+	struct sa_path_rec rec = conn->path;
+	int ret;
+
+	kref_get(&conn->ref);
+	ret = ib_sa_path_rec_get(&sdp_ib_sa, conn->dev->device, conn->port,
+				 &rec, SDP_IB_PATH_MASK, SDP_IB_SA_MS,
+				 GFP_KERNEL, sdp_ib_path_cb, conn,
+				 &conn->query);
+	if (ret < 0) {
+		conn->query = NULL;
+		sdp_ib_conn_put(conn);
+		return ret;
+	}
+	conn->query_id = ret;
+	conn->tries++;
+	return 0;
+}
+
+/* Under conn->mutex. */
+static int sdp_ib_path_start(struct sdp_ib_conn *conn)
+{
+	const struct sockaddr_in *dst = (struct sockaddr_in *)&conn->peer;
+	struct rdma_dev_addr *addr = &conn->addr;
+	union ib_gid sgid;
+	u16 pkey;
+	int ret;
+
+	if (addr->dev_type != ARPHRD_INFINIBAND)
+		return -EHOSTUNREACH;
+	rdma_addr_get_sgid(addr, &sgid);
+	rdma_addr_get_dgid(addr, &conn->dgid);
+	conn->ifindex = addr->bound_dev_if;
+	conn->dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
+	if (!conn->dev)
+		return -ENODEV;
+	conn->xc.max_sge_bytes = SDP_IB_MAX_BUF;
+	sdp_ib_conn_attach(conn);
+
+	pkey = ib_addr_get_pkey(addr);
+	ret = ib_find_cached_pkey(conn->dev->device, conn->port, pkey,
+				  &conn->pkey_index);
+	if (ret)
+		return ret;
+
+	conn->path.rec_type = SA_PATH_REC_TYPE_IB;
+	conn->path.sgid = sgid;
+	conn->path.dgid = conn->dgid;
+	conn->path.pkey = cpu_to_be16(pkey);
+	conn->path.numb_path = 1;
+	conn->path.reversible = 1;
+	conn->path.service_id = sdp_ib_service_id(ntohs(dst->sin_port));
+	return sdp_ib_path_query(conn);
+}
+
+/**
+ * sdp_ib_addr_resolved() - ib_core has found the peer's link-layer address
+ * @conn: the connection
+ */
+void sdp_ib_addr_resolved(struct sdp_ib_conn *conn)
+{
+	int ret = 0;
+
+	mutex_lock(&conn->mutex);
+	if (conn->state == SDP_IB_RESOLVING) {
+		ret = conn->status == -ETIMEDOUT ? -EHOSTUNREACH : conn->status;
+		if (!ret)
+			ret = sdp_ib_path_start(conn);
+	}
+	mutex_unlock(&conn->mutex);
+	if (ret)
+		sdp_ib_conn_fail(conn, ret);
+}
+
+/* Under conn->mutex.  Positive: the SA is being asked again. */
+static int sdp_ib_path_check(struct sdp_ib_conn *conn)
+{
+	if (conn->status == -ETIMEDOUT && conn->tries < SDP_IB_SA_TRIES)
+		return sdp_ib_path_query(conn) ?: 1;
+	if (conn->status)
+		return -EHOSTUNREACH;
+	return sdp_ib_qp_create(conn, &conn->params);
+}
+
+/**
+ * sdp_ib_path_resolved() - the SA has answered
+ * @conn: the connection
+ *
+ * The protocol posts its buffers before the peer hears of the connection.
+ */
+void sdp_ib_path_resolved(struct sdp_ib_conn *conn)
+{
+	int ret = 1;
+
+	mutex_lock(&conn->mutex);
+	if (conn->state == SDP_IB_RESOLVING)
+		ret = sdp_ib_path_check(conn);
+	mutex_unlock(&conn->mutex);
+	if (ret > 0)
+		return;
+
+	if (!ret)
+		ret = conn->resolved(&conn->xc, conn->xc.ctx);
+	if (!ret) {
+		mutex_lock(&conn->mutex);
+		if (conn->state == SDP_IB_RESOLVING)
+			ret = sdp_ib_cm_request(conn);
+		mutex_unlock(&conn->mutex);
+	}
+	if (ret)
+		sdp_ib_conn_fail(conn, ret);
+}
+
+/**
+ * sdp_ib_addr_cancel() - stop whatever resolution is under way
+ * @conn: the connection
+ *
+ * A cancelled query still calls back, later: it holds a reference.  Under the
+ * lock, because ib_sa may use a query's number again once it has called back.
+ */
+void sdp_ib_addr_cancel(struct sdp_ib_conn *conn)
+{
+	if (conn->addr.net)
+		rdma_addr_cancel(&conn->addr);
+
+	spin_lock_irq(&conn->lock);
+	if (conn->query)
+		ib_sa_cancel_query(conn->query_id, conn->query);
+	spin_unlock_irq(&conn->lock);
+}
+
+/* --- changes of addresses -------------------------------------------------- */
+
+struct sdp_ib_addr_match {
+	const struct net *net;
+	const struct net_device *ndev;
+	int family;
+	const void *ip;
+	const u8 *lladdr;
+};
+
+static bool sdp_ib_same_ip(const struct sockaddr_storage *ss, int family,
+			   const void *ip)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
+
+	if (ss->ss_family != family)
+		return false;
+	if (family == AF_INET)
+		return !memcmp(&sin->sin_addr, ip, sizeof(sin->sin_addr));
+	return !memcmp(&sin6->sin6_addr, ip, sizeof(sin6->sin6_addr));
+}
+
+static bool sdp_ib_same_netdev(const struct sdp_ib_conn *conn,
+			       const struct sdp_ib_addr_match *m)
+{
+	return conn->net == m->net && conn->ifindex == m->ndev->ifindex;
+}
+
+static bool sdp_ib_is_local(struct sdp_ib_conn *conn, const void *arg)
+{
+	const struct sdp_ib_addr_match *m = arg;
+
+	return sdp_ib_same_netdev(conn, m) &&
+	       sdp_ib_same_ip(&conn->local, m->family, m->ip);
+}
+
+static bool sdp_ib_is_moved_peer(struct sdp_ib_conn *conn, const void *arg)
+{
+	const struct sdp_ib_addr_match *m = arg;
+
+	return sdp_ib_same_netdev(conn, m) &&
+	       sdp_ib_same_ip(&conn->peer, m->family, m->ip) &&
+	       memcmp(&conn->dgid, m->lladdr + SDP_IB_LLADDR_GID,
+		      sizeof(conn->dgid));
+}
+
+static void sdp_ib_local_removed(const struct net_device *ndev, int family,
+				 const void *ip)
+{
+	const struct sdp_ib_addr_match m = {
+		.net = dev_net(ndev),
+		.ndev = ndev,
+		.family = family,
+		.ip = ip,
+	};
+
+	if (ndev->type == ARPHRD_INFINIBAND)
+		sdp_ib_conns_post(sdp_ib_is_local, &m, SDP_IB_EV_ADDR_CHANGE);
+}
+
+static int sdp_ib_inetaddr(struct notifier_block *nb, unsigned long event,
+			   void *ptr)
+{
+	const struct in_ifaddr *ifa = ptr;
+
+	if (event == NETDEV_DOWN)
+		sdp_ib_local_removed(ifa->ifa_dev->dev, AF_INET,
+				     &ifa->ifa_local);
+	return NOTIFY_DONE;
+}
+
+static int sdp_ib_inet6addr(struct notifier_block *nb, unsigned long event,
+			    void *ptr)
+{
+	const struct inet6_ifaddr *ifa = ptr;
+
+	if (event == NETDEV_DOWN)
+		sdp_ib_local_removed(ifa->idev->dev, AF_INET6, &ifa->addr);
+	return NOTIFY_DONE;
+}
+
+static int sdp_ib_netevent(struct notifier_block *nb, unsigned long event,
+			   void *ptr)
+{
+	struct neighbour *neigh = ptr;
+	u8 lladdr[MAX_ADDR_LEN];
+	struct sdp_ib_addr_match m;
+
+	if (event != NETEVENT_NEIGH_UPDATE ||
+	    neigh->dev->type != ARPHRD_INFINIBAND ||
+	    !(READ_ONCE(neigh->nud_state) & NUD_VALID))
+		return NOTIFY_DONE;
+
+	neigh_ha_snapshot(lladdr, neigh, neigh->dev);
+	m.net = dev_net(neigh->dev);
+	m.ndev = neigh->dev;
+	m.family = neigh->tbl->family;
+	m.ip = neigh->primary_key;
+	m.lladdr = lladdr;
+	sdp_ib_conns_post(sdp_ib_is_moved_peer, &m, SDP_IB_EV_ADDR_CHANGE);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block sdp_ib_inetaddr_nb = {
+	.notifier_call = sdp_ib_inetaddr,
+};
+
+static struct notifier_block sdp_ib_inet6addr_nb = {
+	.notifier_call = sdp_ib_inet6addr,
+};
+
+static struct notifier_block sdp_ib_netevent_nb = {
+	.notifier_call = sdp_ib_netevent,
+};
+
+/**
+ * sdp_ib_addr_init() - begin to hear of changed addresses
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_ib_addr_init(void)
+{
+	int ret;
+
+	ret = register_inetaddr_notifier(&sdp_ib_inetaddr_nb);
+	if (ret)
+		return ret;
+	ret = register_inet6addr_notifier(&sdp_ib_inet6addr_nb);
+	if (ret)
+		goto err_inetaddr;
+	ret = register_netevent_notifier(&sdp_ib_netevent_nb);
+	if (ret)
+		goto err_inet6addr;
+	return 0;
+
+err_inet6addr:
+	unregister_inet6addr_notifier(&sdp_ib_inet6addr_nb);
+err_inetaddr:
+	unregister_inetaddr_notifier(&sdp_ib_inetaddr_nb);
+	return ret;
+}
+
+/**
+ * sdp_ib_addr_exit() - the reverse
+ */
+void sdp_ib_addr_exit(void)
+{
+	unregister_netevent_notifier(&sdp_ib_netevent_nb);
+	unregister_inet6addr_notifier(&sdp_ib_inet6addr_nb);
+	unregister_inetaddr_notifier(&sdp_ib_inetaddr_nb);
+}
