@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Destinations: the GIDs that packets are sent to, unicast and multicast, with
+ * the address handle for each and a bounded queue for the time until there is
+ * one. How a destination is resolved is path.c's and mcast.c's business.
+ */
+#include <linux/jhash.h>
+#include <linux/wait_bit.h>
+
+#include "compat.h"
+#include "ipoib.h"
+
+/* The common part is freed as what it is part of. */
+static_assert(offsetof(struct ipoib_path, dest) == 0);
+static_assert(offsetof(struct ipoib_mcast, dest) == 0);
+
+/* --- address handles ----------------------------------------------------- */
+
+static void ipoib_ah_free(struct work_struct *work)
+{
+	struct ipoib_ah *ah = container_of(to_rcu_work(work), struct ipoib_ah,
+					   free_work);
+	struct ipoib_dev *priv = ah->priv;
+
+	rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
+	kfree(ah);
+	/* Nothing of the interface may be touched after the last one. */
+	if (atomic_dec_and_test(&priv->ah_count))
+		wake_up_var(&priv->ah_count);
+}
+
+/**
+ * ipoib_ah_create() - make an address handle
+ * @priv: the interface
+ * @attr: where it leads
+ *
+ * Return: the handle with one reference, or an ERR_PTR().
+ */
+struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
+				 struct rdma_ah_attr *attr)
+{
+	struct ipoib_ah *ah;
+
+	ah = kzalloc(sizeof(*ah), GFP_KERNEL);
+	if (!ah)
+		return ERR_PTR(-ENOMEM);
+
+	ah->ah = rdma_create_ah(priv->pd, attr, RDMA_CREATE_AH_SLEEPABLE);
+	if (IS_ERR(ah->ah)) {
+		struct ib_ah *err = ah->ah;
+
+		kfree(ah);
+		return ERR_CAST(err);
+	}
+
+	ah->priv = priv;
+	refcount_set(&ah->refs, 1);
+	INIT_RCU_WORK(&ah->free_work, ipoib_ah_free);
+	atomic_inc(&priv->ah_count);
+	return ah;
+}
+
+/**
+ * ipoib_ah_put() - give a reference back
+ * @ah: the handle; readers under RCU may go on until their section ends
+ */
+void ipoib_ah_put(struct ipoib_ah *ah)
+{
+	if (refcount_dec_and_test(&ah->refs))
+		queue_rcu_work(ipoib_wq, &ah->free_work);
+}
+
+/* --- the table ----------------------------------------------------------- */
+
+static u32 ipoib_dest_hash(struct ipoib_dev *priv, const union ib_gid *gid)
+{
+	return jhash(gid->raw, sizeof(gid->raw), priv->hash_seed);
+}
+
+/**
+ * ipoib_dest_find() - look a destination up
+ * @priv: the interface
+ * @gid: the key
+ *
+ * Called under rcu_read_lock() or dest_lock.
+ *
+ * Return: the destination or NULL.
+ */
+struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
+				   const union ib_gid *gid)
+{
+	struct ipoib_dest *d;
+
+	hash_for_each_possible_rcu(priv->dests, d, hash,
+				   ipoib_dest_hash(priv, gid),
+				   lockdep_is_held(&priv->dest_lock))
+		if (ipoib_gid_equal(&d->gid, gid))
+			return d;
+	return NULL;
+}
+
+static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
+					    const union ib_gid *gid)
+{
+	struct ipoib_dest *d;
+
+	if (priv->dest_count >= IPOIB_MAX_DESTS)
+		return NULL;
+
+	d = ipoib_gid_is_mcast(gid) ? ipoib_mcast_alloc() : ipoib_path_alloc();
+	if (!d)
+		return NULL;
+
+	d->priv = priv;
+	d->gid = *gid;
+	d->last_used = jiffies;
+	spin_lock_init(&d->lock);
+	__skb_queue_head_init(&d->queue);
+
+	hash_add_rcu(priv->dests, &d->hash, ipoib_dest_hash(priv, gid));
+	priv->dest_count++;
+	return d;
+}
+
+/**
+ * ipoib_dest_get() - look a destination up, or create it
+ * @priv: the interface
+ * @gid: the key
+ *
+ * May be called in atomic context, under rcu_read_lock() or ctl.
+ *
+ * Return: the destination, or NULL where there is no memory or too many.
+ */
+struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
+				  const union ib_gid *gid)
+{
+	struct ipoib_dest *d;
+
+	spin_lock_bh(&priv->dest_lock);
+	d = ipoib_dest_find(priv, gid);
+	if (!d)
+		d = ipoib_dest_create(priv, gid);
+	spin_unlock_bh(&priv->dest_lock);
+	return d;
+}
+
+/**
+ * ipoib_dest_for_each() - do something to every destination
+ * @priv: the interface
+ * @fn: what; called under dest_lock
+ */
+void ipoib_dest_for_each(struct ipoib_dev *priv,
+			 void (*fn)(struct ipoib_dest *d))
+{
+	struct ipoib_dest *d;
+	int bucket;
+
+	spin_lock_bh(&priv->dest_lock);
+	hash_for_each(priv->dests, bucket, d, hash)
+		fn(d);
+	spin_unlock_bh(&priv->dest_lock);
+}
+
+/* --- resolving ----------------------------------------------------------- */
+
+/* Called under the destination's lock. */
+static void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay)
+{
+	if (d->dead)
+		return;
+	d->resolving = true;
+	mod_delayed_work(ipoib_wq, &d->work, delay);
+}
+
+/**
+ * ipoib_dest_kick() - let the destination's work run
+ * @d: the destination
+ * @delay: in how many jiffies
+ */
+void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay)
+{
+	spin_lock_bh(&d->lock);
+	ipoib_dest_kick_locked(d, delay);
+	spin_unlock_bh(&d->lock);
+}
+
+/* Called under the destination's lock. Returns why the packet cannot wait. */
+static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
+					     struct sk_buff *skb)
+{
+	struct ipoib_dev *priv = d->priv;
+
+	if (d->dead)
+		return IPOIB_TX_UNREACHABLE;
+	if (d->failed && time_before(jiffies, d->retry_at))
+		return IPOIB_TX_UNREACHABLE;
+	if (skb_queue_len(&d->queue) >= IPOIB_DEST_QUEUE)
+		return IPOIB_TX_QUEUE_FULL;
+	if (atomic_inc_return(&priv->queued) > IPOIB_MAX_QUEUED) {
+		atomic_dec(&priv->queued);
+		return IPOIB_TX_QUEUE_FULL;
+	}
+
+	d->failed = false;
+	d->last_used = jiffies;
+	__skb_queue_tail(&d->queue, skb);
+	if (!d->resolving)
+		ipoib_dest_kick_locked(d, 0);
+	return IPOIB_COUNTERS;
+}
+
+/**
+ * ipoib_dest_queue() - keep a packet until its destination is resolved
+ * @priv: the interface
+ * @gid: the destination
+ * @skb: the packet, from the encapsulation header on; consumed
+ * @qpn: the destination's queue pair
+ *
+ * Called under rcu_read_lock() and the tx lock.
+ */
+void ipoib_dest_queue(struct ipoib_dev *priv, const union ib_gid *gid,
+		      struct sk_buff *skb, u32 qpn)
+{
+	enum ipoib_counter why;
+	struct ipoib_dest *d;
+
+	why = IPOIB_TX_LINK_DOWN;
+	if (!priv->tx_open)
+		goto drop;
+
+	why = IPOIB_TX_NO_DEST;
+	d = ipoib_dest_get(priv, gid);
+	if (!d)
+		goto drop;
+
+	ipoib_skb_cb(skb)->qpn = qpn;
+	spin_lock_bh(&d->lock);
+	why = ipoib_dest_enqueue(d, skb);
+	spin_unlock_bh(&d->lock);
+	if (why == IPOIB_COUNTERS)
+		return;
+drop:
+	ipoib_tx_drop(priv, why);
+	dev_kfree_skb_any(skb);
+}
+
+static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
+				  enum ipoib_counter why)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(q))) {
+		atomic_dec(&d->priv->queued);
+		ipoib_tx_drop(d->priv, why);
+		dev_kfree_skb_any(skb);
+	}
+}
+
+/**
+ * ipoib_dest_publish() - let packets flow, first those that waited
+ * @d: the destination
+ * @ah: how to reach it; the reference is the destination's from now on
+ */
+void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
+{
+	struct netdev_queue *txq = ipoib_txq(d->priv);
+	struct sk_buff_head waiting;
+	struct sk_buff *skb;
+	struct ipoib_ah *old;
+
+	__skb_queue_head_init(&waiting);
+
+	__netif_tx_lock_bh(txq);
+	spin_lock(&d->lock);
+	old = rcu_replace_pointer(d->ah, ah, lockdep_is_held(&d->lock));
+	d->failed = false;
+	d->resolving = false;
+	skb_queue_splice_tail_init(&d->queue, &waiting);
+	spin_unlock(&d->lock);
+
+	while ((skb = __skb_dequeue(&waiting))) {
+		atomic_dec(&d->priv->queued);
+		ipoib_send(d->priv, skb, ah, ipoib_skb_cb(skb)->qpn);
+	}
+	__netif_tx_unlock_bh(txq);
+
+	if (old)
+		ipoib_ah_put(old);
+}
+
+/**
+ * ipoib_dest_withdraw() - let packets wait from now on
+ * @d: the destination
+ */
+void ipoib_dest_withdraw(struct ipoib_dest *d)
+{
+	struct ipoib_ah *old;
+
+	spin_lock_bh(&d->lock);
+	old = rcu_replace_pointer(d->ah, NULL, lockdep_is_held(&d->lock));
+	spin_unlock_bh(&d->lock);
+
+	if (old)
+		ipoib_ah_put(old);
+}
+
+/**
+ * ipoib_dest_fail() - drop what waits, and refuse more for a while
+ * @d: the destination, without an address handle
+ * @backoff: for how many jiffies
+ */
+void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
+{
+	struct sk_buff_head waiting;
+
+	__skb_queue_head_init(&waiting);
+
+	spin_lock_bh(&d->lock);
+	d->failed = true;
+	d->resolving = false;
+	d->retry_at = jiffies + backoff;
+	skb_queue_splice_tail_init(&d->queue, &waiting);
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dest_drop_queue(d, &waiting, IPOIB_TX_UNREACHABLE);
+}
+
+/* --- removal ------------------------------------------------------------- */
+
+static void ipoib_dest_destroy(struct ipoib_dest *d)
+{
+	spin_lock_bh(&d->lock);
+	d->dead = true;
+	spin_unlock_bh(&d->lock);
+
+	cancel_delayed_work_sync(&d->work);
+	if (ipoib_gid_is_mcast(&d->gid))
+		ipoib_mcast_release(d);
+	else
+		ipoib_path_release(d);
+
+	ipoib_dest_withdraw(d);
+	ipoib_dest_drop_queue(d, &d->queue, IPOIB_TX_UNREACHABLE);
+	kfree_rcu(d, rcu);
+}
+
+/**
+ * ipoib_dest_remove() - remove destinations and wait for what they had under way
+ * @priv: the interface
+ * @doomed: says which; called under dest_lock
+ *
+ * Called under ctl.
+ */
+void ipoib_dest_remove(struct ipoib_dev *priv,
+		       bool (*doomed)(struct ipoib_dest *d))
+{
+	struct ipoib_dest *d, *next;
+	struct hlist_node *tmp;
+	LIST_HEAD(kill);
+	int bucket;
+
+	lockdep_assert_held(&priv->ctl);
+
+	spin_lock_bh(&priv->dest_lock);
+	hash_for_each_safe(priv->dests, bucket, tmp, d, hash) {
+		if (!doomed(d))
+			continue;
+		hash_del_rcu(&d->hash);
+		priv->dest_count--;
+		list_add_tail(&d->kill, &kill);
+	}
+	spin_unlock_bh(&priv->dest_lock);
+
+	list_for_each_entry_safe(d, next, &kill, kill)
+		ipoib_dest_destroy(d);
+}
+
+static bool ipoib_dest_is_idle(struct ipoib_dest *d)
+{
+	if (time_before(jiffies, READ_ONCE(d->last_used) + IPOIB_DEST_IDLE))
+		return false;
+	return !ipoib_gid_is_mcast(&d->gid) || !ipoib_to_mcast(d)->listen;
+}
+
+/**
+ * ipoib_gc_work() - forget destinations that nobody has sent to for long
+ * @work: gc_work
+ */
+void ipoib_gc_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(to_delayed_work(work),
+					      struct ipoib_dev, gc_work);
+
+	mutex_lock(&priv->ctl);
+	if (priv->up) {
+		ipoib_dest_remove(priv, ipoib_dest_is_idle);
+		queue_delayed_work(ipoib_wq, &priv->gc_work, IPOIB_GC_PERIOD);
+	}
+	mutex_unlock(&priv->ctl);
+}

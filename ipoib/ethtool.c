@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ethtool: who drives the interface, how fast the port is, what was lost.
+ */
+#include <linux/ethtool.h>
+
+#include "ipoib.h"
+
+static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
+	[IPOIB_TX_BAD_FRAME]		= "tx_bad_frame",
+	[IPOIB_TX_TOO_LONG]		= "tx_too_long",
+	[IPOIB_TX_NO_DEST]		= "tx_no_dest",
+	[IPOIB_TX_QUEUE_FULL]		= "tx_queue_full",
+	[IPOIB_TX_UNREACHABLE]		= "tx_unreachable",
+	[IPOIB_TX_RING_FULL]		= "tx_ring_full",
+	[IPOIB_TX_NO_MEMORY]		= "tx_no_memory",
+	[IPOIB_TX_POST_FAILED]		= "tx_post_failed",
+	[IPOIB_TX_COMPLETION_ERROR]	= "tx_completion_error",
+	[IPOIB_TX_LINK_DOWN]		= "tx_link_down",
+	[IPOIB_TX_TIMEOUT]		= "tx_timeout",
+	[IPOIB_RX_BAD_LENGTH]		= "rx_bad_length",
+	[IPOIB_RX_NO_MEMORY]		= "rx_no_memory",
+	[IPOIB_RX_COMPLETION_ERROR]	= "rx_completion_error",
+	[IPOIB_RX_OWN_MULTICAST]	= "rx_own_multicast",
+	[IPOIB_PATH_QUERIES]		= "path_queries",
+	[IPOIB_PATH_FAILED]		= "path_failed",
+	[IPOIB_PATH_BAD_RECORD]		= "path_bad_record",
+	[IPOIB_MCAST_JOINS]		= "mcast_joins",
+	[IPOIB_MCAST_JOIN_FAILED]	= "mcast_join_failed",
+	[IPOIB_MCAST_BAD_RECORD]	= "mcast_bad_record",
+};
+
+static void ipoib_get_drvinfo(struct net_device *dev,
+			      struct ethtool_drvinfo *info)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	strscpy(info->driver, IPOIB_NAME, sizeof(info->driver));
+	ib_get_device_fw_str(priv->hca, info->fw_version);
+	strscpy(info->bus_info,
+		dev_name(priv->hca->dev.parent ?: &priv->hca->dev),
+		sizeof(info->bus_info));
+}
+
+static int ipoib_get_sset_count(struct net_device *dev, int set)
+{
+	return set == ETH_SS_STATS ? IPOIB_COUNTERS : -EOPNOTSUPP;
+}
+
+static void ipoib_get_strings(struct net_device *dev, u32 set, u8 *data)
+{
+	if (set == ETH_SS_STATS)
+		memcpy(data, ipoib_counter_names, sizeof(ipoib_counter_names));
+}
+
+static void ipoib_get_ethtool_stats(struct net_device *dev,
+				    struct ethtool_stats *stats, u64 *data)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	int i;
+
+	for (i = 0; i < IPOIB_COUNTERS; i++)
+		data[i] = atomic_long_read(&priv->counters[i]);
+}
+
+/* Megabits per second and lane, data rate where coding eats little of it. */
+static int ipoib_lane_speed(enum ib_port_speed speed)
+{
+	switch (speed) {
+	case IB_SPEED_SDR:
+		return 2500;
+	case IB_SPEED_DDR:
+		return 5000;
+	case IB_SPEED_QDR:
+	case IB_SPEED_FDR10:
+		return 10000;
+	case IB_SPEED_FDR:
+		return 14000;
+	case IB_SPEED_EDR:
+		return 25000;
+	case IB_SPEED_HDR:
+		return 50000;
+	case IB_SPEED_NDR:
+		return 100000;
+	default:
+		return 0;
+	}
+}
+
+static int ipoib_get_link_ksettings(struct net_device *dev,
+				    struct ethtool_link_ksettings *cmd)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ib_port_attr attr;
+	int lane, width;
+
+	cmd->base.speed = SPEED_UNKNOWN;
+	cmd->base.duplex = DUPLEX_UNKNOWN;
+	cmd->base.autoneg = AUTONEG_ENABLE;
+	cmd->base.port = PORT_OTHER;
+	if (!netif_carrier_ok(dev) ||
+	    ib_query_port(priv->hca, priv->port, &attr))
+		return 0;
+
+	lane = ipoib_lane_speed(attr.active_speed);
+	width = ib_width_enum_to_int(attr.active_width);
+	if (lane > 0 && width > 0) {
+		cmd->base.speed = lane * width;
+		cmd->base.duplex = DUPLEX_FULL;
+	}
+	return 0;
+}
+
+const struct ethtool_ops ipoib_ethtool_ops = {
+	.get_drvinfo		= ipoib_get_drvinfo,
+	.get_link		= ethtool_op_get_link,
+	.get_link_ksettings	= ipoib_get_link_ksettings,
+	.get_sset_count		= ipoib_get_sset_count,
+	.get_strings		= ipoib_get_strings,
+	.get_ethtool_stats	= ipoib_get_ethtool_stats,
+};

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * IP over InfiniBand (RFC 4391, RFC 4392): structures shared by the driver's
+ * files, with the locks that guard them.
+ *
+ * Locks, in the order in which they nest:
+ *
+ *   rtnl              what the network stack sees: the interface's MTU, address
+ *   ipoib_dev.ctl     up and down, the queue pair's state, removal of
+ *                     destinations; never taken by a destination's work, so
+ *                     that its holder may wait for that work
+ *   netif_addr_lock   the stack's list of multicast addresses
+ *   tx lock           lock of transmit queue 0: the send ring and its CQ
+ *   ipoib_dev.dest_lock   membership of the destination table
+ *   ipoib_dest.lock   one destination's queue and state
+ *   ipoib_dev.bcast_lock  what the broadcast group tells, and the carrier
+ */
+#ifndef _IPOIB_H
+#define _IPOIB_H
+
+#include <linux/hashtable.h>
+#include <linux/if_infiniband.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_sa.h>
+#include <rdma/ib_verbs.h>
+
+#define IPOIB_NAME		"ib_ipoib"
+
+#define IPOIB_ENCAP_LEN		4
+#define IPOIB_PSEUDO_LEN	INFINIBAND_ALEN
+#define IPOIB_HARD_LEN		(IPOIB_PSEUDO_LEN + IPOIB_ENCAP_LEN)
+
+#define IPOIB_QPN_MASK		0xffffff
+#define IPOIB_MCAST_QPN		0xffffff
+#define IPOIB_FULL_MEMBER	0x8000	/* in a P_Key */
+
+/* Rings: bounds of the module parameters. */
+#define IPOIB_MIN_TX_RING	128
+#define IPOIB_MIN_RX_RING	16
+#define IPOIB_MAX_RING		8192
+
+/* Receive: the head of a packet is linear, the rest of a 4K one is not. */
+#define IPOIB_RX_PAD		(NET_SKB_PAD + 4)
+#define IPOIB_RX_HEAD		(IB_GRH_BYTES + 2048)
+#define IPOIB_RX_COPYBREAK	256
+#define IPOIB_RX_SGE		2
+#define IPOIB_RX_BATCH		16
+
+#define IPOIB_TX_SGE		(MAX_SKB_FRAGS + 1)
+#define IPOIB_TX_BATCH		16
+
+/* Destinations: how many, how long idle, how much waits for one and for all. */
+#define IPOIB_MAX_DESTS		16384
+#define IPOIB_DEST_QUEUE	64
+#define IPOIB_MAX_QUEUED	2048
+#define IPOIB_DEST_IDLE		(300 * HZ)
+#define IPOIB_GC_PERIOD		(30 * HZ)
+#define IPOIB_MAX_BACKOFF	(16 * HZ)
+#define IPOIB_PATH_TIMEOUT_MS	1000
+#define IPOIB_PATH_TRIES	4
+
+/**
+ * struct ipoib_hdr - encapsulation header, RFC 4391 section 6
+ * @proto:	Ethertype of what follows
+ * @reserved:	zero when sent, ignored when received
+ */
+struct ipoib_hdr {
+	__be16 proto;
+	__be16 reserved;
+};
+
+/*
+ * Why packets were lost and how often the subnet administrator was asked, by
+ * cause; shown by ethtool -S under the names in ethtool.c, in this order.
+ */
+enum ipoib_counter {
+	IPOIB_TX_BAD_FRAME,
+	IPOIB_TX_TOO_LONG,
+	IPOIB_TX_NO_DEST,
+	IPOIB_TX_QUEUE_FULL,
+	IPOIB_TX_UNREACHABLE,
+	IPOIB_TX_RING_FULL,
+	IPOIB_TX_NO_MEMORY,
+	IPOIB_TX_POST_FAILED,
+	IPOIB_TX_COMPLETION_ERROR,
+	IPOIB_TX_LINK_DOWN,
+	IPOIB_TX_TIMEOUT,
+	IPOIB_RX_BAD_LENGTH,
+	IPOIB_RX_NO_MEMORY,
+	IPOIB_RX_COMPLETION_ERROR,
+	IPOIB_RX_OWN_MULTICAST,
+	IPOIB_PATH_QUERIES,
+	IPOIB_PATH_FAILED,
+	IPOIB_PATH_BAD_RECORD,
+	IPOIB_MCAST_JOINS,
+	IPOIB_MCAST_JOIN_FAILED,
+	IPOIB_MCAST_BAD_RECORD,
+	IPOIB_COUNTERS
+};
+
+/* How much an event invalidates; each level includes those before it. */
+enum ipoib_flush {
+	IPOIB_FLUSH_NONE,
+	IPOIB_FLUSH_LIGHT,	/* paths may have changed: ask again */
+	IPOIB_FLUSH_NORMAL,	/* the port was away: everything anew but the QP */
+	IPOIB_FLUSH_HEAVY,	/* P_Key or queue pair: down and up */
+};
+
+/**
+ * struct ipoib_ah - address handle that packets in flight may still need
+ * @ah:		the handle
+ * @priv:	the interface, whose ah_count counts this object
+ * @refs:	one of the destination that publishes it, one of each packet in
+ *		the send ring
+ * @free_work:	destroys the handle a grace period after the last reference,
+ *		in process context
+ */
+struct ipoib_ah {
+	struct ib_ah *ah;
+	struct ipoib_dev *priv;
+	refcount_t refs;
+	struct rcu_work free_work;
+};
+
+/**
+ * struct ipoib_dest - a GID that packets are sent to
+ * @hash:	in ipoib_dev.dests; changed under dest_lock, read under RCU
+ * @kill:	links those that were taken out of the table for removal
+ * @rcu:	frees the destination after the last reader
+ * @priv:	the interface
+ * @gid:	the key
+ * @ah:		how to reach it, NULL until that is known; RCU, changed under
+ *		the tx lock and @lock
+ * @last_used:	jiffies when last sent to
+ * @work:	the only one that resolves this destination
+ * @lock:	guards the members below
+ * @dead:	being removed: nothing more may be queued, no work started
+ * @resolving:	@work will settle this destination without being told again
+ * @retry_at:	no new attempt before this time, in jiffies, while @failed
+ * @failed:	the last attempt failed
+ * @queue:	packets that wait for @ah
+ *
+ * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
+ * is created by whoever needs it and lives until somebody who holds ctl removes
+ * it; ipoib_dest_remove() waits for its work and its queries, so these need no
+ * reference.
+ */
+struct ipoib_dest {
+	struct hlist_node hash;
+	struct list_head kill;
+	struct rcu_head rcu;
+	struct ipoib_dev *priv;
+	union ib_gid gid;
+	struct ipoib_ah __rcu *ah;
+	unsigned long last_used;
+	struct delayed_work work;
+
+	spinlock_t lock;		/* what follows */
+	bool dead;
+	bool resolving;
+	bool failed;
+	unsigned long retry_at;
+	struct sk_buff_head queue;
+};
+
+/**
+ * struct ipoib_path - unicast destination, resolved by a PathRecord query
+ * @dest:	common part
+ * @ask:	ask even if no packet waits; under dest.lock
+ * @busy:	a query is under way; under dest.lock
+ * @answered:	@status and @rec hold its answer; under dest.lock
+ * @tries:	attempts since the last success; under dest.lock
+ * @status:	of the query; of the work while not @busy, as is what follows
+ * @rec:	the answer, if @status is 0
+ * @query:	for cancelling
+ * @query_id:	for cancelling
+ * @idle:	done when no query is under way, for removal to wait for
+ */
+struct ipoib_path {
+	struct ipoib_dest dest;
+	bool ask;
+	bool busy;
+	bool answered;
+	unsigned int tries;
+
+	int status;
+	struct sa_path_rec rec;
+	struct ib_sa_query *query;
+	int query_id;
+	struct completion idle;
+};
+
+/**
+ * struct ipoib_mcast - multicast group, sent to, listened to, or both
+ * @dest:	common part
+ * @listen:	to be joined as full member and attached; under dest.lock
+ * @rejoin:	the membership was lost or is to be renewed; under dest.lock
+ * @answered:	@status and @rec hold an answer; under dest.lock
+ * @backoff:	time to the next attempt after a failure; under dest.lock
+ * @wanted:	found in the stack's list by the scan under way; under ctl
+ * @status:	of the join; of the work once @answered, as is what follows
+ * @rec:	the answer, if @status is 0
+ * @mc:		the membership, asked for or granted
+ * @join_state:	what @mc asked for
+ * @plain:	the subnet administrator knows no send-only full members
+ * @attached:	the queue pair receives the group, under @mlid
+ * @mlid:	the group's LID
+ */
+struct ipoib_mcast {
+	struct ipoib_dest dest;
+	bool listen;
+	bool rejoin;
+	bool answered;
+	unsigned long backoff;
+
+	bool wanted;
+
+	int status;
+	struct ib_sa_mcmember_rec rec;
+	struct ib_sa_multicast *mc;
+	u8 join_state;
+	bool plain;
+	bool attached;
+	u16 mlid;
+};
+
+/**
+ * struct ipoib_rx_buf - slot of the receive ring
+ * @head:	fragment for GRH, headers and up to 2 KiB of payload
+ * @tail:	fragment for the rest where the port's MTU is 4096, else NULL
+ * @sge:	the same two for the adapter
+ * @wr:		work request that posts this slot
+ *
+ * A slot always holds its fragments while the interface is up: what is handed
+ * to the stack is replaced first.
+ */
+struct ipoib_rx_buf {
+	void *head;
+	void *tail;
+	struct ib_sge sge[IPOIB_RX_SGE];
+	struct ib_recv_wr wr;
+};
+
+/**
+ * struct ipoib_tx_buf - slot of the send ring
+ * @skb:	the packet
+ * @ah:		reference to its address handle
+ * @addr:	where the packet's pieces are mapped
+ */
+struct ipoib_tx_buf {
+	struct sk_buff *skb;
+	struct ipoib_ah *ah;
+	u64 addr[IPOIB_TX_SGE];
+};
+
+/**
+ * struct ipoib_skb_cb - what a queued packet remembers of its link-layer address
+ * @qpn:	the destination's QPN; its GID is the destination
+ */
+struct ipoib_skb_cb {
+	u32 qpn;
+};
+
+static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct ipoib_skb_cb) > sizeof(skb->cb));
+	return (struct ipoib_skb_cb *)skb->cb;
+}
+
+/**
+ * struct ipoib_dev - one interface: a port and a P_Key
+ *
+ * Lives as the net_device's private data, from ipoib_add_port() to
+ * ipoib_remove_port(). The verbs objects and rings exist from ndo_init to
+ * ndo_uninit, so that the QPN, and with it the link-layer address, survives
+ * going down and up.
+ */
+struct ipoib_dev {
+	/* Fixed while registered. */
+	struct net_device *dev;
+	struct ib_device *hca;
+	struct list_head list;		/* of the ports of one device */
+	u32 port;
+	struct ib_event_handler events;
+	struct ib_pd *pd;
+	struct ib_cq *recv_cq;
+	struct ib_cq *send_cq;
+	struct ib_qp *qp;
+	unsigned int max_ib_mtu;	/* largest that the receive ring takes */
+	unsigned int max_send_sge;
+	u32 hash_seed;
+
+	/* The port's identity, written under ctl. */
+	u16 pkey;
+	union ib_gid gid;
+
+	/* Transmit, under the tx lock. */
+	struct ipoib_tx_buf *tx_ring;
+	unsigned int tx_size;		/* a power of two, as rx_size */
+	unsigned int tx_head;		/* posted so far */
+	unsigned int tx_tail;		/* completed so far */
+	bool tx_open;			/* the queue pair takes packets */
+	bool tx_armed;			/* a completion will schedule tx_napi */
+	struct napi_struct tx_napi;
+	struct ib_wc tx_wc[IPOIB_TX_BATCH];
+	struct ib_sge tx_sge[IPOIB_TX_SGE];
+
+	/* Receive, of rx_napi, or of who has disabled it. */
+	struct ipoib_rx_buf *rx_ring;
+	unsigned int rx_size;
+	unsigned int rx_posted;
+	unsigned int rx_tail_len;	/* bytes behind the head, 0 or 2048 */
+	struct napi_struct rx_napi;
+	struct ib_wc rx_wc[IPOIB_RX_BATCH];
+
+	/* Destinations. */
+	spinlock_t dest_lock;		/* dests and dest_count */
+	DECLARE_HASHTABLE(dests, 10);
+	unsigned int dest_count;
+	atomic_t queued;		/* packets in all their queues */
+	atomic_t ah_count;		/* address handles not yet destroyed */
+	struct delayed_work gc_work;
+
+	/* Multicast. */
+	struct work_struct mcast_work;	/* follows the stack's list */
+	spinlock_t bcast_lock;		/* what follows, and the carrier */
+	bool bcast_ok;			/* bcast holds the group's parameters */
+	struct ib_sa_mcmember_rec bcast;
+	u32 qkey;			/* from bcast, for the transmit path */
+	unsigned int mcast_mtu;		/* from bcast: the IPoIB link's MTU */
+	bool umcast;			/* leave user space's groups alone */
+
+	/* Control. */
+	struct mutex ctl;
+	bool admin_up;			/* between ndo_open and ndo_stop */
+	bool up;			/* the queue pair works */
+	atomic_t flush_level;		/* enum ipoib_flush, asked for */
+	struct work_struct flush_work;
+	struct work_struct sync_work;	/* what needs rtnl; holds the netdev */
+	unsigned int admin_mtu;		/* what the administrator set; rtnl */
+
+	atomic_long_t counters[IPOIB_COUNTERS];
+};
+
+extern struct workqueue_struct *ipoib_wq;
+extern struct ib_sa_client ipoib_sa_client;
+extern int ipoib_debug_level;
+extern int ipoib_mcast_debug_level;
+extern const struct net_device_ops ipoib_netdev_ops;
+extern const struct ethtool_ops ipoib_ethtool_ops;
+extern const struct attribute_group ipoib_attr_group;
+
+#define ipoib_dbg(priv, fmt, ...)					\
+do {									\
+	if (ipoib_debug_level > 0)					\
+		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+#define ipoib_dbg_mcast(priv, fmt, ...)					\
+do {									\
+	if (ipoib_mcast_debug_level > 0)				\
+		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+static inline void ipoib_count(struct ipoib_dev *priv, enum ipoib_counter c)
+{
+	atomic_long_inc(&priv->counters[c]);
+}
+
+static inline void ipoib_tx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
+{
+	ipoib_count(priv, c);
+	DEV_STATS_INC(priv->dev, tx_dropped);
+}
+
+static inline void ipoib_rx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
+{
+	ipoib_count(priv, c);
+	DEV_STATS_INC(priv->dev, rx_dropped);
+}
+
+static inline bool ipoib_gid_is_mcast(const union ib_gid *gid)
+{
+	return gid->raw[0] == 0xff;
+}
+
+static inline bool ipoib_gid_equal(const union ib_gid *a, const union ib_gid *b)
+{
+	return !memcmp(a->raw, b->raw, sizeof(a->raw));
+}
+
+/* The broadcast group's GID is the end of the broadcast address. */
+static inline bool ipoib_gid_is_bcast(struct ipoib_dev *priv,
+				      const union ib_gid *gid)
+{
+	return !memcmp(gid->raw, priv->dev->broadcast + 4, sizeof(gid->raw));
+}
+
+static inline struct netdev_queue *ipoib_txq(struct ipoib_dev *priv)
+{
+	return netdev_get_tx_queue(priv->dev, 0);
+}
+
+/* lookup.c */
+struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
+				     const union ib_gid *gid,
+				     const struct sockaddr *addr,
+				     void *client_data);
+
+/* netdev.c */
+void ipoib_setup(struct net_device *dev);
+
+/* link.c */
+int ipoib_read_port(struct ipoib_dev *priv);
+int ipoib_link_up(struct ipoib_dev *priv);
+void ipoib_link_down(struct ipoib_dev *priv);
+void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level);
+void ipoib_flush_work(struct work_struct *work);
+void ipoib_event(struct ib_event_handler *handler, struct ib_event *event);
+void ipoib_sync(struct ipoib_dev *priv);
+void ipoib_sync_work(struct work_struct *work);
+
+/* verbs.c */
+int ipoib_verbs_init(struct ipoib_dev *priv);
+void ipoib_verbs_cleanup(struct ipoib_dev *priv);
+int ipoib_qp_start(struct ipoib_dev *priv);
+void ipoib_qp_stop(struct ipoib_dev *priv);
+int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
+
+/* rx.c */
+int ipoib_rx_init(struct ipoib_dev *priv);
+void ipoib_rx_cleanup(struct ipoib_dev *priv);
+int ipoib_rx_fill(struct ipoib_dev *priv);
+void ipoib_rx_drain(struct ipoib_dev *priv);
+void ipoib_rx_free(struct ipoib_dev *priv);
+int ipoib_rx_poll(struct napi_struct *napi, int budget);
+void ipoib_recv_event(struct ib_cq *cq, void *context);
+
+/* tx.c */
+int ipoib_tx_init(struct ipoib_dev *priv);
+void ipoib_tx_cleanup(struct ipoib_dev *priv);
+netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
+void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
+		struct ipoib_ah *ah, u32 qpn);
+unsigned int ipoib_tx_reap_all(struct ipoib_dev *priv);
+void ipoib_tx_free(struct ipoib_dev *priv);
+int ipoib_tx_poll(struct napi_struct *napi, int budget);
+void ipoib_send_event(struct ib_cq *cq, void *context);
+
+/* dest.c */
+struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
+				 struct rdma_ah_attr *attr);
+void ipoib_ah_put(struct ipoib_ah *ah);
+struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
+				   const union ib_gid *gid);
+struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
+				  const union ib_gid *gid);
+void ipoib_dest_queue(struct ipoib_dev *priv, const union ib_gid *gid,
+		      struct sk_buff *skb, u32 qpn);
+void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay);
+void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah);
+void ipoib_dest_withdraw(struct ipoib_dest *d);
+void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff);
+void ipoib_dest_remove(struct ipoib_dev *priv,
+		       bool (*doomed)(struct ipoib_dest *d));
+void ipoib_dest_for_each(struct ipoib_dev *priv,
+			 void (*fn)(struct ipoib_dest *d));
+void ipoib_gc_work(struct work_struct *work);
+
+/* path.c */
+struct ipoib_dest *ipoib_path_alloc(void);
+void ipoib_path_release(struct ipoib_dest *d);
+void ipoib_path_requery(struct ipoib_dest *d);
+void ipoib_path_reset(struct ipoib_dest *d);
+
+/* mcast.c */
+struct ipoib_dest *ipoib_mcast_alloc(void);
+void ipoib_mcast_release(struct ipoib_dest *d);
+void ipoib_mcast_renew(struct ipoib_dest *d);
+int ipoib_mcast_start(struct ipoib_dev *priv);
+void ipoib_mcast_list_work(struct work_struct *work);
+
+static inline struct ipoib_mcast *ipoib_to_mcast(struct ipoib_dest *d)
+{
+	return container_of(d, struct ipoib_mcast, dest);
+}
+
+static inline struct ipoib_path *ipoib_to_path(struct ipoib_dest *d)
+{
+	return container_of(d, struct ipoib_path, dest);
+}
+
+#endif /* _IPOIB_H */

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link: going up and down, and what the port's events change.
+ *
+ * The broadcast group is the link (RFC 4391 section 5): the carrier is on while
+ * it is joined, and its MTU is the interface's.
+ */
+#include <rdma/ib_cache.h>
+
+#include "compat.h"
+#include "ipoib.h"
+
+/* --- the port's identity ------------------------------------------------- */
+
+struct ipoib_identity {
+	u16 pkey;
+	union ib_gid gid;
+};
+
+static int ipoib_read_identity(struct ipoib_dev *priv,
+			       struct ipoib_identity *id)
+{
+	int err;
+
+	err = ib_query_pkey(priv->hca, priv->port, 0, &id->pkey);
+	if (err)
+		return err;
+	/* Groups are named by the full member's P_Key, RFC 4391 section 4. */
+	id->pkey |= IPOIB_FULL_MEMBER;
+	return rdma_query_gid(priv->hca, priv->port, 0, &id->gid);
+}
+
+static enum ipoib_flush ipoib_identity_change(struct ipoib_dev *priv,
+					      const struct ipoib_identity *id)
+{
+	if (id->pkey != priv->pkey)
+		return IPOIB_FLUSH_HEAVY;
+	if (!ipoib_gid_equal(&id->gid, &priv->gid))
+		return IPOIB_FLUSH_NORMAL;
+	return IPOIB_FLUSH_NONE;
+}
+
+/* The broadcast address follows here, the interface's own in ipoib_sync(). */
+static void ipoib_set_identity(struct ipoib_dev *priv,
+			       const struct ipoib_identity *id)
+{
+	netif_addr_lock_bh(priv->dev);
+	priv->pkey = id->pkey;
+	priv->gid = id->gid;
+	put_unaligned_be16(id->pkey, &priv->dev->broadcast[8]);
+	netif_addr_unlock_bh(priv->dev);
+}
+
+/**
+ * ipoib_read_port() - learn the port's P_Key and GID
+ * @priv: the interface, down; under ctl
+ *
+ * Return: 0 or an errno.
+ */
+int ipoib_read_port(struct ipoib_dev *priv)
+{
+	struct ipoib_identity id;
+	int err;
+
+	err = ipoib_read_identity(priv, &id);
+	if (!err)
+		ipoib_set_identity(priv, &id);
+	return err;
+}
+
+/* --- what the stack sees ------------------------------------------------- */
+
+static void ipoib_sync_address(struct ipoib_dev *priv)
+{
+	struct net_device *dev = priv->dev;
+	u8 addr[INFINIBAND_ALEN];
+	bool changed;
+
+	mutex_lock(&priv->ctl);
+	/* Flags: neither RC nor UC, RFC 4755 section 3. */
+	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
+	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
+	mutex_unlock(&priv->ctl);
+
+	netif_addr_lock_bh(dev);
+	changed = memcmp(dev->dev_addr, addr, sizeof(addr));
+	if (changed)
+		dev_addr_mod(dev, 0, addr, sizeof(addr));
+	netif_addr_unlock_bh(dev);
+
+	if (changed && dev->reg_state == NETREG_REGISTERED)
+		call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+}
+
+static void ipoib_sync_mtu(struct ipoib_dev *priv)
+{
+	unsigned int wish = priv->admin_mtu;
+	unsigned int mtu = min(wish, READ_ONCE(priv->mcast_mtu));
+
+	if (priv->dev->mtu == mtu)
+		return;
+	if (dev_set_mtu(priv->dev, mtu))
+		netdev_warn(priv->dev, "cannot set the MTU to %u\n", mtu);
+	/* That was the link's doing, not the administrator's. */
+	priv->admin_mtu = wish;
+}
+
+/**
+ * ipoib_sync_work() - bring what the stack sees into line with the port
+ * @work: sync_work, which holds a reference to the netdev
+ */
+void ipoib_sync_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      sync_work);
+	struct net_device *dev = priv->dev;
+
+	rtnl_lock();
+	if (dev->reg_state != NETREG_REGISTERED)
+		goto unlock;
+
+	ipoib_sync_address(priv);
+	if (!READ_ONCE(priv->bcast_ok))
+		goto unlock;
+
+	ipoib_sync_mtu(priv);
+	spin_lock(&priv->bcast_lock);
+	if (priv->bcast_ok)
+		netif_carrier_on(dev);
+	spin_unlock(&priv->bcast_lock);
+unlock:
+	rtnl_unlock();
+	dev_put(dev);
+}
+
+/**
+ * ipoib_sync() - have ipoib_sync_work() run
+ * @priv: the interface
+ */
+void ipoib_sync(struct ipoib_dev *priv)
+{
+	dev_hold(priv->dev);
+	if (!queue_work(ipoib_wq, &priv->sync_work))
+		dev_put(priv->dev);
+}
+
+/* --- up and down --------------------------------------------------------- */
+
+static void ipoib_set_tx_open(struct ipoib_dev *priv, bool open)
+{
+	struct netdev_queue *txq = ipoib_txq(priv);
+
+	__netif_tx_lock_bh(txq);
+	priv->tx_open = open;
+	if (open)
+		netif_tx_wake_queue(txq);
+	else
+		netif_tx_stop_queue(txq);
+	__netif_tx_unlock_bh(txq);
+}
+
+static void ipoib_link_lost(struct ipoib_dev *priv)
+{
+	spin_lock(&priv->bcast_lock);
+	priv->bcast_ok = false;
+	netif_carrier_off(priv->dev);
+	spin_unlock(&priv->bcast_lock);
+}
+
+static bool ipoib_dest_any(struct ipoib_dest *d)
+{
+	return true;
+}
+
+/**
+ * ipoib_link_up() - start the queue pair and the joins
+ * @priv: the interface, down; under ctl
+ *
+ * Return: 0 or an errno, with the interface down.
+ */
+int ipoib_link_up(struct ipoib_dev *priv)
+{
+	int err;
+
+	lockdep_assert_held(&priv->ctl);
+
+	err = ipoib_qp_start(priv);
+	if (err)
+		return err;
+
+	priv->up = true;
+	ipoib_set_tx_open(priv, true);
+	err = ipoib_mcast_start(priv);
+	if (err) {
+		ipoib_link_down(priv);
+		return err;
+	}
+	queue_delayed_work(ipoib_wq, &priv->gc_work, IPOIB_GC_PERIOD);
+	return 0;
+}
+
+/**
+ * ipoib_link_down() - leave all groups, forget all paths, stop the queue pair
+ * @priv: the interface; under ctl
+ */
+void ipoib_link_down(struct ipoib_dev *priv)
+{
+	lockdep_assert_held(&priv->ctl);
+
+	if (!priv->up)
+		return;
+	priv->up = false;
+
+	/* After this nobody sends, and nobody creates a destination. */
+	ipoib_set_tx_open(priv, false);
+	ipoib_dest_remove(priv, ipoib_dest_any);
+	/* No work is left that could turn the carrier on. */
+	ipoib_link_lost(priv);
+	ipoib_qp_stop(priv);
+}
+
+/* --- events -------------------------------------------------------------- */
+
+static void ipoib_dest_refresh(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid))
+		return;		/* the core tells which groups are lost */
+	if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
+		ipoib_path_requery(d);
+	else
+		ipoib_path_reset(d);
+}
+
+static void ipoib_dest_renew(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid))
+		ipoib_mcast_renew(d);
+	else
+		ipoib_path_reset(d);
+}
+
+/* Restarts an interface that is to be up. Called under ctl. */
+static void ipoib_restart(struct ipoib_dev *priv,
+			  const struct ipoib_identity *id)
+{
+	ipoib_link_down(priv);
+	ipoib_set_identity(priv, id);
+	/* The Q_Key of another partition's link is not known yet. */
+	if (ipoib_link_up(priv))
+		netdev_warn(priv->dev, "stays down until the next event\n");
+}
+
+/**
+ * ipoib_flush_work() - do what events have asked for
+ * @work: flush_work
+ */
+void ipoib_flush_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      flush_work);
+	enum ipoib_flush level = atomic_xchg(&priv->flush_level,
+					     IPOIB_FLUSH_NONE);
+	struct ipoib_identity id;
+
+	mutex_lock(&priv->ctl);
+	if (ipoib_read_identity(priv, &id)) {
+		id.pkey = priv->pkey;
+		id.gid = priv->gid;
+	}
+	level = max(level, ipoib_identity_change(priv, &id));
+	ipoib_dbg(priv, "flush, level %d\n", level);
+
+	if (!priv->admin_up) {
+		ipoib_set_identity(priv, &id);
+	} else if (level == IPOIB_FLUSH_HEAVY || !priv->up) {
+		ipoib_restart(priv, &id);
+	} else if (level == IPOIB_FLUSH_NORMAL) {
+		ipoib_link_lost(priv);
+		ipoib_set_identity(priv, &id);
+		ipoib_dest_for_each(priv, ipoib_dest_renew);
+	} else {
+		ipoib_dest_for_each(priv, ipoib_dest_refresh);
+	}
+	mutex_unlock(&priv->ctl);
+
+	ipoib_sync(priv);
+}
+
+/**
+ * ipoib_flush() - ask for a flush
+ * @priv: the interface
+ * @level: how much; what is asked for meanwhile is done in one go
+ *
+ * May be called in any context.
+ */
+void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
+{
+	int old = atomic_read(&priv->flush_level);
+
+	while (old < level &&
+	       !atomic_try_cmpxchg(&priv->flush_level, &old, level))
+		;
+	queue_work(ipoib_wq, &priv->flush_work);
+}
+
+/**
+ * ipoib_event() - what happens to the port
+ * @handler: the interface's
+ * @event: the event
+ */
+void ipoib_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct ipoib_dev *priv = container_of(handler, struct ipoib_dev,
+					      events);
+
+	if (event->element.port_num != priv->port)
+		return;
+
+	ipoib_dbg(priv, "event: %s\n", ib_event_msg(event->event));
+
+	switch (event->event) {
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+		ipoib_flush(priv, IPOIB_FLUSH_NORMAL);
+		break;
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_GID_CHANGE:
+		/* Becomes more where the P_Key or GID in use has changed. */
+		ipoib_flush(priv, IPOIB_FLUSH_LIGHT);
+		break;
+	default:
+		break;
+	}
+}

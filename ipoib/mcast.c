@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast groups, RFC 4391 sections 3 to 5 and 10: the broadcast group, which
+ * makes the link; groups that the stack listens to, joined as full member; and
+ * groups that are only sent to.
+ *
+ * The core's callback only notes what it is told. The group's work, which alone
+ * joins and leaves, takes it from there.
+ */
+#include "compat.h"
+#include "ipoib.h"
+
+#define IPOIB_FIRST_MLID	0xc000
+#define IPOIB_LAST_MLID		0xfffe
+
+#define IPOIB_JOIN_FULL		BIT(FULLMEMBER_JOIN)
+#define IPOIB_JOIN_SEND_FULL	BIT(SENDONLY_FULLMEMBER_JOIN)
+#define IPOIB_JOIN_SEND		BIT(SENDONLY_NONMEBER_JOIN)
+
+/* What every group of the link has in common with its broadcast group. */
+#define IPOIB_COMMON_MASK						\
+	(IB_SA_MCMEMBER_REC_QKEY |					\
+	 IB_SA_MCMEMBER_REC_MTU_SELECTOR | IB_SA_MCMEMBER_REC_MTU |	\
+	 IB_SA_MCMEMBER_REC_RATE_SELECTOR | IB_SA_MCMEMBER_REC_RATE |	\
+	 IB_SA_MCMEMBER_REC_TRAFFIC_CLASS | IB_SA_MCMEMBER_REC_SL |	\
+	 IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_HOP_LIMIT)
+
+static bool ipoib_mcast_is_bcast(struct ipoib_mcast *m)
+{
+	return ipoib_gid_is_bcast(m->dest.priv, &m->dest.gid);
+}
+
+static int ipoib_mcast_answer(int status, struct ib_sa_multicast *mc)
+{
+	struct ipoib_mcast *m = mc->context;
+	struct ipoib_dest *d = &m->dest;
+
+	spin_lock_bh(&d->lock);
+	if (status == -ENETRESET) {
+		m->rejoin = true;
+	} else {
+		m->answered = true;
+		m->status = status;
+		if (!status)
+			m->rec = mc->rec;
+	}
+	if (!d->dead)
+		mod_delayed_work(ipoib_wq, &d->work, 0);
+	spin_unlock_bh(&d->lock);
+
+	/* The work frees it, whatever came of it. */
+	return 0;
+}
+
+/* --- joining ------------------------------------------------------------- */
+
+static u8 ipoib_mcast_join_state(struct ipoib_mcast *m, bool listen)
+{
+	if (listen)
+		return IPOIB_JOIN_FULL;
+	return m->plain ? IPOIB_JOIN_SEND : IPOIB_JOIN_SEND_FULL;
+}
+
+static int ipoib_mcast_join(struct ipoib_mcast *m, bool listen)
+{
+	struct ipoib_dev *priv = m->dest.priv;
+	struct ib_sa_mcmember_rec rec = {};
+	ib_sa_comp_mask mask = IB_SA_MCMEMBER_REC_MGID |
+			       IB_SA_MCMEMBER_REC_PORT_GID |
+			       IB_SA_MCMEMBER_REC_PKEY |
+			       IB_SA_MCMEMBER_REC_JOIN_STATE;
+	struct ib_sa_multicast *mc;
+
+	if (!ipoib_mcast_is_bcast(m)) {
+		mask |= IPOIB_COMMON_MASK;
+		spin_lock(&priv->bcast_lock);
+		rec = priv->bcast;
+		spin_unlock(&priv->bcast_lock);
+		rec.mtu_selector = IB_SA_EQ;
+		rec.rate_selector = IB_SA_EQ;
+	}
+	rec.mgid = m->dest.gid;
+	rec.port_gid = priv->gid;
+	rec.pkey = cpu_to_be16(priv->pkey);
+	rec.join_state = ipoib_mcast_join_state(m, listen);
+
+	ipoib_count(priv, IPOIB_MCAST_JOINS);
+	ipoib_dbg_mcast(priv, "joining %pI6, state %#x\n", rec.mgid.raw,
+			rec.join_state);
+	m->join_state = rec.join_state;
+	mc = ib_sa_join_multicast(&ipoib_sa_client, priv->hca, priv->port, &rec,
+				  mask, GFP_KERNEL, ipoib_mcast_answer, m);
+	if (IS_ERR(mc))
+		return PTR_ERR(mc);
+	m->mc = mc;
+	return 0;
+}
+
+/* Gives up the membership, or the attempt. The queue pair stays attached. */
+static void ipoib_mcast_leave(struct ipoib_mcast *m)
+{
+	if (!m->mc)
+		return;
+
+	/* No callback runs after this. */
+	ib_sa_free_multicast(m->mc);
+	m->mc = NULL;
+
+	spin_lock_bh(&m->dest.lock);
+	m->answered = false;
+	spin_unlock_bh(&m->dest.lock);
+}
+
+static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
+{
+	struct ipoib_dest *d = &m->dest;
+	unsigned long backoff;
+
+	ipoib_count(d->priv, IPOIB_MCAST_JOIN_FAILED);
+	ipoib_dbg_mcast(d->priv, "joining %pI6, state %#x failed: %d\n",
+			d->gid.raw, m->join_state, err);
+	if (ipoib_mcast_is_bcast(m) && err != -ETIMEDOUT && err != -EAGAIN &&
+	    net_ratelimit())
+		netdev_warn(d->priv->dev, "cannot join the broadcast group: %d\n",
+			    err);
+
+	/* Not every subnet administrator knows send-only full members. */
+	if (m->join_state == IPOIB_JOIN_SEND_FULL && err == -EINVAL) {
+		m->plain = true;
+		ipoib_dest_kick(d, 0);
+		return;
+	}
+
+	spin_lock_bh(&d->lock);
+	backoff = m->backoff;
+	m->backoff = min_t(unsigned long, 2 * backoff, IPOIB_MAX_BACKOFF);
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dest_fail(d, backoff);
+	/* A group that is only sent to is tried again with the next packet. */
+	if (listen)
+		ipoib_dest_kick(d, backoff);
+}
+
+/* --- joined -------------------------------------------------------------- */
+
+/* An answer may say anything. */
+static bool ipoib_mcast_valid(struct ipoib_mcast *m,
+			      const struct ib_sa_mcmember_rec *rec)
+{
+	struct ipoib_dev *priv = m->dest.priv;
+	u16 mlid = be16_to_cpu(rec->mlid);
+	int mtu = ib_mtu_enum_to_int(rec->mtu);
+	bool fits = true;
+
+	if (!ipoib_mcast_is_bcast(m)) {
+		spin_lock(&priv->bcast_lock);
+		fits = rec->qkey == priv->bcast.qkey &&
+		       rec->mtu >= priv->bcast.mtu;
+		spin_unlock(&priv->bcast_lock);
+	}
+
+	return fits &&
+	       ipoib_gid_equal(&rec->mgid, &m->dest.gid) &&
+	       ipoib_gid_equal(&rec->port_gid, &priv->gid) &&
+	       mlid >= IPOIB_FIRST_MLID && mlid <= IPOIB_LAST_MLID &&
+	       mtu > 0 && mtu <= priv->max_ib_mtu &&
+	       rec->sl < 16 &&
+	       ib_rate_to_mbps(rec->rate) > 0;
+}
+
+static int ipoib_mcast_attach(struct ipoib_mcast *m, u16 mlid)
+{
+	struct ipoib_dev *priv = m->dest.priv;
+	int err;
+
+	if (m->attached && m->mlid == mlid)
+		return 0;
+	if (m->attached)
+		ib_detach_mcast(priv->qp, &m->dest.gid, m->mlid);
+
+	err = ib_attach_mcast(priv->qp, &m->dest.gid, mlid);
+	m->attached = !err;
+	m->mlid = mlid;
+	return err;
+}
+
+static bool ipoib_mcast_same_link(const struct ib_sa_mcmember_rec *a,
+				  const struct ib_sa_mcmember_rec *b)
+{
+	return a->qkey == b->qkey && a->mtu == b->mtu && a->rate == b->rate &&
+	       a->sl == b->sl && a->traffic_class == b->traffic_class &&
+	       a->flow_label == b->flow_label && a->hop_limit == b->hop_limit;
+}
+
+static void ipoib_mcast_proceed(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid) && !ipoib_mcast_is_bcast(ipoib_to_mcast(d)))
+		ipoib_dest_kick(d, 0);
+}
+
+static void ipoib_mcast_follow(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid) && !ipoib_mcast_is_bcast(ipoib_to_mcast(d)))
+		ipoib_mcast_renew(d);
+}
+
+/* The broadcast group's Q_Key and MTU are the link's. */
+static int ipoib_bcast_check(struct ipoib_dev *priv,
+			     const struct ib_sa_mcmember_rec *rec)
+{
+	struct ib_port_attr attr;
+	int err;
+
+	/* Where others hold the group, the core's answer may be an old one. */
+	err = ib_query_port(priv->hca, priv->port, &attr);
+	if (err)
+		return err;
+	if (attr.state != IB_PORT_ACTIVE)
+		return -EAGAIN;
+
+	return ipoib_qp_set_qkey(priv, be32_to_cpu(rec->qkey));
+}
+
+static void ipoib_bcast_joined(struct ipoib_dev *priv,
+			       const struct ib_sa_mcmember_rec *rec)
+{
+	bool same;
+
+	spin_lock(&priv->bcast_lock);
+	same = ipoib_mcast_same_link(&priv->bcast, rec);
+	priv->bcast = *rec;
+	priv->bcast_ok = true;
+	WRITE_ONCE(priv->qkey, be32_to_cpu(rec->qkey));
+	WRITE_ONCE(priv->mcast_mtu,
+		   ib_mtu_enum_to_int(rec->mtu) - IPOIB_ENCAP_LEN);
+	spin_unlock(&priv->bcast_lock);
+
+	ipoib_sync(priv);
+	ipoib_dest_for_each(priv,
+			    same ? ipoib_mcast_proceed : ipoib_mcast_follow);
+}
+
+/* Takes a granted membership into use. */
+static int ipoib_mcast_use(struct ipoib_mcast *m,
+			   struct ib_sa_mcmember_rec *rec, bool listen)
+{
+	struct ipoib_dev *priv = m->dest.priv;
+	bool bcast = ipoib_mcast_is_bcast(m);
+	struct rdma_ah_attr attr;
+	struct ipoib_ah *ah;
+	int err;
+
+	if (!ipoib_mcast_valid(m, rec)) {
+		ipoib_count(priv, IPOIB_MCAST_BAD_RECORD);
+		return -EPROTO;
+	}
+	if (bcast) {
+		err = ipoib_bcast_check(priv, rec);
+		if (err)
+			return err;
+	}
+	if (listen) {
+		err = ipoib_mcast_attach(m, be16_to_cpu(rec->mlid));
+		if (err)
+			return err;
+	}
+
+	err = ib_init_ah_from_mcmember(priv->hca, priv->port, rec, NULL,
+				       IB_GID_TYPE_IB, &attr);
+	if (err)
+		return err;
+	ah = ipoib_ah_create(priv, &attr);
+	rdma_destroy_ah_attr(&attr);
+	if (IS_ERR(ah))
+		return PTR_ERR(ah);
+
+	ipoib_dest_publish(&m->dest, ah);
+	if (bcast)
+		ipoib_bcast_joined(priv, rec);
+	return 0;
+}
+
+/* --- the group's work ---------------------------------------------------- */
+
+static void ipoib_mcast_work(struct work_struct *work)
+{
+	struct ipoib_dest *d = container_of(to_delayed_work(work),
+					    struct ipoib_dest, work);
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+	bool answered, rejoin, listen, wanted;
+	int err;
+
+	spin_lock_bh(&d->lock);
+	rejoin = m->rejoin;
+	listen = m->listen;
+	answered = m->answered && !rejoin;
+	m->rejoin = false;
+	m->answered = false;
+	spin_unlock_bh(&d->lock);
+
+	if (answered && m->mc) {
+		err = m->status;
+		if (!err)
+			err = ipoib_mcast_use(m, &m->rec,
+					      m->join_state == IPOIB_JOIN_FULL);
+		if (err) {
+			ipoib_mcast_leave(m);
+			ipoib_mcast_failed(m, listen, err);
+			return;
+		}
+		spin_lock_bh(&d->lock);
+		m->backoff = HZ;
+		spin_unlock_bh(&d->lock);
+	}
+
+	/* Somebody listens now to what was only sent to. */
+	if (listen && m->join_state != IPOIB_JOIN_FULL)
+		rejoin = true;
+	if (rejoin)
+		ipoib_mcast_leave(m);
+	if (m->mc)
+		return;
+
+	spin_lock_bh(&d->lock);
+	wanted = listen || rejoin || !skb_queue_empty(&d->queue);
+	d->resolving = wanted;
+	spin_unlock_bh(&d->lock);
+	if (!wanted)
+		return;
+
+	/* Without the link's parameters only the broadcast group can join. */
+	if (!ipoib_mcast_is_bcast(m) && !READ_ONCE(d->priv->bcast_ok))
+		return;
+
+	err = ipoib_mcast_join(m, listen);
+	if (err)
+		ipoib_mcast_failed(m, listen, err);
+}
+
+/**
+ * ipoib_mcast_renew() - leave the group and join it again
+ * @d: the group; packets wait until it is joined again
+ */
+void ipoib_mcast_renew(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+
+	spin_lock_bh(&d->lock);
+	m->rejoin = true;
+	m->backoff = HZ;
+	d->failed = false;
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dest_withdraw(d);
+	ipoib_dest_kick(d, 0);
+}
+
+/**
+ * ipoib_mcast_alloc() - allocate a group
+ *
+ * Return: its common part, or NULL.
+ */
+struct ipoib_dest *ipoib_mcast_alloc(void)
+{
+	struct ipoib_mcast *m = kzalloc(sizeof(*m), GFP_ATOMIC);
+
+	if (!m)
+		return NULL;
+	INIT_DELAYED_WORK(&m->dest.work, ipoib_mcast_work);
+	m->backoff = HZ;
+	return &m->dest;
+}
+
+/**
+ * ipoib_mcast_release() - leave for good
+ * @d: the group, its work cancelled for good
+ */
+void ipoib_mcast_release(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+
+	if (m->attached)
+		ib_detach_mcast(d->priv->qp, &d->gid, m->mlid);
+	m->attached = false;
+	ipoib_mcast_leave(m);
+}
+
+/* --- what the stack listens to ------------------------------------------- */
+
+/* Makes @d a group to listen to. */
+static void ipoib_mcast_listen(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+	bool start;
+
+	spin_lock_bh(&d->lock);
+	start = !m->listen;
+	m->listen = true;
+	spin_unlock_bh(&d->lock);
+
+	m->wanted = true;
+	if (start)
+		ipoib_dest_kick(d, 0);
+}
+
+/**
+ * ipoib_mcast_start() - start joining the broadcast group, and then the others
+ * @priv: the interface, up; under ctl
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipoib_mcast_start(struct ipoib_dev *priv)
+{
+	struct ipoib_dest *d;
+	union ib_gid gid;
+
+	/* No partition, no link; a change of the P_Key starts all again. */
+	if (!(priv->pkey & ~IPOIB_FULL_MEMBER))
+		return 0;
+
+	memcpy(gid.raw, priv->dev->broadcast + 4, sizeof(gid.raw));
+	d = ipoib_dest_get(priv, &gid);
+	if (!d)
+		return -ENOMEM;
+	ipoib_mcast_listen(d);
+	queue_work(ipoib_wq, &priv->mcast_work);
+	return 0;
+}
+
+/* An address of the stack's list that a group of this link has. */
+static bool ipoib_mcast_addr(struct ipoib_dev *priv, const u8 *addr,
+			     union ib_gid *gid)
+{
+	const u8 *bcast = priv->dev->broadcast;
+
+	memcpy(gid->raw, addr + 4, sizeof(gid->raw));
+	return !memcmp(addr, bcast, 5) && (addr[5] & 0xf0) == 0x10 &&
+	       !memcmp(addr + 8, bcast + 8, 2);
+}
+
+/* User space that joined a group by itself may want to be the only one. */
+static bool ipoib_mcast_is_users(struct ipoib_dev *priv, union ib_gid *gid)
+{
+	struct ib_sa_mcmember_rec rec;
+	bool ours;
+
+	if (!READ_ONCE(priv->umcast))
+		return false;
+
+	rcu_read_lock();
+	ours = ipoib_dest_find(priv, gid);
+	rcu_read_unlock();
+	return !ours &&
+	       !ib_sa_get_mcmember_rec(priv->hca, priv->port, gid, &rec);
+}
+
+static void ipoib_mcast_unmark(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid))
+		ipoib_to_mcast(d)->wanted = false;
+}
+
+static bool ipoib_mcast_unwanted(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m;
+
+	if (!ipoib_gid_is_mcast(&d->gid))
+		return false;
+	m = ipoib_to_mcast(d);
+	return m->listen && !m->wanted && !ipoib_mcast_is_bcast(m);
+}
+
+/**
+ * ipoib_mcast_list_work() - join what the stack listens to, leave the rest
+ * @work: mcast_work
+ */
+void ipoib_mcast_list_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      mcast_work);
+	struct netdev_hw_addr *ha;
+	struct ipoib_dest *d;
+	union ib_gid gid;
+
+	mutex_lock(&priv->ctl);
+	if (!priv->up)
+		goto unlock;
+
+	ipoib_dest_for_each(priv, ipoib_mcast_unmark);
+
+	netif_addr_lock_bh(priv->dev);
+	netdev_for_each_mc_addr(ha, priv->dev) {
+		if (!ipoib_mcast_addr(priv, ha->addr, &gid) ||
+		    ipoib_mcast_is_users(priv, &gid))
+			continue;
+		d = ipoib_dest_get(priv, &gid);
+		if (d)
+			ipoib_mcast_listen(d);
+	}
+	netif_addr_unlock_bh(priv->dev);
+
+	ipoib_dest_remove(priv, ipoib_mcast_unwanted);
+unlock:
+	mutex_unlock(&priv->ctl);
+}

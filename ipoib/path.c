@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unicast destinations: one PathRecord query each, RFC 4391 section 9.3.
+ *
+ * The query's answer is only noted by its callback. The destination's work,
+ * which alone sends queries, takes it from there.
+ */
+#include <linux/random.h>
+
+#include "compat.h"
+#include "ipoib.h"
+
+#define IPOIB_FIRST_MLID	0xc000
+
+static void ipoib_path_answer(int status, struct sa_path_rec *rec,
+			      ib_sa_num_prs_t num_prs, void *context)
+{
+	struct ipoib_path *p = context;
+	struct ipoib_dest *d = &p->dest;
+
+	spin_lock_bh(&d->lock);
+	if (!status && rec)
+		p->rec = *rec;
+	else if (!status)
+		status = -ENOENT;
+	p->status = status;
+	p->answered = true;
+	p->busy = false;
+	if (!d->dead)
+		mod_delayed_work(ipoib_wq, &d->work, 0);
+	spin_unlock_bh(&d->lock);
+
+	/* From here on the destination may be gone. */
+	complete(&p->idle);
+}
+
+/* Asks the subnet administrator. Called with busy set. */
+static int ipoib_path_ask(struct ipoib_path *p)
+{
+	struct ipoib_dev *priv = p->dest.priv;
+	struct sa_path_rec rec = {
+		.rec_type	= SA_PATH_REC_TYPE_IB,
+		.dgid		= p->dest.gid,
+		.sgid		= priv->gid,
+		.pkey		= cpu_to_be16(priv->pkey),
+		.numb_path	= 1,
+	};
+	int id;
+
+	spin_lock(&priv->bcast_lock);
+	rec.traffic_class = priv->bcast.traffic_class;
+	spin_unlock(&priv->bcast_lock);
+
+	reinit_completion(&p->idle);
+	ipoib_count(priv, IPOIB_PATH_QUERIES);
+	id = ib_sa_path_rec_get(&ipoib_sa_client, priv->hca, priv->port, &rec,
+				IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+				IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH |
+				IB_SA_PATH_REC_TRAFFIC_CLASS,
+				IPOIB_PATH_TIMEOUT_MS, GFP_KERNEL,
+				ipoib_path_answer, p, &p->query);
+	if (id < 0) {
+		spin_lock_bh(&p->dest.lock);
+		p->busy = false;
+		spin_unlock_bh(&p->dest.lock);
+		complete(&p->idle);
+		return id;
+	}
+	p->query_id = id;
+	return 0;
+}
+
+/* An answer may say anything. */
+static bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec)
+{
+	u32 dlid;
+
+	if (sa_path_is_opa(rec))
+		return false;
+	dlid = be32_to_cpu(sa_path_get_dlid(rec));
+
+	return ipoib_gid_equal(&rec->dgid, &p->dest.gid) &&
+	       dlid && dlid < IPOIB_FIRST_MLID &&
+	       rec->sl < 16 &&
+	       ib_mtu_enum_to_int(rec->mtu) > 0 &&
+	       ib_rate_to_mbps(rec->rate) > 0;
+}
+
+/* Takes the way that the record describes into use. */
+static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
+{
+	struct ipoib_dev *priv = p->dest.priv;
+	struct rdma_ah_attr attr;
+	struct ipoib_ah *ah;
+	int err;
+
+	if (!ipoib_path_valid(p, rec)) {
+		ipoib_count(priv, IPOIB_PATH_BAD_RECORD);
+		return -EINVAL;
+	}
+
+	err = ib_init_ah_attr_from_path(priv->hca, priv->port, rec, &attr, NULL);
+	if (err)
+		return err;
+	ah = ipoib_ah_create(priv, &attr);
+	rdma_destroy_ah_attr(&attr);
+	if (IS_ERR(ah))
+		return PTR_ERR(ah);
+
+	ipoib_dest_publish(&p->dest, ah);
+	return 0;
+}
+
+/* A query without a usable answer: try again, or give up for a while. */
+static void ipoib_path_failed(struct ipoib_path *p, int status)
+{
+	struct ipoib_dest *d = &p->dest;
+	bool silence = status == -ETIMEDOUT || status == -EAGAIN ||
+		       status == -ENOMEM || status == -ENODEV;
+	unsigned int tries;
+
+	spin_lock_bh(&d->lock);
+	tries = ++p->tries;
+	p->ask = silence && tries < IPOIB_PATH_TRIES;
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dbg(d->priv, "no path to %pI6: %d, try %u\n", d->gid.raw, status,
+		  tries);
+
+	if (silence && tries < IPOIB_PATH_TRIES) {
+		ipoib_dest_kick(d, (HZ / 4) << tries);
+		return;
+	}
+
+	/*
+	 * Where nobody answered, what worked so far may still do so. An answer
+	 * that there is no path is to be believed.
+	 */
+	ipoib_count(d->priv, IPOIB_PATH_FAILED);
+	if (!silence)
+		ipoib_dest_withdraw(d);
+	ipoib_dest_fail(d, min(HZ << min(tries, 4U), IPOIB_MAX_BACKOFF));
+}
+
+static void ipoib_path_work(struct work_struct *work)
+{
+	struct ipoib_dest *d = container_of(to_delayed_work(work),
+					    struct ipoib_dest, work);
+	struct ipoib_path *p = ipoib_to_path(d);
+	bool answered, busy;
+	int err;
+
+	spin_lock_bh(&d->lock);
+	busy = p->busy;
+	answered = p->answered;
+	p->answered = false;
+	spin_unlock_bh(&d->lock);
+	if (busy)
+		return;		/* the answer runs this work again */
+
+	if (answered) {
+		err = p->status;
+		if (!err)
+			err = ipoib_path_use(p, &p->rec);
+		if (err) {
+			ipoib_path_failed(p, err);
+			return;
+		}
+	}
+
+	spin_lock_bh(&d->lock);
+	if (answered)
+		p->tries = 0;
+	p->busy = p->ask || !skb_queue_empty(&d->queue);
+	d->resolving = p->busy;
+	busy = p->busy;
+	p->ask = false;
+	spin_unlock_bh(&d->lock);
+
+	if (busy) {
+		err = ipoib_path_ask(p);
+		if (err)
+			ipoib_path_failed(p, err);
+	}
+}
+
+/**
+ * ipoib_path_requery() - ask again, while the old answer stays in use
+ * @d: the destination
+ *
+ * After an event that may have changed paths. Spread over a second, lest the
+ * whole fabric ask at once.
+ */
+void ipoib_path_requery(struct ipoib_dest *d)
+{
+	struct ipoib_path *p = ipoib_to_path(d);
+	bool waiting;
+
+	spin_lock_bh(&d->lock);
+	p->ask = true;
+	p->tries = 0;
+	d->failed = false;
+	waiting = !skb_queue_empty(&d->queue);
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
+}
+
+/**
+ * ipoib_path_reset() - forget the answer; the next packet asks again
+ * @d: the destination
+ */
+void ipoib_path_reset(struct ipoib_dest *d)
+{
+	struct ipoib_path *p = ipoib_to_path(d);
+	bool waiting;
+
+	ipoib_dest_withdraw(d);
+
+	spin_lock_bh(&d->lock);
+	/* A query that is under way may bring an old answer. */
+	p->ask = p->busy;
+	p->tries = 0;
+	d->failed = false;
+	waiting = !skb_queue_empty(&d->queue);
+	spin_unlock_bh(&d->lock);
+
+	if (waiting)
+		ipoib_dest_kick(d, 0);
+}
+
+/**
+ * ipoib_path_alloc() - allocate a unicast destination
+ *
+ * Return: its common part, or NULL.
+ */
+struct ipoib_dest *ipoib_path_alloc(void)
+{
+	struct ipoib_path *p = kzalloc(sizeof(*p), GFP_ATOMIC);
+
+	if (!p)
+		return NULL;
+	INIT_DELAYED_WORK(&p->dest.work, ipoib_path_work);
+	init_completion(&p->idle);
+	complete(&p->idle);
+	return &p->dest;
+}
+
+/**
+ * ipoib_path_release() - end the query under way
+ * @d: the destination, its work cancelled for good
+ */
+void ipoib_path_release(struct ipoib_dest *d)
+{
+	struct ipoib_path *p = ipoib_to_path(d);
+
+	if (!completion_done(&p->idle))
+		ib_sa_cancel_query(p->query_id, p->query);
+	wait_for_completion(&p->idle);
+}

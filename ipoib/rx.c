@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive: a ring of buffers that are posted again as soon as they are empty,
+ * and packets handed to the stack under NAPI.
+ *
+ * A buffer starts with the 40 bytes that the adapter leaves for the GRH. Small
+ * packets are copied out and the buffer is posted again as it is. Larger ones
+ * go up in the buffer they arrived in. No buffer needs more than one page: what
+ * a 4 KiB packet has beyond 2 KiB goes to a fragment of its own.
+ */
+#include "ipoib.h"
+
+/* What build_skb() needs for the head fragment. */
+static unsigned int ipoib_rx_head_size(void)
+{
+	return SKB_DATA_ALIGN(IPOIB_RX_PAD + IPOIB_RX_HEAD) +
+	       SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+}
+
+static void ipoib_rx_buf_free(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
+{
+	if (buf->head) {
+		ib_dma_unmap_single(priv->hca, buf->sge[0].addr, IPOIB_RX_HEAD,
+				    DMA_FROM_DEVICE);
+		skb_free_frag(buf->head);
+	}
+	if (buf->tail) {
+		ib_dma_unmap_single(priv->hca, buf->sge[1].addr,
+				    priv->rx_tail_len, DMA_FROM_DEVICE);
+		skb_free_frag(buf->tail);
+	}
+	buf->head = NULL;
+	buf->tail = NULL;
+}
+
+/* Gives the slot fresh fragments, or leaves it without any. */
+static int ipoib_rx_buf_alloc(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
+{
+	struct ib_sge *sge = buf->sge;
+	void *head, *tail = NULL;
+
+	head = netdev_alloc_frag(ipoib_rx_head_size());
+	if (!head)
+		return -ENOMEM;
+	sge[0].addr = ib_dma_map_single(priv->hca, head + IPOIB_RX_PAD,
+					IPOIB_RX_HEAD, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(priv->hca, sge[0].addr))
+		goto free_head;
+
+	if (priv->rx_tail_len) {
+		tail = netdev_alloc_frag(priv->rx_tail_len);
+		if (!tail)
+			goto unmap_head;
+		sge[1].addr = ib_dma_map_single(priv->hca, tail,
+						priv->rx_tail_len,
+						DMA_FROM_DEVICE);
+		if (ib_dma_mapping_error(priv->hca, sge[1].addr))
+			goto free_tail;
+	}
+
+	buf->head = head;
+	buf->tail = tail;
+	return 0;
+
+free_tail:
+	skb_free_frag(tail);
+unmap_head:
+	ib_dma_unmap_single(priv->hca, sge[0].addr, IPOIB_RX_HEAD,
+			    DMA_FROM_DEVICE);
+free_head:
+	skb_free_frag(head);
+	return -ENOMEM;
+}
+
+/* A copy of a small packet; the buffer stays in the ring. */
+static struct sk_buff *ipoib_rx_copy(struct ipoib_dev *priv,
+				     struct ipoib_rx_buf *buf, unsigned int len)
+{
+	struct sk_buff *skb;
+
+	skb = napi_alloc_skb(&priv->rx_napi, 4 + len);
+	if (!skb)
+		return NULL;
+
+	skb_reserve(skb, 4);
+	ib_dma_sync_single_for_cpu(priv->hca, buf->sge[0].addr, len,
+				   DMA_FROM_DEVICE);
+	skb_put_data(skb, buf->head + IPOIB_RX_PAD, len);
+	ib_dma_sync_single_for_device(priv->hca, buf->sge[0].addr, len,
+				      DMA_FROM_DEVICE);
+	return skb;
+}
+
+/* The buffer itself as a packet; the slot gets a new one. */
+static struct sk_buff *ipoib_rx_take(struct ipoib_dev *priv,
+				     struct ipoib_rx_buf *buf, unsigned int len)
+{
+	struct ipoib_rx_buf old = *buf;
+	unsigned int head_len = min_t(unsigned int, len, IPOIB_RX_HEAD);
+	struct sk_buff *skb;
+	struct page *page;
+
+	if (ipoib_rx_buf_alloc(priv, buf)) {
+		/* The old fragments stay; their addresses may be gone. */
+		buf->sge[0].addr = old.sge[0].addr;
+		buf->sge[1].addr = old.sge[1].addr;
+		return NULL;
+	}
+
+	skb = build_skb(old.head, ipoib_rx_head_size());
+	if (!skb) {
+		ipoib_rx_buf_free(priv, &old);
+		return NULL;
+	}
+	ib_dma_unmap_single(priv->hca, old.sge[0].addr, IPOIB_RX_HEAD,
+			    DMA_FROM_DEVICE);
+	skb_reserve(skb, IPOIB_RX_PAD);
+	__skb_put(skb, head_len);
+
+	if (!old.tail)
+		return skb;
+
+	ib_dma_unmap_single(priv->hca, old.sge[1].addr, priv->rx_tail_len,
+			    DMA_FROM_DEVICE);
+	if (len > head_len) {
+		page = virt_to_head_page(old.tail);
+		skb_add_rx_frag(skb, 0, page, old.tail - page_address(page),
+				len - head_len, priv->rx_tail_len);
+	} else {
+		skb_free_frag(old.tail);
+	}
+	return skb;
+}
+
+/* The adapter gives our own multicast packets back to us. */
+static bool ipoib_rx_is_own(struct ipoib_dev *priv, const struct ib_wc *wc,
+			    const struct ib_grh *grh)
+{
+	return wc->src_qp == priv->qp->qp_num &&
+	       ipoib_gid_equal(&grh->sgid, &priv->gid);
+}
+
+/* Hands a packet that starts at its GRH to the stack. */
+static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
+			     struct sk_buff *skb)
+{
+	const struct ib_grh *grh = (const struct ib_grh *)skb->data;
+	const struct ipoib_hdr *hdr;
+
+	skb->pkt_type = PACKET_HOST;
+	if ((wc->wc_flags & IB_WC_GRH) && ipoib_gid_is_mcast(&grh->dgid)) {
+		if (ipoib_rx_is_own(priv, wc, grh)) {
+			ipoib_count(priv, IPOIB_RX_OWN_MULTICAST);
+			dev_kfree_skb_any(skb);
+			return;
+		}
+		skb->pkt_type = ipoib_gid_is_bcast(priv, &grh->dgid) ?
+				PACKET_BROADCAST : PACKET_MULTICAST;
+		DEV_STATS_INC(priv->dev, multicast);
+	}
+
+	dev_sw_netstats_rx_add(priv->dev, skb->len - IB_GRH_BYTES);
+
+	hdr = (const struct ipoib_hdr *)(skb->data + IB_GRH_BYTES);
+	skb->protocol = hdr->proto;
+	skb->dev = priv->dev;
+
+	/* A link-layer header as long as those that we send, address zero. */
+	__skb_pull(skb, IB_GRH_BYTES - IPOIB_PSEUDO_LEN);
+	memset(skb->data, 0, IPOIB_PSEUDO_LEN);
+	skb_reset_mac_header(skb);
+	__skb_pull(skb, IPOIB_HARD_LEN);
+
+	napi_gro_receive(&priv->rx_napi, skb);
+}
+
+static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
+			  struct ipoib_rx_buf *buf)
+{
+	struct sk_buff *skb;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		ipoib_count(priv, IPOIB_RX_COMPLETION_ERROR);
+		DEV_STATS_INC(priv->dev, rx_errors);
+		if (net_ratelimit())
+			netdev_warn(priv->dev, "receive failed: %s (vendor error %#x)\n",
+				    ib_wc_status_msg(wc->status),
+				    wc->vendor_err);
+		/* A UD queue pair stops at a receive error. */
+		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
+		return;
+	}
+
+	if (unlikely(wc->byte_len < IB_GRH_BYTES + IPOIB_ENCAP_LEN ||
+		     wc->byte_len > IPOIB_RX_HEAD + priv->rx_tail_len)) {
+		ipoib_rx_drop(priv, IPOIB_RX_BAD_LENGTH);
+		return;
+	}
+
+	if (wc->byte_len <= IB_GRH_BYTES + IPOIB_RX_COPYBREAK)
+		skb = ipoib_rx_copy(priv, buf, wc->byte_len);
+	else
+		skb = ipoib_rx_take(priv, buf, wc->byte_len);
+	if (likely(skb))
+		ipoib_rx_deliver(priv, wc, skb);
+	else
+		ipoib_rx_drop(priv, IPOIB_RX_NO_MEMORY);
+}
+
+/* Posts a chain of @n slots. */
+static int ipoib_rx_post(struct ipoib_dev *priv, struct ib_recv_wr *first,
+			 unsigned int n)
+{
+	const struct ib_recv_wr *bad;
+	int err;
+
+	err = ib_post_recv(priv->qp, first, &bad);
+	if (unlikely(err)) {
+		for (; bad; bad = bad->next)
+			n--;
+		if (net_ratelimit())
+			netdev_warn(priv->dev, "cannot post receive buffers: %d\n",
+				    err);
+		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
+	}
+	priv->rx_posted += n;
+	return err;
+}
+
+/* Handles one batch of completions. Returns how many there were. */
+static int ipoib_rx_batch(struct ipoib_dev *priv, int max)
+{
+	struct ib_recv_wr *first = NULL, **next = &first;
+	unsigned int again = 0;
+	int i, n;
+
+	n = ib_poll_cq(priv->recv_cq, min(max, IPOIB_RX_BATCH), priv->rx_wc);
+	for (i = 0; i < n; i++) {
+		const struct ib_wc *wc = &priv->rx_wc[i];
+		struct ipoib_rx_buf *buf;
+
+		if (WARN_ON_ONCE(wc->wr_id >= priv->rx_size))
+			continue;
+
+		priv->rx_posted--;
+		if (unlikely(wc->status == IB_WC_WR_FLUSH_ERR))
+			continue;
+
+		buf = &priv->rx_ring[wc->wr_id];
+		ipoib_rx_done(priv, wc, buf);
+		*next = &buf->wr;
+		next = &buf->wr.next;
+		again++;
+	}
+
+	*next = NULL;
+	if (first)
+		ipoib_rx_post(priv, first, again);
+	return n;
+}
+
+/**
+ * ipoib_recv_event() - completion handler of the receive CQ
+ * @cq: the CQ
+ * @context: the interface
+ */
+void ipoib_recv_event(struct ib_cq *cq, void *context)
+{
+	struct ipoib_dev *priv = context;
+
+	napi_schedule(&priv->rx_napi);
+}
+
+/**
+ * ipoib_rx_poll() - NAPI poll of the receive CQ
+ * @napi: rx_napi
+ * @budget: how many packets to take
+ *
+ * Return: how many were taken.
+ */
+int ipoib_rx_poll(struct napi_struct *napi, int budget)
+{
+	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, rx_napi);
+	int n, done = 0;
+
+	while (done < budget) {
+		n = ipoib_rx_batch(priv, budget - done);
+		if (n <= 0)
+			break;
+		done += n;
+	}
+
+	if (done < budget && napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(priv->recv_cq, IB_CQ_NEXT_COMP |
+					    IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
+
+	return done;
+}
+
+/**
+ * ipoib_rx_fill() - give every slot its buffers and post them all
+ * @priv: the interface, its queue pair initialised
+ *
+ * Return: 0 or an errno; ipoib_rx_free() undoes even a part.
+ */
+int ipoib_rx_fill(struct ipoib_dev *priv)
+{
+	struct ib_recv_wr *first = NULL;
+	unsigned int i;
+
+	for (i = priv->rx_size; i-- > 0; ) {
+		struct ipoib_rx_buf *buf = &priv->rx_ring[i];
+
+		if (ipoib_rx_buf_alloc(priv, buf))
+			return -ENOMEM;
+		buf->wr.next = first;
+		first = &buf->wr;
+	}
+
+	priv->rx_posted = 0;
+	return ipoib_rx_post(priv, first, priv->rx_size);
+}
+
+/**
+ * ipoib_rx_drain() - take all completions there are and post nothing
+ * @priv: the interface, rx_napi disabled, its queue pair in error
+ */
+void ipoib_rx_drain(struct ipoib_dev *priv)
+{
+	int n;
+
+	do {
+		n = ib_poll_cq(priv->recv_cq, IPOIB_RX_BATCH, priv->rx_wc);
+		if (n > 0)
+			priv->rx_posted -= min_t(unsigned int, n,
+						 priv->rx_posted);
+	} while (n > 0);
+}
+
+/**
+ * ipoib_rx_free() - free all buffers
+ * @priv: the interface, its queue pair reset
+ */
+void ipoib_rx_free(struct ipoib_dev *priv)
+{
+	unsigned int i;
+
+	for (i = 0; i < priv->rx_size; i++)
+		ipoib_rx_buf_free(priv, &priv->rx_ring[i]);
+	priv->rx_posted = 0;
+}
+
+/**
+ * ipoib_rx_init() - allocate the receive ring, without buffers
+ * @priv: the interface, with rx_size, max_ib_mtu and pd set
+ *
+ * Return: 0 or an errno.
+ */
+int ipoib_rx_init(struct ipoib_dev *priv)
+{
+	unsigned int i;
+
+	/* Page fragments are never larger than a page when memory is short. */
+	BUILD_BUG_ON(IPOIB_RX_PAD + IPOIB_RX_HEAD +
+		     SKB_DATA_ALIGN(sizeof(struct skb_shared_info)) +
+		     SMP_CACHE_BYTES > PAGE_SIZE);
+
+	priv->rx_ring = kvcalloc(priv->rx_size, sizeof(*priv->rx_ring),
+				 GFP_KERNEL);
+	if (!priv->rx_ring)
+		return -ENOMEM;
+
+	priv->rx_tail_len = priv->max_ib_mtu > 2048 ?
+			    priv->max_ib_mtu - 2048 : 0;
+
+	for (i = 0; i < priv->rx_size; i++) {
+		struct ipoib_rx_buf *buf = &priv->rx_ring[i];
+
+		buf->sge[0].length = IPOIB_RX_HEAD;
+		buf->sge[0].lkey = priv->pd->local_dma_lkey;
+		buf->sge[1].length = priv->rx_tail_len;
+		buf->sge[1].lkey = priv->pd->local_dma_lkey;
+		buf->wr.wr_id = i;
+		buf->wr.sg_list = buf->sge;
+		buf->wr.num_sge = priv->rx_tail_len ? 2 : 1;
+	}
+	return 0;
+}
+
+/**
+ * ipoib_rx_cleanup() - free the receive ring
+ * @priv: the interface, the ring without buffers
+ */
+void ipoib_rx_cleanup(struct ipoib_dev *priv)
+{
+	kvfree(priv->rx_ring);
+	priv->rx_ring = NULL;
+}
