@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Prints the reports of defects in a kernel log, each with what belongs to it.
+# A report starts at its first telling line, or at the "cut here" before it,
+# and ends at its "end trace" or "end of ..." line, or 60 lines on.
+
+function flush() {
+	if (bad && !allowed)
+		printf "%s", block
+	block = ""
+	lines = bad = allowed = 0
+}
+
+# The kernel's own rdmavt library copies a work request over several fields,
+# knowingly, and is warned for it once.
+/memcpy: detected field-spanning write .* at drivers\/infiniband\/sw\/rdmavt\/qp\.c:/ {
+	if (cut && lines == 1)
+		allowed = 1
+}
+
+/-+\[ cut here \]-+/ {
+	flush()
+	cut = 1
+	block = $0 "\n"
+	lines = 1
+	next
+}
+
+/WARNING: |BUG: |BUG at |kernel BUG|Oops|Kernel panic|general protection fault|KASAN|KCSAN|KFENCE|UBSAN|DEBUG_LOCKS_WARN|possible (circular|recursive|irq)|inconsistent lock state|suspicious RCU usage|rcu: INFO: |blocked for more than|soft lockup|hard LOCKUP|sleeping function called|scheduling while atomic|unreferenced object|refcount_t: |list_(add|del) corruption|Unable to handle|detected field-spanning write|bad page|Bad page|invalid opcode|divide error|stack-protector|page allocation failure/ {
+	bad = 1
+}
+
+lines || bad {
+	block = block $0 "\n"
+	lines++
+}
+
+lines && (/---\[ end / || lines >= 60) {
+	flush()
+	cut = 0
+}
+
+END {
+	flush()
+}
