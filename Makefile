@@ -66,8 +66,9 @@ all: modules user
 
 # --- kernel modules ---------------------------------------------------------
 
+# One build of a kernel's modules at a time.
 modules: mirror $(KDIR)/Makefile
-	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(BUILD)/$(KNAME) modules
+	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory -C $(KDIR) M=$(BUILD)/$(KNAME) modules
 
 # Links what is new, forgets what is gone.
 mirror:
