@@ -168,5 +168,7 @@ void ipoib_setup(struct net_device *dev)
 	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
 	dev->features |= NETIF_F_VLAN_CHALLENGED;
 	dev->watchdog_timeo = 10 * HZ;
+	/* Anything but 0, lest the stack think that no queue is wanted. */
+	dev->tx_queue_len = IPOIB_MIN_TX_RING;
 	memcpy(dev->broadcast, ipoib_broadcast, INFINIBAND_ALEN);
 }
