@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An HCA: its place in the fabric, its tasklet, its queue of work
+ */
+#include "softib.h"
+
+/* How much one run of the tasklet may do before others get a turn */
+#define RX_BUDGET	64
+#define TX_BUDGET	16
+
+#define HCA_GUID	0x0253494200000000ULL	/* locally administered */
+
+/**
+ * softib_pkey_ok - do two P_Keys match (IBA 10.9.3)?
+ * @a:	one
+ * @b:	the other
+ *
+ * Return: true if both are of one partition and one at least is a full member.
+ */
+bool softib_pkey_ok(u16 a, u16 b)
+{
+	return !((a ^ b) & 0x7fff) && (a & 0x7fff) && ((a | b) & 0x8000);
+}
+
+static void schedule_locked(struct softib_hca *hca, struct softib_qp *priv)
+{
+	if (!list_empty(&priv->send_node))
+		return;
+	rvt_get_qp(priv->qp);
+	list_add_tail(&priv->send_node, &hca->send_list);
+}
+
+/**
+ * softib_qp_schedule - have the tasklet look for something to send
+ * @qp:	the QP
+ *
+ * May be called in any context, with any lock of the QP held.
+ */
+void softib_qp_schedule(struct rvt_qp *qp)
+{
+	struct softib_hca *hca = qp_to_hca(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&hca->send_lock, flags);
+	schedule_locked(hca, qp->priv);
+	spin_unlock_irqrestore(&hca->send_lock, flags);
+	tasklet_schedule(&hca->tasklet);
+}
+
+/**
+ * softib_qp_unschedule - take back softib_qp_schedule()
+ * @qp:	the QP, in a state in which it sends nothing
+ */
+void softib_qp_unschedule(struct rvt_qp *qp)
+{
+	struct softib_hca *hca = qp_to_hca(qp);
+	struct softib_qp *priv = qp->priv;
+	unsigned long flags;
+	bool queued;
+
+	spin_lock_irqsave(&hca->send_lock, flags);
+	queued = !list_empty(&priv->send_node);
+	list_del_init(&priv->send_node);
+	spin_unlock_irqrestore(&hca->send_lock, flags);
+	if (queued)
+		rvt_put_qp(qp);
+}
+
+/**
+ * softib_qp_error - put a QP into the error state
+ * @qp:		the QP, with r_lock and s_lock held
+ * @status:	what a receive that is being worked on completes with
+ */
+void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
+{
+	struct softib_qp *priv = qp->priv;
+
+	if (rvt_error_qp(qp, status))
+		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
+}
+
+/* Tell the consumer what happened while the locks were held. The caller keeps
+ * the QP from going away.
+ */
+static void report_events(struct rvt_qp *qp, unsigned long events)
+{
+	struct ib_event ev = { .device = qp->ibqp.device };
+	unsigned int event;
+
+	if (!qp->ibqp.event_handler)
+		return;
+	ev.element.qp = &qp->ibqp;
+	for_each_set_bit(event, &events, BITS_PER_LONG) {
+		ev.event = event;
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+	}
+}
+
+static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
+{
+	struct softib_qp *priv = qp->priv;
+	unsigned long flags, events;
+
+	spin_lock_irqsave(&qp->r_lock, flags);
+	spin_lock(&qp->s_lock);
+	switch (qp->ibqp.qp_type) {
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+	case IB_QPT_UD:
+		softib_ud_receive(priv, pkt);
+		break;
+	default:
+		break;
+	}
+	events = priv->events;
+	priv->events = 0;
+	spin_unlock(&qp->s_lock);
+	spin_unlock_irqrestore(&qp->r_lock, flags);
+	if (unlikely(events))
+		report_events(qp, events);
+}
+
+static bool receive_mcast(struct softib_hca *hca, const struct softib_pkt *pkt)
+{
+	union ib_gid mgid;
+	struct rvt_mcast *mcast;
+	struct rvt_mcast_qp *p;
+
+	if (!pkt->grh || !softib_lid_is_mcast(pkt->dlid))
+		return false;
+	mgid = pkt->grh->dgid;
+	mcast = rvt_mcast_find(&hca->ibp, &mgid, pkt->dlid);
+	if (!mcast)
+		return false;
+	list_for_each_entry_rcu(p, &mcast->qp_list, list)
+		receive_qp(p->qp, pkt);
+	/* The last but one reference is what rvt_detach_mcast() waits for. */
+	if (atomic_dec_return(&mcast->refcount) <= 1)
+		wake_up(&mcast->wait);
+	return true;
+}
+
+static bool is_local_gid(struct softib_hca *hca, const union ib_gid *gid)
+{
+	struct softib_port *port = softib_hca_port(hca);
+	int i;
+
+	if (gid->global.subnet_prefix != READ_ONCE(hca->ibp.gid_prefix) &&
+	    gid->global.subnet_prefix != SOFTIB_GID_PREFIX)
+		return false;
+	for (i = 0; i < SOFTIB_NGUIDS; i++)
+		if (gid->global.interface_id &&
+		    gid->global.interface_id == READ_ONCE(port->guids[i]))
+			return true;
+	return false;
+}
+
+/* IBA 9.6.1: the checks that come before those of the QP */
+static bool receive(struct softib_hca *hca, struct sk_buff *skb)
+{
+	struct softib_port *port = softib_hca_port(hca);
+	struct softib_pkt pkt;
+	struct rvt_qp *qp;
+
+	if (!softib_pkt_parse(skb, &pkt))
+		return false;
+	if (pkt.qpn == SOFTIB_MULTICAST_QPN)
+		return receive_mcast(hca, &pkt);
+	if (softib_lid_is_mcast(pkt.dlid))
+		return false;
+	if (pkt.dlid == be16_to_cpu(IB_LID_PERMISSIVE)) {
+		if (pkt.qpn)
+			return false;
+	} else if (!softib_port_has_lid(port, pkt.dlid)) {
+		return false;
+	}
+	if (!pkt.qpn != (softib_vl(skb) == SOFTIB_VL_SMP))
+		return false;
+	if (pkt.grh && !is_local_gid(hca, &pkt.grh->dgid))
+		return false;
+
+	qp = rvt_lookup_qpn(&hca->rdi, &hca->ibp, pkt.qpn);
+	if (!qp)
+		return false;
+	receive_qp(qp, &pkt);
+	return true;
+}
+
+static bool work_rx(struct softib_hca *hca)
+{
+	struct sk_buff *skb;
+	int n;
+
+	for (n = 0; n < RX_BUDGET; n++) {
+		skb = skb_dequeue(&hca->rxq);
+		if (!skb)
+			return false;
+		rcu_read_lock();
+		if (!receive(hca, skb))
+			hca->ibp.n_pkt_drops++;
+		rcu_read_unlock();
+		consume_skb(skb);
+	}
+	return true;
+}
+
+/* One turn of one QP: build under its locks, transmit without. */
+static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
+{
+	bool (*next)(struct softib_qp *priv, struct sk_buff_head *out);
+	struct rvt_qp *qp = priv->qp;
+	unsigned long flags, events;
+	struct sk_buff_head out;
+	struct sk_buff *skb;
+	bool more = true;
+	int n;
+
+	switch (qp->ibqp.qp_type) {
+	default:
+		next = softib_ud_send;
+		break;
+	}
+	__skb_queue_head_init(&out);
+	spin_lock_irqsave(&qp->r_lock, flags);
+	spin_lock(&qp->s_lock);
+	for (n = 0; more && n < TX_BUDGET; n++)
+		more = next(priv, &out);
+	events = priv->events;
+	priv->events = 0;
+	spin_unlock(&qp->s_lock);
+	spin_unlock_irqrestore(&qp->r_lock, flags);
+
+	while ((skb = __skb_dequeue(&out)))
+		softib_hca_send(hca, skb);
+	if (unlikely(events))
+		report_events(qp, events);
+	return more;
+}
+
+/* No more may be sent until enough of what was sent has been received. Returns
+ * true if that happened in the meantime.
+ */
+static bool stall(struct softib_hca *hca, struct list_head *batch)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&hca->send_lock, flags);
+	list_splice_init(batch, &hca->send_list);
+	spin_unlock_irqrestore(&hca->send_lock, flags);
+
+	atomic_set(&hca->stalled, 1);
+	smp_mb__after_atomic(); /* pairs with the decrement in packet free */
+	return atomic_read(&hca->inflight) < SOFTIB_INFLIGHT / 2 &&
+	       atomic_xchg(&hca->stalled, 0);
+}
+
+static bool work_tx(struct softib_hca *hca)
+{
+	struct softib_qp *priv;
+	unsigned long flags;
+	bool again = false;
+	LIST_HEAD(batch);
+
+	spin_lock_irqsave(&hca->send_lock, flags);
+	list_splice_init(&hca->send_list, &batch);
+	while (!list_empty(&batch)) {
+		if (atomic_read(&hca->inflight) >= SOFTIB_INFLIGHT) {
+			spin_unlock_irqrestore(&hca->send_lock, flags);
+			return stall(hca, &batch);
+		}
+		priv = list_first_entry(&batch, struct softib_qp, send_node);
+		list_del_init(&priv->send_node);
+		spin_unlock_irqrestore(&hca->send_lock, flags);
+
+		if (work_qp(hca, priv)) {
+			again = true;
+			softib_qp_schedule(priv->qp);
+		}
+		rvt_put_qp(priv->qp);
+		spin_lock_irqsave(&hca->send_lock, flags);
+	}
+	spin_unlock_irqrestore(&hca->send_lock, flags);
+	return again;
+}
+
+static void hca_work(struct tasklet_struct *t)
+{
+	struct softib_hca *hca = from_tasklet(hca, t, tasklet);
+	bool again;
+
+	again = work_rx(hca);
+	again |= work_tx(hca);
+	if (again)
+		tasklet_schedule(&hca->tasklet);
+}
+
+static void hca_receive(struct softib_port *port, struct sk_buff *skb)
+{
+	struct softib_hca *hca = node_to_hca(port->node);
+
+	skb_queue_tail(&hca->rxq, skb);
+	tasklet_schedule(&hca->tasklet);
+}
+
+/**
+ * softib_hca_send - send a packet from an HCA
+ * @hca:	the HCA
+ * @skb:	the packet; consumed
+ *
+ * What is for the HCA itself never gets to the link; of a multicast packet the
+ * HCA gets a copy, for a switch does not send it back.
+ */
+void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb)
+{
+	struct softib_port *port = softib_hca_port(hca);
+	u16 dlid = softib_dlid(skb);
+	struct sk_buff *copy;
+
+	if (softib_port_has_lid(port, dlid)) {
+		hca->ibp.n_loop_pkts++;
+		hca_receive(port, skb);
+		return;
+	}
+	if (softib_lid_is_mcast(dlid) && READ_ONCE(hca->rdi.n_mcast_grps_allocated)) {
+		copy = skb_clone(skb, GFP_ATOMIC);
+		if (copy)
+			hca_receive(port, copy);
+	}
+	softib_link_xmit(port, skb);
+}
+
+static void hca_port_event(struct softib_port *port, enum ib_event_type event)
+{
+	struct softib_hca *hca = node_to_hca(port->node);
+	struct ib_event ev = {
+		.device = &hca->rdi.ibdev,
+		.element.port_num = port->num,
+		.event = event,
+	};
+
+	ib_dispatch_event(&ev);
+}
+
+static const char *hca_get_desc(struct softib_node *node)
+{
+	return node_to_hca(node)->rdi.ibdev.node_desc;
+}
+
+static void hca_port_fill(struct softib_port *port, struct ib_port_info *info)
+{
+	const struct rvt_ibport *ibp = &node_to_hca(port->node)->ibp;
+
+	info->cap_mask = cpu_to_be32(ibp->port_cap_flags);
+	info->pkey_violations = cpu_to_be16(ibp->pkey_violations);
+	info->qkey_violations = cpu_to_be16(ibp->qkey_violations);
+}
+
+/* rdmavt keeps its own copy of what it answers queries with. */
+static void hca_port_update(struct softib_port *port)
+{
+	struct rvt_ibport *ibp = &node_to_hca(port->node)->ibp;
+	const struct ib_port_info *info = &port->info;
+
+	WRITE_ONCE(ibp->gid_prefix, info->gid_prefix);
+	ibp->sm_lid = be16_to_cpu(info->sm_lid);
+	ibp->sm_sl = info->neighbormtu_mastersmsl & 0xf;
+	ibp->subnet_timeout = info->clientrereg_resv_subnetto & 0x1f;
+}
+
+static const struct softib_node_ops hca_ops = {
+	.receive = hca_receive,
+	.port_event = hca_port_event,
+	.port_update = hca_port_update,
+	.get_desc = hca_get_desc,
+	.port_fill = hca_port_fill,
+};
+
+/**
+ * softib_hca_create - make an HCA, without telling anybody
+ * @index:	number of the HCA, from 0
+ *
+ * Return: the HCA or an error pointer.
+ */
+struct softib_hca *softib_hca_create(unsigned int index)
+{
+	u64 guid = HCA_GUID + ((index + 1) << 8);
+	struct softib_port *port;
+	struct rvt_dev_info *rdi;
+	struct softib_hca *hca;
+	int ret;
+
+	rdi = rvt_alloc_device(sizeof(*hca), 1);
+	if (!rdi)
+		return ERR_PTR(-ENOMEM);
+	hca = container_of(rdi, struct softib_hca, rdi);
+	port = softib_hca_port(hca);
+
+	hca->node.ops = &hca_ops;
+	hca->node.type = RDMA_NODE_IB_CA;
+	hca->node.nports = 1;
+	hca->node.guid = cpu_to_be64(guid);
+	hca->node.ports = hca->ports;
+	skb_queue_head_init(&hca->rxq);
+	tasklet_setup(&hca->tasklet, hca_work);
+	spin_lock_init(&hca->send_lock);
+	INIT_LIST_HEAD(&hca->send_list);
+
+	ret = softib_port_init(port, &hca->node, 1, guid + 1);
+	if (ret) {
+		rvt_dealloc_device(rdi);
+		return ERR_PTR(ret);
+	}
+	softib_verbs_init(hca, index);
+	hca_port_update(port);
+	return hca;
+}
+
+/**
+ * softib_hca_register - let consumers see an HCA
+ * @hca:	the HCA, linked
+ *
+ * Return: 0 or an error.
+ */
+int softib_hca_register(struct softib_hca *hca)
+{
+	int ret = rvt_register_device(&hca->rdi);
+
+	hca->registered = !ret;
+	return ret;
+}
+
+/**
+ * softib_hca_unregister - take an HCA away from its consumers
+ * @hca:	the HCA, registered or not
+ *
+ * Afterwards it has no QP, so it originates nothing more.
+ */
+void softib_hca_unregister(struct softib_hca *hca)
+{
+	if (hca->registered)
+		rvt_unregister_device(&hca->rdi);
+	hca->registered = false;
+}
+
+/**
+ * softib_hca_stop - stop the work of an HCA
+ * @hca:	the HCA; no HCA of the fabric may be registered any more
+ */
+void softib_hca_stop(struct softib_hca *hca)
+{
+	tasklet_kill(&hca->tasklet);
+	skb_queue_purge(&hca->rxq);
+}
+
+/**
+ * softib_hca_destroy - free an HCA
+ * @hca:	the HCA, stopped, as all others are
+ */
+void softib_hca_destroy(struct softib_hca *hca)
+{
+	softib_port_free(softib_hca_port(hca));
+	rvt_dealloc_device(&hca->rdi);
+}

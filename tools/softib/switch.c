@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A switch: forwarding by the tables that the subnet manager wrote (IBA 18.2),
+ * directed routes (14.2.2), and its own management agents
+ */
+#include <linux/vmalloc.h>
+#include <rdma/ib_pma.h>
+
+#include "softib.h"
+
+#define SWITCH_GUID	0x0253494201000000ULL	/* locally administered */
+
+static struct softib_port *external_port(struct softib_switch *sw, u8 num)
+{
+	if (!num || num > sw->node.nports)
+		return NULL;
+	return &sw->node.ports[num];
+}
+
+static void relay_error(struct softib_port *in, struct sk_buff *skb)
+{
+	softib_count(in, SOFTIB_RELAY_ERRORS, 1);
+	kfree_skb(skb);
+}
+
+static void forward(struct softib_switch *sw, struct softib_port *in,
+		    struct sk_buff *skb)
+{
+	u16 dlid = softib_dlid(skb);
+	struct softib_port *out = NULL;
+
+	if (dlid && dlid <= be16_to_cpu(READ_ONCE(sw->info.linear_fdb_top)))
+		out = external_port(sw, READ_ONCE(sw->lft[dlid]));
+	if (out)
+		softib_link_xmit(out, skb);
+	else
+		relay_error(in, skb);
+}
+
+static void replicate(struct softib_switch *sw, struct softib_port *in,
+		      u8 num, struct sk_buff *skb)
+{
+	struct softib_port *out = external_port(sw, num);
+	struct sk_buff *copy;
+
+	if (!out || out == in)
+		return;
+	copy = skb_clone(skb, GFP_ATOMIC);
+	if (copy)
+		softib_link_xmit(out, copy);
+	else
+		softib_count(out, SOFTIB_XMIT_DISCARDS, 1);
+}
+
+static void forward_mcast(struct softib_switch *sw, struct softib_port *in,
+			  struct sk_buff *skb)
+{
+	unsigned int i = softib_dlid(skb) - be16_to_cpu(IB_MULTICAST_LID_BASE);
+	unsigned int position, bit;
+	bool found = false;
+
+	for (position = 0; position < SOFTIB_MFT_POSITIONS; position++) {
+		unsigned long mask = i < SOFTIB_MFT_SIZE ?
+				     READ_ONCE(sw->mft[position][i]) : 0;
+
+		found |= mask;
+		for_each_set_bit(bit, &mask, 16)
+			replicate(sw, in, position * 16 + bit, skb);
+	}
+	if (!found) {
+		u8 num = READ_ONCE(sw->info.default_mcast_primary);
+
+		if (num == in->num)
+			num = READ_ONCE(sw->info.default_mcast_not_primary);
+		replicate(sw, in, num, skb);
+	}
+	consume_skb(skb);
+}
+
+/* Next hop of a request, C14-9; port 0 stands for the switch itself. Who sent
+ * the SMP has moved the hop pointer on already.
+ */
+static struct softib_port *dr_request(struct softib_switch *sw,
+				      struct softib_port *in,
+				      struct ib_smp *smp)
+{
+	if (!smp->hop_ptr || smp->hop_ptr > smp->hop_cnt)
+		return NULL;
+	smp->return_path[smp->hop_ptr] = in->num;
+	if (smp->hop_ptr++ == smp->hop_cnt)
+		return &sw->node.ports[0];
+	return external_port(sw, smp->initial_path[smp->hop_ptr]);
+}
+
+/* Next hop of a response, C14-13; no subnet manager lives in a switch here, so
+ * one that ends at the switch is for nobody.
+ */
+static struct softib_port *dr_response(struct softib_switch *sw,
+				       struct ib_smp *smp)
+{
+	if (smp->hop_ptr < 2 || smp->hop_ptr > smp->hop_cnt + 1)
+		return NULL;
+	return external_port(sw, smp->return_path[--smp->hop_ptr]);
+}
+
+/* Directed routes only: a route that begins or ends with one by LID is not
+ * supported, and nothing uses it.
+ */
+static struct softib_port *route_smp(struct softib_switch *sw,
+				     struct softib_port *in,
+				     struct ib_smp *smp)
+{
+	struct softib_port *out;
+
+	if (smp->mgmt_class != IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE ||
+	    smp->dr_slid != IB_LID_PERMISSIVE ||
+	    smp->dr_dlid != IB_LID_PERMISSIVE ||
+	    smp->hop_cnt >= IB_SMP_MAX_PATH_HOPS)
+		return NULL;
+	if (ib_get_smp_direction(smp))
+		return dr_response(sw, smp);
+	out = dr_request(sw, in, smp);
+	if (out != &sw->node.ports[0])
+		return out;
+	if (softib_sma(in, smp) != SOFTIB_SMA_REPLY)
+		return NULL;
+	return dr_response(sw, smp);
+}
+
+/* A copy of the MAD in a packet, which has to be a proper one, on @qpn; the
+ * packet is made writable so that the copy can be put back.
+ */
+static bool get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn,
+		    void *mad)
+{
+	if (skb_ensure_writable(skb, skb->len) || !softib_pkt_parse(skb, pkt) ||
+	    pkt->opcode != IB_OPCODE_UD_SEND_ONLY || pkt->qpn != qpn ||
+	    pkt->len != IB_MGMT_MAD_SIZE)
+		return false;
+	memcpy(mad, pkt->payload, IB_MGMT_MAD_SIZE);
+	return true;
+}
+
+static void receive_dr(struct softib_switch *sw, struct softib_port *in,
+		       struct sk_buff *skb)
+{
+	struct softib_port *out;
+	struct softib_pkt pkt;
+	struct ib_smp smp;
+
+	if (softib_vl(skb) != SOFTIB_VL_SMP || !get_mad(skb, &pkt, 0, &smp))
+		goto drop;
+	out = route_smp(sw, in, &smp);
+	if (!out)
+		goto drop;
+	memcpy(pkt.payload, &smp, sizeof(smp));
+	softib_link_xmit(out, skb);
+	return;
+drop:
+	relay_error(in, skb);
+}
+
+/* What is for the switch's own LID: SMPs and performance queries */
+static void receive_own(struct softib_switch *sw, struct softib_port *in,
+			struct sk_buff *skb)
+{
+	union {
+		struct ib_smp smp;
+		struct ib_pma_mad pma;
+	} mad;
+	struct softib_pkt pkt;
+
+	if (softib_vl(skb) == SOFTIB_VL_SMP) {
+		if (!get_mad(skb, &pkt, 0, &mad) ||
+		    mad.smp.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED ||
+		    softib_sma(in, &mad.smp) != SOFTIB_SMA_REPLY)
+			goto drop;
+	} else {
+		if (!get_mad(skb, &pkt, 1, &mad) ||
+		    ib_get_qkey(pkt.bth) != IB_QP1_QKEY ||
+		    !softib_pma(&sw->node.ports[0], &mad.pma))
+			goto drop;
+	}
+	memcpy(pkt.payload, &mad, sizeof(mad));
+	softib_pkt_reverse(skb, &pkt);
+	forward(sw, in, skb);
+	return;
+drop:
+	kfree_skb(skb);
+}
+
+static void switch_receive(struct softib_port *in, struct sk_buff *skb)
+{
+	struct softib_switch *sw = node_to_switch(in->node);
+	u16 dlid = softib_dlid(skb);
+
+	if (dlid == be16_to_cpu(IB_LID_PERMISSIVE))
+		receive_dr(sw, in, skb);
+	else if (softib_lid_is_mcast(dlid))
+		forward_mcast(sw, in, skb);
+	else if (softib_port_has_lid(&sw->node.ports[0], dlid))
+		receive_own(sw, in, skb);
+	else
+		forward(sw, in, skb);
+}
+
+static const char *switch_get_desc(struct softib_node *node)
+{
+	return node_to_switch(node)->desc;
+}
+
+static const struct softib_node_ops switch_ops = {
+	.receive = switch_receive,
+	.get_desc = switch_get_desc,
+};
+
+/**
+ * softib_switch_create - make a switch
+ * @nports:	number of external ports
+ *
+ * Return: the switch's node or an error pointer.
+ */
+struct softib_node *softib_switch_create(unsigned int nports)
+{
+	struct softib_switch *sw;
+	int i;
+
+	sw = vzalloc(sizeof(*sw));
+	if (!sw)
+		return ERR_PTR(-ENOMEM);
+	sw->node.ops = &switch_ops;
+	sw->node.type = RDMA_NODE_IB_SWITCH;
+	sw->node.nports = nports;
+	sw->node.guid = cpu_to_be64(SWITCH_GUID);
+	strscpy(sw->desc, "softib switch", sizeof(sw->desc));
+	memset(sw->lft, SOFTIB_NO_PORT, sizeof(sw->lft));
+	sw->info.linear_fdb_cap = cpu_to_be16(SOFTIB_LFT_SIZE);
+	sw->info.multicast_fdb_cap = cpu_to_be16(SOFTIB_MFT_SIZE);
+	sw->info.default_mcast_primary = SOFTIB_NO_PORT;
+	sw->info.default_mcast_not_primary = SOFTIB_NO_PORT;
+
+	sw->node.ports = kcalloc(nports + 1, sizeof(*sw->node.ports),
+				 GFP_KERNEL);
+	if (!sw->node.ports)
+		goto err;
+	for (i = 0; i <= nports; i++)
+		if (softib_port_init(&sw->node.ports[i], &sw->node, i,
+				     SWITCH_GUID))
+			goto err;
+	return &sw->node;
+err:
+	softib_switch_destroy(&sw->node);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * softib_switch_destroy - free a switch
+ * @node:	its node, with no packet near it
+ */
+void softib_switch_destroy(struct softib_node *node)
+{
+	struct softib_switch *sw = node_to_switch(node);
+	int i;
+
+	for (i = 0; node->ports && i <= node->nports; i++)
+		softib_port_free(&node->ports[i]);
+	kfree(node->ports);
+	vfree(sw);
+}

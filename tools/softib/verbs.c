@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What rdmavt asks of a driver
+ */
+#include <linux/pci.h>
+#include <rdma/ib_mad.h>
+
+#include "softib.h"
+
+#define LKEY_TABLE_BITS		16
+#define QP_TABLE_SIZE		256
+
+/* rdmavt prints the name of a PCI device in front of its messages. */
+static struct pci_dev no_pci_dev = { .dev.init_name = "softib" };
+
+const enum ib_wc_opcode softib_wc_opcode[] = {
+	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
+	[IB_WR_SEND] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_INV] = IB_WC_SEND,
+	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+	[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,
+	[IB_WR_REG_MR] = IB_WC_REG_MR,
+};
+
+#define QPT_UD	(BIT(IB_QPT_SMI) | BIT(IB_QPT_GSI) | BIT(IB_QPT_UD))
+#define QPT_RC	BIT(IB_QPT_RC)
+
+/* Which work requests may be posted on which QPs, IBA table 96 */
+static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
+	[IB_WR_SEND] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = QPT_UD | QPT_RC,
+	},
+	[IB_WR_SEND_WITH_IMM] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = QPT_UD | QPT_RC,
+	},
+	[IB_WR_SEND_WITH_INV] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = QPT_RC,
+	},
+	[IB_WR_RDMA_WRITE] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = QPT_RC,
+	},
+	[IB_WR_RDMA_WRITE_WITH_IMM] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = QPT_RC,
+	},
+	[IB_WR_RDMA_READ] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = QPT_RC,
+		.flags = RVT_OPERATION_ATOMIC,
+	},
+	[IB_WR_ATOMIC_CMP_AND_SWP] = {
+		.length = sizeof(struct ib_atomic_wr),
+		.qpt_support = QPT_RC,
+		.flags = RVT_OPERATION_ATOMIC | RVT_OPERATION_ATOMIC_SGE,
+	},
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = {
+		.length = sizeof(struct ib_atomic_wr),
+		.qpt_support = QPT_RC,
+		.flags = RVT_OPERATION_ATOMIC | RVT_OPERATION_ATOMIC_SGE,
+	},
+	[IB_WR_REG_MR] = {
+		.length = sizeof(struct ib_reg_wr),
+		.qpt_support = QPT_RC,
+		.flags = RVT_OPERATION_LOCAL,
+	},
+	[IB_WR_LOCAL_INV] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = QPT_RC,
+		.flags = RVT_OPERATION_LOCAL,
+	},
+};
+
+static struct softib_hca *rdi_to_hca(struct rvt_dev_info *rdi)
+{
+	return container_of(rdi, struct softib_hca, rdi);
+}
+
+static struct pci_dev *get_pci_dev(struct rvt_dev_info *rdi)
+{
+	return &no_pci_dev;
+}
+
+static void qp_reset(struct rvt_qp *qp)
+{
+	struct softib_qp *priv = qp->priv;
+	int i;
+
+	priv->events = 0;
+	priv->sge_valid = false;
+	priv->rd_valid = false;
+	priv->gap = false;
+	priv->msg = 0;
+	priv->nak_status = 0;
+	for (i = 0; qp->s_ack_queue && i < SOFTIB_NACKS; i++) {
+		qp->s_ack_queue[i].opcode = 0;
+		qp->s_ack_queue[i].sent = 1;
+	}
+}
+
+static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
+{
+	struct softib_qp *priv;
+
+	if (qp->ibqp.qp_type == IB_QPT_UC || qp->ibqp.qp_type == IB_QPT_RC)
+		return ERR_PTR(-EOPNOTSUPP);
+	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
+	if (!priv)
+		return ERR_PTR(-ENOMEM);
+	priv->qp = qp;
+	INIT_LIST_HEAD(&priv->send_node);
+	qp->priv = priv;
+	qp_reset(qp);
+	return priv;
+}
+
+static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
+{
+	kfree(qp->priv);
+}
+
+/* rdmavt has freed all that it knows of, and we keep no QP elsewhere. */
+static unsigned int free_all_qps(struct rvt_dev_info *rdi)
+{
+	return 0;
+}
+
+static bool schedule_send(struct rvt_qp *qp)
+{
+	softib_qp_schedule(qp);
+	return true;
+}
+
+/* Where bottom halves may run they run at once: the caller's packets are on
+ * their way, and mostly there, when the post returns.
+ */
+static void do_send(struct rvt_qp *qp)
+{
+	if (irqs_disabled()) {
+		softib_qp_schedule(qp);
+	} else {
+		local_bh_disable();
+		softib_qp_schedule(qp);
+		local_bh_enable();
+	}
+}
+
+static bool schedule_send_no_lock(struct rvt_qp *qp)
+{
+	do_send(qp);
+	return true;
+}
+
+/* With the state at RESET or ERR nothing is sent or received, whatever is
+ * still queued: the tasklet looks at the state under the QP's locks.
+ */
+static void qp_nothing(struct rvt_qp *qp)
+{
+}
+
+/* Only RC queue pairs restart, and there are none yet. */
+static void restart_rc(struct rvt_qp *qp, u32 psn, int wait)
+{
+}
+
+static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
+{
+	struct rvt_ah *ah;
+
+	switch (qp->ibqp.qp_type) {
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+	case IB_QPT_UD:
+		ah = rvt_get_swqe_ah(wqe);
+		if (wqe->length > 1 << ah->log_pmtu ||
+		    rvt_get_swqe_remote_qpn(wqe) & ~IB_QPN_MASK)
+			return -EINVAL;
+		if (qp->ibqp.qp_type == IB_QPT_GSI &&
+		    rvt_get_swqe_pkey_index(wqe) >= SOFTIB_NPKEYS)
+			return -EINVAL;
+		return 0;
+	default:
+		return wqe->length > SOFTIB_MAX_MSG ? -EINVAL : 0;
+	}
+}
+
+static enum ib_mtu active_mtu(struct softib_hca *hca)
+{
+	return softib_hca_port(hca)->info.neighbormtu_mastersmsl >> 4;
+}
+
+static void notify_new_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr,
+			  struct rvt_ah *ah)
+{
+	enum ib_mtu mtu = active_mtu(to_softib_hca(ibdev));
+
+	ah->log_pmtu = ilog2(ib_mtu_enum_to_int(mtu));
+}
+
+static int get_pmtu_from_attr(struct rvt_dev_info *rdi, struct rvt_qp *qp,
+			      struct ib_qp_attr *attr)
+{
+	if (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096)
+		return -EINVAL;
+	return min(attr->path_mtu, active_mtu(rdi_to_hca(rdi)));
+}
+
+static u32 mtu_from_qp(struct rvt_dev_info *rdi, struct rvt_qp *qp, u32 pmtu)
+{
+	return ib_mtu_enum_to_int(pmtu);
+}
+
+static int mtu_to_path_mtu(u32 mtu)
+{
+	return mtu >= 256 ? ilog2(mtu) - ilog2(256) + IB_MTU_256 : IB_MTU_256;
+}
+
+static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
+		      struct ib_udata *udata)
+{
+	struct softib_qp *priv = qp->priv;
+
+	if (mask & IB_QP_SQ_PSN) {
+		priv->req_max = qp->s_psn;
+		priv->sge_valid = false;
+		priv->rd_valid = false;
+	}
+	/* A queue that was drained may hold what was posted since. */
+	if (mask & IB_QP_STATE)
+		softib_qp_schedule(qp);
+}
+
+static int get_guid_be(struct rvt_dev_info *rdi, struct rvt_ibport *rvp,
+		       int index, __be64 *guid)
+{
+	if (index < 0 || index >= SOFTIB_NGUIDS)
+		return -EINVAL;
+	*guid = READ_ONCE(softib_hca_port(rdi_to_hca(rdi))->guids[index]);
+	return 0;
+}
+
+/* Called with a QP's locks held too, so it reads without one of its own. */
+static int query_port_state(struct rvt_dev_info *rdi, u32 port_num,
+			    struct ib_port_attr *props)
+{
+	struct softib_port *port = softib_hca_port(rdi_to_hca(rdi));
+	const struct ib_port_info *info = &port->info;
+
+	props->state = READ_ONCE(port->state);
+	props->phys_state = info->portphysstate_linkdown >> 4;
+	props->lid = READ_ONCE(port->lid);
+	props->lmc = READ_ONCE(port->lmc);
+	props->gid_tbl_len = SOFTIB_NGUIDS;
+	props->active_width = info->link_width_active;
+	props->active_speed = info->linkspeedactive_enabled >> 4;
+	props->max_vl_num = info->vlcap_inittype >> 4;
+	props->max_mtu = info->inittypereply_mtucap & 0xf;
+	props->active_mtu = info->neighbormtu_mastersmsl >> 4;
+	return 0;
+}
+
+static int shut_down_port(struct rvt_dev_info *rdi, u32 port_num)
+{
+	return -EOPNOTSUPP;
+}
+
+/* The SMA reads the mask when it is asked for it; no traps are sent. */
+static void cap_mask_chg(struct rvt_dev_info *rdi, u32 port_num)
+{
+}
+
+static int comp_vect_cpu_lookup(struct rvt_dev_info *rdi, int vector)
+{
+	return cpumask_local_spread(vector, rdi->dparms.node);
+}
+
+static int modify_device(struct ib_device *ibdev, int mask,
+			 struct ib_device_modify *modify)
+{
+	unsigned long flags;
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC) {
+		spin_lock_irqsave(&softib_mgmt_lock, flags);
+		memcpy(ibdev->node_desc, modify->node_desc,
+		       sizeof(ibdev->node_desc));
+		spin_unlock_irqrestore(&softib_mgmt_lock, flags);
+	}
+	return 0;
+}
+
+static const struct attribute_group *port_groups[] = { NULL };
+
+static const struct ib_device_ops device_ops = {
+	.owner = THIS_MODULE,
+	/* What user space binds its library by: libhfi1verbs speaks rdmavt's
+	 * user interface and nothing more.
+	 */
+	.driver_id = RDMA_DRIVER_HFI1,
+	.port_groups = port_groups,
+	.modify_device = modify_device,
+	.process_mad = softib_process_mad,
+};
+
+static const struct rvt_driver_provided driver_f = {
+	.get_pci_dev = get_pci_dev,
+	.qp_priv_alloc = qp_priv_alloc,
+	.qp_priv_free = qp_priv_free,
+	.notify_qp_reset = qp_reset,
+	.free_all_qps = free_all_qps,
+	.schedule_send = schedule_send,
+	.schedule_send_no_lock = schedule_send_no_lock,
+	.do_send = do_send,
+	.setup_wqe = setup_wqe,
+	.flush_qp_waiters = qp_nothing,
+	.stop_send_queue = softib_qp_unschedule,
+	.quiesce_qp = qp_nothing,
+	.notify_error_qp = qp_nothing,
+	.notify_restart_rc = restart_rc,
+	.modify_qp = modify_qp,
+	.notify_new_ah = notify_new_ah,
+	.get_pmtu_from_attr = get_pmtu_from_attr,
+	.mtu_from_qp = mtu_from_qp,
+	.mtu_to_path_mtu = mtu_to_path_mtu,
+	.get_guid_be = get_guid_be,
+	.query_port_state = query_port_state,
+	.shut_down_port = shut_down_port,
+	.cap_mask_chg = cap_mask_chg,
+	.comp_vect_cpu_lookup = comp_vect_cpu_lookup,
+};
+
+static void init_props(struct softib_hca *hca)
+{
+	struct ib_device_attr *props = &hca->rdi.dparms.props;
+
+	props->device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR |
+		IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_SYS_IMAGE_GUID |
+		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_PORT_ACTIVE_EVENT |
+		IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_MGT_EXTENSIONS;
+	props->vendor_id = SOFTIB_VENDOR_ID;
+	props->vendor_part_id = SOFTIB_DEVICE_ID;
+	props->sys_image_guid = hca->node.guid;
+	props->page_size_cap = PAGE_SIZE;
+	props->max_mr_size = U64_MAX;
+	props->max_qp = 16384;
+	props->max_qp_wr = 16384;
+	props->max_send_sge = 32;
+	props->max_recv_sge = 32;
+	props->max_sge_rd = 32;
+	props->max_cq = 65536;
+	props->max_cqe = 65536;
+	props->max_mr = 1 << LKEY_TABLE_BITS;
+	props->max_pd = 65536;
+	props->max_ah = 65536;
+	props->max_srq = 1024;
+	props->max_srq_wr = 16384;
+	props->max_srq_sge = 32;
+	props->max_fast_reg_page_list_len = 512;
+	props->max_qp_rd_atom = SOFTIB_MAX_RD_ATOMIC;
+	props->max_qp_init_rd_atom = SOFTIB_MAX_RD_ATOMIC;
+	props->max_res_rd_atom = SOFTIB_MAX_RD_ATOMIC * props->max_qp;
+	props->atomic_cap = IB_ATOMIC_GLOB;
+	props->max_pkeys = SOFTIB_NPKEYS;
+	props->max_mcast_grp = 16384;
+	props->max_mcast_qp_attach = 256;
+	props->max_total_mcast_qp_attach = 16384 * 256;
+	props->local_ca_ack_delay = 14;
+}
+
+static void init_params(struct rvt_driver_params *params)
+{
+	params->lkey_table_size = LKEY_TABLE_BITS;
+	params->qp_table_size = QP_TABLE_SIZE;
+	params->sge_copy_mode = RVT_SGE_COPY_MEMCPY;
+	params->qpn_start = 1;
+	params->qpn_inc = 1;
+	params->qos_shift = 1;
+	/* rdmavt must reserve one at least, at the start of a bitmap page. */
+	params->qpn_res_start = RVT_BITS_PER_PAGE;
+	params->qpn_res_end = RVT_BITS_PER_PAGE;
+	params->psn_mask = SOFTIB_PSN_MASK;
+	params->psn_modify_mask = SOFTIB_PSN_MASK;
+	params->nports = 1;
+	params->npkeys = SOFTIB_NPKEYS;
+	params->node = first_online_node;
+	params->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	params->max_mad_size = IB_MGMT_MAD_SIZE;
+	params->max_rdma_atomic = SOFTIB_MAX_RD_ATOMIC;
+}
+
+/**
+ * softib_verbs_init - prepare an HCA for rvt_register_device()
+ * @hca:	the HCA
+ * @index:	its number, which its name ends in
+ */
+void softib_verbs_init(struct softib_hca *hca, unsigned int index)
+{
+	struct rvt_dev_info *rdi = &hca->rdi;
+	struct ib_device *ibdev = &rdi->ibdev;
+
+	rvt_set_ibdev_name(rdi, "%s%d", "softib", index);
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "softib HCA %u",
+		 index);
+	ibdev->node_guid = hca->node.guid;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_online_cpus();
+	ib_set_device_ops(ibdev, &device_ops);
+
+	init_props(hca);
+	init_params(&rdi->dparms);
+	rdi->driver_f = driver_f;
+	rdi->post_parms = post_parms;
+	rdi->wc_opcode = softib_wc_opcode;
+
+	spin_lock_init(&hca->ibp.lock);
+	hca->ibp.port_cap_flags = IB_PORT_SYS_IMAGE_GUID_SUP |
+				  IB_PORT_CLIENT_REG_SUP;
+	rvt_init_port(rdi, &hca->ibp, 0, softib_hca_port(hca)->pkeys);
+}
