@@ -1,0 +1,2 @@
+abi.o: abi.c ../../uapi/linux/sdp.h
+../../uapi/linux/sdp.h:
