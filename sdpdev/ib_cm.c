@@ -44,28 +44,24 @@ static int sdp_ib_req_check(const struct ib_cm_req_event_param *req)
 	return 0;
 }
 
-/* Port of an address that one node can have, or zero. */
-static u16 sdp_ib_unicast_port(const struct sockaddr_storage *ss)
+/* An address that one node can have? */
+static bool sdp_ib_is_unicast(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
 
 	switch (ss->ss_family) {
 	case AF_INET:
-		if (ipv4_is_zeronet(sin->sin_addr.s_addr) ||
-		    ipv4_is_loopback(sin->sin_addr.s_addr) ||
-		    ipv4_is_multicast(sin->sin_addr.s_addr) ||
-		    ipv4_is_lbcast(sin->sin_addr.s_addr))
-			return 0;
-		return ntohs(sin->sin_port);
+		return !ipv4_is_zeronet(sin->sin_addr.s_addr) &&
+		       !ipv4_is_loopback(sin->sin_addr.s_addr) &&
+		       !ipv4_is_multicast(sin->sin_addr.s_addr) &&
+		       !ipv4_is_lbcast(sin->sin_addr.s_addr);
 	case AF_INET6:
-		if (!(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_UNICAST) ||
-		    ipv6_addr_loopback(&sin6->sin6_addr) ||
-		    ipv6_addr_v4mapped(&sin6->sin6_addr))
-			return 0;
-		return ntohs(sin6->sin6_port);
+		return ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_UNICAST &&
+		       !ipv6_addr_loopback(&sin6->sin6_addr) &&
+		       !ipv6_addr_v4mapped(&sin6->sin6_addr);
 	default:
-		return 0;
+		return false;
 	}
 }
 
@@ -187,14 +183,15 @@ static int sdp_ib_req_accept(struct ib_cm_id *cm_id,
 	    (sdp_ib_up->request_addrs(event->private_data,
 				      IB_CM_REQ_PRIVATE_DATA_SIZE,
 				      &local, &peer) ||
-	     sdp_ib_unicast_port(&local) != listener->port ||
-	     !sdp_ib_unicast_port(&peer)))
+	     !sdp_ib_is_unicast(&local) || !sdp_ib_is_unicast(&peer)))
 		reason = IB_CM_REJ_CONSUMER_DEFINED;
 	if (reason) {
 		sdp_ib_count(SDP_IB_STAT_REQ_INVALID);
 		return reason;
 	}
 
+	/* A Hello does not name it, the service ID does; as in sin6_port. */
+	((struct sockaddr_in *)&local)->sin_port = htons(listener->port);
 	ndev = sdp_ib_req_netdev(listener->dev, req, &local);
 	if (!ndev) {
 		sdp_ib_count(SDP_IB_STAT_REQ_NO_INTERFACE);

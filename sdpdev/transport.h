@@ -165,7 +165,7 @@ struct sdp_xprt_event {
  * @request_addrs: read the addresses out of a request's private data, which the
  *	transport needs to find the interface (and so the namespace) it is for:
  *	one port of a fabric can carry several IP addresses.  Zero or -EPROTO.
- *	Any context
+ *	The port of @local stays zero: the transport knows it.  Any context
  * @event: an event of @conn.  The return value counts only where enum
  *	sdp_xprt_event_type says so.  Events of one connection come one at a
  *	time in each of the two contexts; none comes after conn_destroy()
