@@ -5,8 +5,12 @@
 # and ends at its "end trace" or "end of ..." line, or 60 lines on.
 
 function flush() {
-	if (bad && !allowed)
+	if (bad && !allowed) {
+		if (stage)
+			print stage
+		stage = ""
 		printf "%s", block
+	}
 	block = ""
 	lines = bad = allowed = 0
 }
@@ -18,6 +22,11 @@ function flush() {
 		allowed = 1
 }
 
+# What the VM was doing.
+/\] vm: / {
+	stage = $0
+}
+
 /-+\[ cut here \]-+/ {
 	flush()
 	cut = 1
@@ -26,7 +35,7 @@ function flush() {
 	next
 }
 
-/WARNING: |BUG: |BUG at |kernel BUG|Oops|Kernel panic|general protection fault|KASAN|KCSAN|KFENCE|UBSAN|DEBUG_LOCKS_WARN|possible (circular|recursive|irq)|inconsistent lock state|suspicious RCU usage|rcu: INFO: |blocked for more than|soft lockup|hard LOCKUP|sleeping function called|scheduling while atomic|unreferenced object|refcount_t: |list_(add|del) corruption|Unable to handle|detected field-spanning write|bad page|Bad page|invalid opcode|divide error|stack-protector|page allocation failure/ {
+/WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free/ {
 	bad = 1
 }
 

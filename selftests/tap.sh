@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# For tests in shell: results in the Test Anything Protocol.
+#
+#	. "$(dirname "$0")/../tap.sh"
+#	plan 2
+#	check "a node answers" ping -c 1 node2
+#	[ "$(cat file)" = text ]; result $? "the file holds the text"
+#	finish
+
+tap_number=0
+tap_failed=0
+
+# plan N: how many results follow.
+plan() {
+	echo "1..$1"
+}
+
+# diag TEXT...: something for the reader of a failure.
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# result STATUS NAME: passed if STATUS is 0.
+result() {
+	tap_number=$((tap_number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $tap_number - $2"
+	else
+		tap_failed=$((tap_failed + 1))
+		echo "not ok $tap_number - $2"
+	fi
+}
+
+# check NAME COMMAND...: passed if COMMAND succeeds; its output is shown if not.
+check() {
+	tap_name=$1
+	shift
+	tap_output=$("$@" 2>&1)
+	tap_status=$?
+	[ $tap_status -eq 0 ] || diag "$* => $tap_status
+$tap_output"
+	result $tap_status "$tap_name"
+}
+
+# finish: the exit status of the test file.
+finish() {
+	[ $tap_failed -eq 0 ]
+	exit
+}

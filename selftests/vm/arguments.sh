@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Wrong arguments get one clear line and status 2, and nothing is started.
+
+. "$(dirname "$0")/../tap.sh"
+
+# refused NAME PATTERN ARGUMENT...
+refused() {
+	local name=$1 pattern=$2 output status
+
+	shift 2
+	output=$(tools/vm/run "$@" 2>&1 < /dev/null)
+	status=$?
+	[ $status -eq 2 ] && [ "$(wc -l <<< "$output")" -eq 1 ] &&
+		[[ $output == *$pattern* ]] || {
+		diag "status $status: $output"
+		status=1
+	}
+	[ $status -eq 2 ]
+	result $? "$name"
+}
+
+plan 20
+refused "no command" "no command"
+refused "no command after --" "no command" --nodes 2 --
+refused "unknown option" "--frobnicate" --frobnicate -- true
+refused "unknown kernel" "--kernel: '5.10'" --kernel 5.10 -- true
+refused "0 nodes" "1 to 64" --nodes 0 -- true
+refused "65 nodes" "1 to 64" --nodes 65 -- true
+refused "nodes that are no number" "not a number" --nodes 2x -- true
+refused "negative nodes" "not a number" --nodes -1 -- true
+refused "too many digits" "not a number" --nodes 99999999999999999999 -- true
+refused "empty value" "not a number" --nodes "" -- true
+refused "missing value" "needs a value" --nodes
+refused "unknown ipoib" "ours stock none" --ipoib theirs -- true
+refused "unknown MTU" "2048 4096" --ib-mtu 1024 -- true
+refused "too many CPUs" "1 to 16" --cpus 17 -- true
+refused "counting on two CPUs" "one CPU" --count --cpus 2 -- true
+refused "time-out that is no number" "not a number" --timeout soon -- true
+SDPDEV_CACHE=/nowhere refused "no kernel in the cache" "run tools/setup" -- true
+BUILD=/nowhere refused "programs not built" "make user" -- true
+bin=$(mktemp -d)
+for p in bash dirname readlink wc cat cut sha256sum sort awk sed; do
+	ln -s "$(command -v $p)" "$bin/"
+done
+PATH=$bin refused "no emulator" "qemu-system-x86_64 is not installed" -- true
+rm -r "$bin"
+check "--help" sh -c 'tools/vm/run --help | grep -q "^usage: "'
+finish

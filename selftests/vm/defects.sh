@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the kernel reports fails the run, whatever the command says.
+
+. "$(dirname "$0")/../tap.sh"
+
+provoke=$BUILD/$KERNEL/selftests/vm/provoke/provoke.ko
+tmp=$(mktemp -d) || exit
+trap 'rm -rf "$tmp"' EXIT
+
+# provoked HOW PATTERN: the run has status 123 and prints the report.
+provoked() {
+	local status
+
+	tools/vm/run --bare --kernel "$KERNEL" --log "$tmp/log" -- \
+		insmod "$provoke" how="$1" < /dev/null 2> "$tmp/err"
+	status=$?
+	[ $status -eq 123 ] && grep -q "$2" "$tmp/err" &&
+		grep -q "kernel log: $tmp/log" "$tmp/err" ||
+		{ diag "status $status"; diag "$(cat "$tmp/err")"; return 1; }
+}
+
+# log: what defects.awk makes of standard input
+log() {
+	awk -f tools/vm/defects.awk
+}
+
+plan 9
+provoked warn "WARNING: .*provoke_init"
+result $? "WARN"
+provoked oops "BUG: kernel NULL pointer dereference"
+result $? "oops"
+provoked panic "Kernel panic - not syncing: provoked"
+result $? "panic"
+
+# The one report that is let pass, and its neighbours that are not.
+pass=$(log <<'EOF'
+[    1.0] ------------[ cut here ]------------
+[    1.0] memcpy: detected field-spanning write (size 72) of single field "&wqe->wr" at drivers/infiniband/sw/rdmavt/qp.c:2041 (size 40)
+[    1.0] WARNING: CPU: 0 PID: 9 at drivers/infiniband/sw/rdmavt/qp.c:2041 rvt_post_send+0x7e6/0x8a0 [rdmavt]
+[    1.0] ---[ end trace 0000000000000000 ]---
+[    1.1] a quiet line
+EOF
+)
+check "rdmavt's field-spanning write is let pass" test -z "$pass"
+other=$(log <<'EOF'
+[    1.0] ------------[ cut here ]------------
+[    1.0] memcpy: detected field-spanning write (size 72) of single field "x" at drivers/infiniband/core/mad.c:41 (size 40)
+[    1.0] WARNING: CPU: 0 PID: 9 at drivers/infiniband/core/mad.c:41 x+0x7e6/0x8a0 [ib_core]
+[    1.0] ---[ end trace 0000000000000000 ]---
+EOF
+)
+check "the same elsewhere is not" grep -q mad.c <(echo "$other")
+other=$(log <<'EOF'
+[    1.0] ------------[ cut here ]------------
+[    1.0] WARNING: CPU: 0 PID: 9 at drivers/infiniband/sw/rdmavt/qp.c:700 rvt_x+0x7e6/0x8a0 [rdmavt]
+[    1.0] ---[ end trace 0000000000000000 ]---
+EOF
+)
+check "another warning of rdmavt's is not" grep -q rvt_x <(echo "$other")
+both=$(log <<'EOF'
+[    1.0] ------------[ cut here ]------------
+[    1.0] memcpy: detected field-spanning write (size 72) of single field "&wqe->wr" at drivers/infiniband/sw/rdmavt/qp.c:2041 (size 40)
+[    1.0] WARNING: CPU: 0 PID: 9 at drivers/infiniband/sw/rdmavt/qp.c:2041 rvt_post_send+0x7e6/0x8a0 [rdmavt]
+[    1.0] ---[ end trace 0000000000000000 ]---
+[    1.0] ------------[ cut here ]------------
+[    1.0] refcount_t: underflow; use-after-free.
+[    1.0] WARNING: CPU: 0 PID: 9 at lib/refcount.c:28 refcount_warn_saturate+0xba/0x110
+[    1.0] ---[ end trace 0000000000000000 ]---
+EOF
+)
+check "nor is what follows it" grep -q "lib/refcount.c" <(echo "$both")
+check "but it is left out of the report" test -z "$(grep memcpy <<< "$both")"
+
+# Lines that start a report without a "cut here".
+missed=$(while read -r line; do
+	[ -n "$(echo "[   1.0] $line" | log)" ] || echo "$line"
+done <<'EOF'
+BUG: KASAN: use-after-free in f+0x1/0x2 [m]
+BUG: sleeping function called from invalid context at mm/slab.h:1
+BUG: scheduling while atomic: cat/1/0x2
+BUG: unable to handle page fault for address: 1
+BUG: Bad page state in process cat  pfn:1
+BUG kmalloc-64 (Tainted: G): Poison overwritten
+WARNING: possible circular locking dependency detected
+WARNING: possible recursive locking detected
+WARNING: inconsistent lock state
+WARNING: suspicious RCU usage
+INFO: task cat:1 blocked for more than 120 seconds.
+INFO: rcu_preempt self-detected stall on CPU
+rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+INFO: trying to register non-static key.
+watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [cat:1]
+watchdog: Watchdog detected hard LOCKUP on cpu 0
+unreferenced object 0xffff888100000000 (size 64):
+UBSAN: array-index-out-of-bounds in f.c:1:2
+general protection fault, probably for non-canonical address 0x1: 0000 [#1]
+list_del corruption. prev->next should be 1
+Kernel panic - not syncing: Fatal exception
+unregister_netdevice: waiting for ib0 to become free. Usage count = 2
+EOF
+)
+check "every kind of report is known" test -z "$missed"
+finish
