@@ -54,7 +54,6 @@ MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
-SCRIPTS  := .ci/run tools/setup tools/vm/run
 
 # What make install installs for a kernel; the fabric is a test tool.
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
@@ -114,10 +113,8 @@ check: setup
 	+$(MAKE) --no-print-directory user
 	selftests/run
 
-# Every file again, with the compiler's and sparse's extra checks; any word
-# from them is an error.
-lint:
-	@for k in $(KERNELS); do tools/lint $$k || exit; done
+lint: setup
+	tools/lint
 
 demo: setup
 	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
@@ -142,7 +139,7 @@ help:
 	@echo 'make user            the programs and the library only'
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run every test in the VM'
-	@echo 'make demo            see SDP carry a file between two virtual machines'\'' worth of nodes'
+	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make lint            compiler warnings, sparse'
 	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
 	@echo 'make clean           remove build/'
