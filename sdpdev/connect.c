@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connecting: over SDP where the route leads there and somebody answers, over
+ * TCP otherwise.  The attempt runs by itself, and so does the fall back; the
+ * caller waits for the end of both, or does not.
+ */
+#include <net/inet_sock.h>
+#include <net/ipv6.h>
+#include <net/tcp_states.h>
+
+#include "sdpdev.h"
+
+/* TCP takes the connection, or tells why not, exactly as it always does. */
+static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
+			      unsigned int len, bool nonblock)
+{
+	struct socket *sock = sdp_native_sk(ep)->sk_socket;
+	int err;
+
+	err = kernel_connect(sock, (struct sockaddr *)addr, len,
+			     nonblock ? O_NONBLOCK : 0);
+
+	/* It has failed for good: the next attempt may go over SDP again. */
+	spin_lock_bh(&ep->lock);
+	if (err && READ_ONCE(sock->state) == SS_UNCONNECTED &&
+	    ep->carrier == SDP_CARRIER_TCP)
+		ep->carrier = SDP_CARRIER_NONE;
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
+/* Where @addr is one that SDP could connect to, makes it the inner form. */
+static bool sdp_connect_eligible(struct sdp_ep *ep,
+				 const struct sockaddr_storage *addr,
+				 unsigned int len, struct sockaddr_storage *peer)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (len < sizeof(addr->ss_family) || addr->ss_family != ep->family ||
+	    len < (ep->family == AF_INET6 ? SIN6_LEN_RFC2133
+					  : sizeof(struct sockaddr_in)))
+		return false;
+	/* User space may have done anything to it through its descriptor. */
+	if (inet_sk_state_load(sk) != TCP_CLOSE ||
+	    READ_ONCE(sk->sk_socket->state) != SS_UNCONNECTED)
+		return false;
+
+	memset(peer, 0, sizeof(*peer));
+	memcpy(peer, addr, min_t(unsigned int, len, sdp_addr_len(addr)));
+	sdp_addr_unmap(peer);
+	if (peer->ss_family != ep->family && ipv6_only_sock(sk))
+		return false;
+	return sdp_addr_port(peer) && !sdp_addr_any(peer);
+}
+
+/* The parameters of a connection to @peer, except the own port. */
+static int sdp_connect_params(struct sdp_ep *ep,
+			      const struct sockaddr_storage *peer,
+			      struct sdp_xprt_params *params)
+{
+	int err;
+
+	memset(params, 0, sizeof(*params));
+	err = sdp_native_local(ep, &params->local);
+	if (err)
+		return err;
+	sdp_addr_unmap(&params->local);
+	if (params->local.ss_family != peer->ss_family) {
+		/* The IPv6 wildcard covers IPv4; another address does not. */
+		if (!sdp_addr_any(&params->local))
+			return -EOPNOTSUPP;
+		memset(&params->local, 0, sizeof(params->local));
+		params->local.ss_family = peer->ss_family;
+	}
+	params->peer = *peer;
+	params->ifindex = READ_ONCE(sdp_native_sk(ep)->sk_bound_dev_if);
+	params->timeout_ms = READ_ONCE(sdp_connect_ms);
+	return 0;
+}
+
+static int sdp_connect_resolved(struct sdp_xprt_conn *conn, void *ctx)
+{
+	return sdp_conn_bufs(ctx, conn);
+}
+
+static void sdp_connect_begin(struct sdp_ep *ep,
+			      const struct sdp_xprt_ops *xprt,
+			      struct sdp_xprt_conn *conn,
+			      const struct sdp_xprt_params *params, bool no_tcp)
+{
+	spin_lock_bh(&ep->lock);
+	sdp_conn_init(ep, xprt, conn);
+	ep->state = SDP_STATE_CONNECTING;
+	ep->reason = SDP_REASON_NONE;
+	ep->err = 0;
+	ep->no_tcp = no_tcp;
+	ep->connect_told = false;
+	ep->local = params->local;
+	ep->peer = params->peer;
+	sdp_addr_map(&ep->local, ep->family);
+	sdp_addr_map(&ep->peer, ep->family);
+	spin_unlock_bh(&ep->lock);
+}
+
+/*
+ * Begins an attempt over SDP.  Zero: it is under way.  Otherwise nothing has
+ * happened, and the error says why SDP is not for this one.
+ */
+static int sdp_connect_sdp(struct sdp_ep *ep,
+			   const struct sockaddr_storage *peer, bool no_tcp)
+{
+	const struct sdp_xprt_ops *xprt = sdp_xprt_get();
+	struct sdp_xprt_params params;
+	struct sdp_xprt_conn *conn;
+	struct sdp_hello hello;
+	struct sdp_hh hh;
+	int err;
+
+	if (!xprt)
+		return -EOPNOTSUPP;
+	err = sdp_connect_params(ep, peer, &params);
+	if (!err)
+		err = xprt->route(ep->net, &params);
+	/* Not before: TCP's choice of a port is better made by TCP. */
+	if (!err)
+		err = sdp_native_autobind(ep);
+	if (err)
+		goto err_xprt;
+	sdp_addr_set_port(&params.local,
+			  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
+
+	conn = xprt->conn_create(ep->net, ep);
+	if (IS_ERR(conn)) {
+		err = PTR_ERR(conn);
+		goto err_xprt;
+	}
+	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
+	params.recv_depth = ep->rx_bufs;
+	params.send_depth = ep->tx_max + SDP_CTL_BUFS;
+
+	hello.bufs = ep->rx_bufs;
+	hello.rcv_sz = ep->rx_size;
+	hello.src = params.local;
+	hello.dst = params.peer;
+	sdp_build_hello(&hh, &hello);
+	err = xprt->connect(conn, &params, sdp_connect_resolved, &hh, sizeof(hh));
+	if (err) {
+		spin_lock_bh(&ep->lock);
+		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);
+		spin_unlock_bh(&ep->lock);
+	}
+	return 0;
+
+err_xprt:
+	sdp_xprt_put();
+	return err;
+}
+
+/**
+ * sdp_connect_established() - the transport says that messages flow
+ * @ep: an endpoint that connects, ep->lock held
+ * @ev: the event, with the peer's HelloAck
+ */
+void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+{
+	struct sdp_hello hello;
+	enum sdp_bad bad;
+
+	if (ep->state != SDP_STATE_CONNECTING || ep->kill)
+		return;
+	bad = sdp_parse_hello_ack(ev->pdata, ev->pdata_len, &hello);
+	if (bad) {
+		sdp_count(SDP_CNT_BAD + bad);
+		sdp_connect_failed(ep, SDP_REASON_BAD_HELLO, -EPROTO);
+		return;
+	}
+	/* A message that overtook this event is newer than it. */
+	if (!ep->rx_mseq)
+		ep->tx_bufs_told = hello.bufs;
+	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
+	ep->live = true;
+	ep->carrier = SDP_CARRIER_SDP;
+	ep->state = ep->fin_rcvd ? SDP_STATE_CLOSING : SDP_STATE_CONNECTED;
+	sdp_count(SDP_CNT_CONNECTED);
+	sdp_tx_push(ep);
+	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+}
+
+/**
+ * sdp_connect_failed() - the attempt over SDP has failed
+ * @ep: the endpoint, ep->lock held
+ * @reason: SDP_REASON_*
+ * @err: negative errno
+ *
+ * What follows needs process context: see sdp_connect_settle().
+ */
+void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
+{
+	if (ep->state != SDP_STATE_CONNECTING || ep->kill)
+		return;
+	ep->reason = reason;
+	ep->connect_err = err;
+	ep->kill = true;
+	ep->connecting_failed = !ep->listener;
+	sdp_conn_kick(ep);
+}
+
+/**
+ * sdp_connect_settle() - fall back to TCP, or tell the failure
+ * @ep: the endpoint, whose connection is freed
+ */
+void sdp_connect_settle(struct sdp_ep *ep)
+{
+	struct sockaddr_storage peer;
+	bool fall_back;
+	int err;
+
+	spin_lock_bh(&ep->lock);
+	ep->connecting_failed = false;
+	fall_back = !ep->no_tcp && !ep->orphan;
+	err = ep->connect_err;
+	peer = ep->peer;
+	spin_unlock_bh(&ep->lock);
+
+	if (fall_back) {
+		sdp_count(SDP_CNT_FALLBACKS);
+		err = kernel_connect(sdp_native_sk(ep)->sk_socket,
+				     (struct sockaddr *)&peer,
+				     sdp_addr_len(&peer), O_NONBLOCK);
+	}
+
+	spin_lock_bh(&ep->lock);
+	ep->fin_rcvd = false;
+	ep->shut = 0;
+	memset(&ep->local, 0, sizeof(ep->local));
+	memset(&ep->peer, 0, sizeof(ep->peer));
+	if (fall_back && (!err || err == -EINPROGRESS)) {
+		ep->carrier = SDP_CARRIER_TCP;
+	} else {
+		ep->err = -err;
+		ep->connect_told = true;
+	}
+	ep->state = SDP_STATE_BOUND;
+	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
+			EPOLLERR | EPOLLHUP);
+	spin_unlock_bh(&ep->lock);
+}
+
+static bool sdp_connect_undecided(struct sdp_ep *ep)
+{
+	return READ_ONCE(ep->state) == SDP_STATE_CONNECTING;
+}
+
+/**
+ * sdp_connect_wait() - wait until it is known what carries the connection
+ * @ep: the endpoint
+ * @timeo: in and out: jiffies to wait; zero: not at all
+ *
+ * Return: zero (also where nothing is under way), -EAGAIN, -EINTR or
+ * -ERESTARTSYS.
+ */
+int sdp_connect_wait(struct sdp_ep *ep, long *timeo)
+{
+	long left;
+
+	if (!sdp_connect_undecided(ep))
+		return 0;
+	if (!*timeo)
+		return -EAGAIN;
+	left = wait_event_interruptible_timeout(ep->wait,
+						!sdp_connect_undecided(ep),
+						*timeo);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	*timeo = left;
+	return left ? 0 : -EAGAIN;
+}
+
+/* How the attempt went, once it is decided. */
+static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
+			      unsigned int len, bool nonblock)
+{
+	int err = 0;
+
+	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
+		return sdp_connect_native(ep, addr, len, nonblock);
+
+	spin_lock_bh(&ep->lock);
+	if (ep->carrier == SDP_CARRIER_NONE)
+		err = -xchg(&ep->err, 0) ? : -ECONNABORTED;
+	else if (ep->connect_told)
+		err = -EISCONN;
+	ep->connect_told = true;
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
+static int sdp_connect_tcp(struct sdp_ep *ep)
+{
+	WRITE_ONCE(ep->carrier, SDP_CARRIER_TCP);
+	return -EISCONN;
+}
+
+/*
+ * Begins what connect(2) asks for.  -EINPROGRESS: SDP is at it; -EISCONN: the
+ * carrier is settled, and TCP may still have to connect.
+ */
+static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
+			     unsigned int len, unsigned int flags)
+{
+	struct sockaddr_storage peer;
+	int err;
+
+	if (READ_ONCE(ep->state) == SDP_STATE_CONNECTING)
+		return -EALREADY;
+	if (READ_ONCE(ep->carrier) != SDP_CARRIER_NONE)
+		return -EISCONN;
+	/* A failure that nobody has asked for yet comes first. */
+	if (READ_ONCE(ep->err))
+		return -sdp_ep_take_error(ep);
+	if (READ_ONCE(ep->state) == SDP_STATE_LISTEN ||
+	    (flags & SDP_CONNECT_NO_SDP) ||
+	    !sdp_connect_eligible(ep, addr, len, &peer))
+		return sdp_connect_tcp(ep);
+
+	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP);
+	if (!err)
+		return -EINPROGRESS;
+	sdp_count(SDP_CNT_NO_ROUTE);
+	WRITE_ONCE(ep->reason, SDP_REASON_NO_ROUTE);
+	if (flags & SDP_CONNECT_NO_TCP)
+		return err == -EOPNOTSUPP ? -ENETUNREACH : err;
+	return sdp_connect_tcp(ep);
+}
+
+/**
+ * sdp_connect() - connect(2)
+ * @ep: the endpoint
+ * @addr: where to, as user space gave it
+ * @len: its length
+ * @flags: SDP_CONNECT_*
+ * @nonblock: do not wait
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
+		unsigned int len, unsigned int flags, bool nonblock)
+{
+	struct sdp_opts opts;
+	long timeo;
+	int err;
+
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_connect_start(ep, addr, len, flags);
+	mutex_unlock(&ep->op_mutex);
+
+	sdp_opts_get(ep, &opts);
+	timeo = nonblock ? 0 : opts.sndtimeo;
+	switch (err) {
+	case -EALREADY:
+	case -EINPROGRESS:
+		if (nonblock)
+			return err;
+		err = sdp_connect_wait(ep, &timeo);
+		/* A time-out of connect(2) tells that it goes on. */
+		if (err)
+			return err == -EAGAIN ? -EINPROGRESS : err;
+		break;
+	case -EISCONN:
+		break;
+	default:
+		return err;
+	}
+	return sdp_connect_result(ep, addr, len, nonblock);
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctls: what user space says is checked here, and only here, before
+ * anything acts on it.  See uapi/linux/sdp.h.
+ */
+#include <linux/file.h>
+#include <linux/nospec.h>
+#include <linux/sockios.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <asm/ioctls.h>
+
+#include "sdpdev.h"
+
+/* What a handler gets; @arg is zero behind what user space gave. */
+union sdp_arg {
+	__u32 size;
+	struct sdp_init init;
+	struct sdp_bind bind;
+	struct sdp_listen listen;
+	struct sdp_accept accept;
+	struct sdp_connect connect;
+	struct sdp_shutdown shutdown;
+	struct sdp_msg msg;
+	struct sdp_info info;
+	struct sdp_error error;
+	struct sdp_native native;
+	struct sdp_ring_setup ring_setup;
+	struct sdp_ring_enter ring_enter;
+};
+
+/**
+ * struct sdp_ioctl - an ioctl
+ * @fn: does it; a negative errno, or what ioctl(2) returns
+ * @size: of its structure, in its first version
+ * @out: the structure is written back
+ * @bare: allowed before SDP_IOC_INIT
+ *
+ * @fn returns a descriptor by leaving its file in @newfile: it is installed
+ * when nothing can fail any more.
+ */
+struct sdp_ioctl {
+	long (*fn)(struct file *file, struct sdp_ep *ep, union sdp_arg *arg,
+		   struct file **newfile);
+	u32 size;
+	bool out;
+	bool bare;
+};
+
+static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
+			 union sdp_arg *arg, struct file **newfile)
+{
+	struct sdp_init *init = &arg->init;
+	u16 major = init->major;
+	int err = 0;
+
+	if (init->flags || init->features || init->reserved[0] ||
+	    init->reserved[1])
+		return -EINVAL;
+	init->major = SDP_API_MAJOR;
+	init->minor = SDP_API_MINOR;
+	init->features = SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS;
+	if (major != SDP_API_MAJOR)
+		return -EPROTONOSUPPORT;
+	if (init->family != AF_INET && init->family != AF_INET6)
+		return -EAFNOSUPPORT;
+
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	if (ep->family)
+		err = -EALREADY;
+	else
+		err = sdp_native_create(ep, init->family);
+	/* The endpoint is whole for everybody who sees its family. */
+	if (!err)
+		smp_store_release(&ep->family, init->family);
+	mutex_unlock(&ep->op_mutex);
+	return err;
+}
+
+static long sdp_ioc_bind(struct file *file, struct sdp_ep *ep,
+			 union sdp_arg *arg, struct file **newfile)
+{
+	struct sdp_bind *bind = &arg->bind;
+	int err;
+
+	if (bind->addr_len > sizeof(bind->addr))
+		return -EINVAL;
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	if (!sdp_ep_native(ep))
+		err = -EINVAL;
+	else
+		err = kernel_bind(sdp_native_sk(ep)->sk_socket,
+				  (struct sockaddr *)&bind->addr,
+				  bind->addr_len);
+	if (!err) {
+		spin_lock_bh(&ep->lock);
+		if (ep->state == SDP_STATE_IDLE)
+			ep->state = SDP_STATE_BOUND;
+		spin_unlock_bh(&ep->lock);
+	}
+	mutex_unlock(&ep->op_mutex);
+	return err;
+}
+
+static long sdp_ioc_listen(struct file *file, struct sdp_ep *ep,
+			   union sdp_arg *arg, struct file **newfile)
+{
+	int err;
+
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_listen(ep, arg->listen.backlog);
+	mutex_unlock(&ep->op_mutex);
+	return err;
+}
+
+static long sdp_ioc_accept(struct file *file, struct sdp_ep *ep,
+			   union sdp_arg *arg, struct file **newfile)
+{
+	struct sdp_accept *accept = &arg->accept;
+
+	if (accept->flags & ~(SDP_ACCEPT_NONBLOCK | SDP_ACCEPT_CLOEXEC))
+		return -EINVAL;
+	memset(&accept->addr, 0, sizeof(accept->addr));
+	return sdp_accept(file, ep, accept, newfile);
+}
+
+static long sdp_ioc_connect(struct file *file, struct sdp_ep *ep,
+			    union sdp_arg *arg, struct file **newfile)
+{
+	struct sdp_connect *connect = &arg->connect;
+	u32 both = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
+
+	if (connect->addr_len > sizeof(connect->addr) || connect->reserved ||
+	    (connect->flags & ~both) || connect->flags == both)
+		return -EINVAL;
+	return sdp_connect(ep, (struct sockaddr_storage *)&connect->addr,
+			   connect->addr_len, connect->flags,
+			   file->f_flags & O_NONBLOCK);
+}
+
+static long sdp_ioc_shutdown(struct file *file, struct sdp_ep *ep,
+			     union sdp_arg *arg, struct file **newfile)
+{
+	int err;
+
+	if (arg->shutdown.how > SHUT_RDWR)
+		return -EINVAL;
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_shutdown(ep, arg->shutdown.how);
+	mutex_unlock(&ep->op_mutex);
+	return err;
+}
+
+/* What SDP_IOC_SEND and _RECV have in common. */
+static long sdp_ioc_msg(struct file *file, struct sdp_ep *ep,
+			struct sdp_msg *msg, bool send)
+{
+	unsigned int flags = msg->flags;
+	struct iovec fast[UIO_FASTIOV], *iov = fast;
+	struct sdp_opts opts;
+	struct iov_iter iter;
+	ssize_t ret;
+	long timeo;
+
+	if (msg->iov_len > UIO_MAXIOV)
+		return -EMSGSIZE;
+	ret = import_iovec(send ? ITER_SOURCE : ITER_DEST,
+			   u64_to_user_ptr(msg->iov), msg->iov_len,
+			   ARRAY_SIZE(fast), &iov, &iter);
+	if (ret < 0)
+		return ret;
+
+	if (file->f_flags & O_NONBLOCK)
+		flags |= MSG_DONTWAIT;
+	sdp_opts_get(ep, &opts);
+	timeo = flags & MSG_DONTWAIT ? 0 : send ? opts.sndtimeo : opts.rcvtimeo;
+	ret = sdp_connect_wait(ep, &timeo);
+	msg->out_flags = 0;
+	if (ret)
+		goto out;
+	if (sdp_ep_native(ep))
+		ret = send ? sdp_native_send(ep, &iter, flags) :
+			     sdp_native_recv(ep, &iter, flags, &msg->out_flags);
+	else
+		ret = send ? sdp_send(ep, &iter, flags, timeo) :
+			     sdp_recv(ep, &iter, flags, timeo);
+out:
+	kfree(iov);
+	return ret;
+}
+
+static long sdp_ioc_send(struct file *file, struct sdp_ep *ep,
+			 union sdp_arg *arg, struct file **newfile)
+{
+	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR))
+		return -EOPNOTSUPP;
+	return sdp_ioc_msg(file, ep, &arg->msg, true);
+}
+
+static long sdp_ioc_recv(struct file *file, struct sdp_ep *ep,
+			 union sdp_arg *arg, struct file **newfile)
+{
+	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC))
+		return -EOPNOTSUPP;
+	return sdp_ioc_msg(file, ep, &arg->msg, false);
+}
+
+static long sdp_ioc_info(struct file *file, struct sdp_ep *ep,
+			 union sdp_arg *arg, struct file **newfile)
+{
+	u32 size = arg->size;
+
+	memset(&arg->info, 0, sizeof(arg->info));
+	arg->size = size;
+	sdp_ep_info(ep, &arg->info);
+	return 0;
+}
+
+static long sdp_ioc_error(struct file *file, struct sdp_ep *ep,
+			  union sdp_arg *arg, struct file **newfile)
+{
+	arg->error.error = sdp_ep_take_error(ep);
+	return 0;
+}
+
+static long sdp_ioc_native(struct file *file, struct sdp_ep *ep,
+			   union sdp_arg *arg, struct file **newfile)
+{
+	int err;
+
+	if (arg->native.flags)
+		return -EINVAL;
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_native_ensure(ep);
+	mutex_unlock(&ep->op_mutex);
+	if (!err)
+		*newfile = get_file(ep->native);
+	return err;
+}
+
+static long sdp_ioc_ring_setup(struct file *file, struct sdp_ep *ep,
+			       union sdp_arg *arg, struct file **newfile)
+{
+	struct sdp_ring_setup *setup = &arg->ring_setup;
+
+	if (setup->flags || setup->reserved)
+		return -EINVAL;
+	setup->data_offset = sdp_ring_data_offset();
+	return sdp_ring_setup(ep, setup->tx_bytes, setup->rx_bytes);
+}
+
+static long sdp_ioc_ring_enter(struct file *file, struct sdp_ep *ep,
+			       union sdp_arg *arg, struct file **newfile)
+{
+	u32 flags = arg->ring_enter.flags;
+
+	if (flags & ~(SDP_ENTER_TX | SDP_ENTER_RX |
+		      SDP_ENTER_WAIT_TX | SDP_ENTER_WAIT_RX))
+		return -EINVAL;
+	return sdp_ring_enter(ep, flags, file->f_flags & O_NONBLOCK);
+}
+
+#define SDP_IOCTL(cmd, handler, type, ...) \
+	[_IOC_NR(cmd)] = { .fn = handler, .size = sizeof(struct type), __VA_ARGS__ }
+
+static const struct sdp_ioctl sdp_ioctls[] = {
+	SDP_IOCTL(SDP_IOC_INIT, sdp_ioc_init, sdp_init, .out = true, .bare = true),
+	SDP_IOCTL(SDP_IOC_BIND, sdp_ioc_bind, sdp_bind),
+	SDP_IOCTL(SDP_IOC_LISTEN, sdp_ioc_listen, sdp_listen),
+	SDP_IOCTL(SDP_IOC_ACCEPT, sdp_ioc_accept, sdp_accept, .out = true),
+	SDP_IOCTL(SDP_IOC_CONNECT, sdp_ioc_connect, sdp_connect),
+	SDP_IOCTL(SDP_IOC_SHUTDOWN, sdp_ioc_shutdown, sdp_shutdown),
+	SDP_IOCTL(SDP_IOC_SEND, sdp_ioc_send, sdp_msg, .out = true),
+	SDP_IOCTL(SDP_IOC_RECV, sdp_ioc_recv, sdp_msg, .out = true),
+	SDP_IOCTL(SDP_IOC_INFO, sdp_ioc_info, sdp_info, .out = true),
+	SDP_IOCTL(SDP_IOC_ERROR, sdp_ioc_error, sdp_error, .out = true),
+	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native),
+	SDP_IOCTL(SDP_IOC_RING_SETUP, sdp_ioc_ring_setup, sdp_ring_setup, .out = true),
+	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
+};
+
+/* The ioctls of sockets that programs use on any descriptor. */
+static long sdp_socket_ioctl(struct sdp_ep *ep, unsigned int cmd,
+			     unsigned long arg)
+{
+	int value;
+
+	if (cmd != FIONREAD && cmd != TIOCOUTQ)
+		return -ENOTTY;
+	if (!smp_load_acquire(&ep->family))
+		return -ENOTCONN;
+	if (sdp_ep_native(ep))
+		return sdp_native_ioctl(ep, cmd, arg);
+
+	spin_lock_bh(&ep->lock);
+	if (cmd == FIONREAD)
+		value = min_t(u64, sdp_rx_avail(ep), INT_MAX);
+	else
+		value = sdp_tx_queued(ep);
+	spin_unlock_bh(&ep->lock);
+	return put_user(value, (int __user *)arg);
+}
+
+/* Reads the structure; what is larger than known must be zero behind that. */
+static long sdp_arg_get(union sdp_arg *arg, const struct sdp_ioctl *ioc,
+			void __user *user)
+{
+	u32 size;
+	int err;
+
+	if (get_user(size, (u32 __user *)user))
+		return -EFAULT;
+	if (size < ioc->size || size > PAGE_SIZE)
+		return -EINVAL;
+	memset(arg, 0, sizeof(*arg));
+	err = copy_struct_from_user(arg, ioc->size, user, size);
+	if (err)
+		return err == -E2BIG ? -EINVAL : err;
+	/* It was read twice, and may have changed in between. */
+	arg->size = size;
+	return 0;
+}
+
+/* Writes the structure back, and makes a file a descriptor. */
+static long sdp_arg_put(union sdp_arg *arg, const struct sdp_ioctl *ioc,
+			void __user *user, struct file *newfile, long ret)
+{
+	unsigned int flags = O_CLOEXEC;
+	int fd = -1;
+
+	if (newfile) {
+		if (ioc->fn == sdp_ioc_accept &&
+		    !(arg->accept.flags & SDP_ACCEPT_CLOEXEC))
+			flags = 0;
+		fd = get_unused_fd_flags(flags);
+		if (fd < 0) {
+			fput(newfile);
+			return fd;
+		}
+	}
+	if (ioc->out && copy_to_user(user, arg, ioc->size)) {
+		if (newfile) {
+			put_unused_fd(fd);
+			fput(newfile);
+		}
+		return -EFAULT;
+	}
+	if (!newfile)
+		return ret;
+	fd_install(fd, newfile);
+	return fd;
+}
+
+/**
+ * sdp_ioctl() - ioctl(2) on /dev/sdp
+ * @file: the file
+ * @cmd: SDP_IOC_*, FIONREAD or TIOCOUTQ
+ * @arg: address of the structure
+ *
+ * Return: as ioctl(2) returns it, or a negative errno.
+ */
+long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct sdp_ep *ep = file->private_data;
+	void __user *user = (void __user *)arg;
+	const struct sdp_ioctl *ioc;
+	struct file *newfile = NULL;
+	union sdp_arg karg;
+	unsigned int nr = _IOC_NR(cmd);
+	long ret;
+
+	if (_IOC_TYPE(cmd) != SDP_IOC_MAGIC || nr >= ARRAY_SIZE(sdp_ioctls) ||
+	    cmd != _IO(SDP_IOC_MAGIC, nr))
+		return sdp_socket_ioctl(ep, cmd, arg);
+	ioc = &sdp_ioctls[array_index_nospec(nr, ARRAY_SIZE(sdp_ioctls))];
+
+	ret = sdp_arg_get(&karg, ioc, user);
+	if (ret)
+		return ret;
+	/* Pairs with SDP_IOC_INIT. */
+	if (!ioc->bare && !smp_load_acquire(&ep->family))
+		return -ENOTCONN;
+	ret = ioc->fn(file, ep, &karg, &newfile);
+	/* SDP_IOC_INIT tells its version even to those that it refuses. */
+	if (ret < 0 && ret != -EPROTONOSUPPORT)
+		return ret;
+	return sdp_arg_put(&karg, ioc, user, newfile, ret);
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening on SDP and TCP at once, and accepting from whichever has one.
+ *
+ * An incoming connection is an endpoint of its own from the first moment.  It
+ * holds a reference to its listener until it is accepted or forgotten, and it
+ * is in the listener's queue once established.
+ */
+#include <linux/file.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/net.h>
+#include <net/inet_sock.h>
+#include <net/ipv6.h>
+#include <net/netns/core.h>
+
+#include "sdpdev.h"
+
+static DEFINE_HASHTABLE(sdp_ports, 8);
+static DEFINE_SPINLOCK(sdp_ports_lock);
+
+static bool sdp_port_used(u16 port)
+{
+	struct sdp_ep *ep;
+
+	hash_for_each_possible(sdp_ports, ep, port_node, port)
+		if (ep->port == port)
+			return true;
+	return false;
+}
+
+/**
+ * sdp_ports_for_each() - call a function for each port listened on
+ * @fn: the function
+ *
+ * Context: process context, sdp_xprt_mutex held, so no port comes or goes.
+ */
+void sdp_ports_for_each(void (*fn)(u16 port))
+{
+	struct hlist_node *pos;
+	struct sdp_ep *ep, *before;
+	int bucket;
+
+	hash_for_each(sdp_ports, bucket, ep, port_node) {
+		bool seen = false;
+
+		/* Of those that share a port the last in its bucket counts. */
+		for (pos = ep->port_node.next; pos; pos = pos->next) {
+			before = hlist_entry(pos, struct sdp_ep, port_node);
+			seen |= before->port == ep->port;
+		}
+		if (!seen)
+			fn(ep->port);
+	}
+}
+
+static void sdp_port_add(struct sdp_ep *ep, u16 port)
+{
+	bool first;
+
+	mutex_lock(&sdp_xprt_mutex);
+	spin_lock_bh(&sdp_ports_lock);
+	first = !sdp_port_used(port);
+	ep->port = port;
+	hash_add(sdp_ports, &ep->port_node, port);
+	spin_unlock_bh(&sdp_ports_lock);
+	if (first && sdp_xprt_listen(port))
+		sdp_count(SDP_CNT_LISTEN_FAILED);
+	mutex_unlock(&sdp_xprt_mutex);
+}
+
+/* Returns whether it was there. */
+static bool sdp_port_del(struct sdp_ep *ep)
+{
+	u16 port;
+
+	mutex_lock(&sdp_xprt_mutex);
+	spin_lock_bh(&sdp_ports_lock);
+	port = ep->port;
+	if (port) {
+		hash_del(&ep->port_node);
+		ep->port = 0;
+	}
+	if (!port || sdp_port_used(port)) {
+		spin_unlock_bh(&sdp_ports_lock);
+		mutex_unlock(&sdp_xprt_mutex);
+		return port;
+	}
+	spin_unlock_bh(&sdp_ports_lock);
+	sdp_xprt_unlisten(port);
+	mutex_unlock(&sdp_xprt_mutex);
+	return true;
+}
+
+/*
+ * How well a listener fits a destination: the more is fixed the better, as with
+ * TCP; negative: not at all.
+ */
+static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sockaddr_storage bound = ep->local;
+	int dev = READ_ONCE(sk->sk_bound_dev_if);
+	int score = 0;
+
+	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex))
+		return -1;
+	if (dev)
+		score++;
+	sdp_addr_unmap(&bound);
+	if (sdp_addr_any(&bound)) {
+		if (bound.ss_family == ev->local->ss_family)
+			return score + 1;
+		return bound.ss_family == AF_INET6 && !ipv6_only_sock(sk) ?
+		       score : -1;
+	}
+	return sdp_addr_same_host(&bound, ev->local) ? score + 4 : -1;
+}
+
+/* The best listener for an incoming connection, referenced. */
+static struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
+{
+	u16 port = sdp_addr_port(ev->local);
+	struct sdp_ep *ep, *best = NULL;
+	int score, most = -1;
+
+	spin_lock_bh(&sdp_ports_lock);
+	hash_for_each_possible(sdp_ports, ep, port_node, port) {
+		if (ep->port != port)
+			continue;
+		score = sdp_port_score(ep, ev);
+		if (score > most) {
+			most = score;
+			best = ep;
+		}
+	}
+	if (best)
+		sdp_ep_get(best);
+	spin_unlock_bh(&sdp_ports_lock);
+	return best;
+}
+
+/**
+ * sdp_listen() - listen(2)
+ * @ep: the endpoint, op_mutex held
+ * @backlog: connections that may wait, for each carrier
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_listen(struct sdp_ep *ep, int backlog)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	int most = READ_ONCE(ep->net->core.sysctl_somaxconn);
+	struct sockaddr_storage local;
+	int err;
+
+	if (!sk || !sdp_ep_native(ep) || ep->carrier == SDP_CARRIER_TCP)
+		return -EINVAL;
+	if ((unsigned int)backlog > most)
+		backlog = most;
+	err = kernel_listen(sk->sk_socket, backlog);
+	if (!err)
+		err = sdp_native_local(ep, &local);
+	if (err)
+		return err;
+
+	spin_lock_bh(&ep->lock);
+	ep->backlog = backlog;
+	ep->local = local;
+	ep->state = SDP_STATE_LISTEN;
+	spin_unlock_bh(&ep->lock);
+	if (!ep->port)
+		sdp_port_add(ep, sdp_addr_port(&local));
+	return 0;
+}
+
+/* Takes the first of the queue; the queue's reference passes on. */
+static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
+{
+	struct sdp_ep *child;
+
+	spin_lock_bh(&ep->lock);
+	child = list_first_entry_or_null(&ep->accept_queue, struct sdp_ep,
+					 accept_node);
+	if (child) {
+		list_del_init(&child->accept_node);
+		ep->pending--;
+	}
+	spin_unlock_bh(&ep->lock);
+	if (!child)
+		return NULL;
+
+	spin_lock_bh(&child->lock);
+	child->listener = NULL;
+	spin_unlock_bh(&child->lock);
+	sdp_ep_put(ep);
+	return child;
+}
+
+/**
+ * sdp_unlisten() - stop listening
+ * @ep: the endpoint; where it does not listen nothing happens
+ */
+void sdp_unlisten(struct sdp_ep *ep)
+{
+	struct sdp_ep *child;
+
+	if (!READ_ONCE(ep->port) || !sdp_port_del(ep))
+		return;
+	spin_lock_bh(&ep->lock);
+	ep->state = SDP_STATE_BOUND;
+	spin_unlock_bh(&ep->lock);
+
+	/* Who is not established yet finds out when it is. */
+	while ((child = sdp_accept_pop(ep))) {
+		spin_lock_bh(&child->lock);
+		child->orphan = true;
+		sdp_abort(child, SDP_REASON_LOCAL_ABORT, 0);
+		sdp_conn_kick(child);
+		spin_unlock_bh(&child->lock);
+		sdp_ep_put(child);
+	}
+	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
+/**
+ * sdp_accept_ready() - can a connection over SDP be accepted?
+ * @ep: the endpoint
+ */
+bool sdp_accept_ready(struct sdp_ep *ep)
+{
+	return !list_empty_careful(&ep->accept_queue);
+}
+
+static bool sdp_accept_any(struct sdp_ep *ep)
+{
+	return sdp_accept_ready(ep) || sdp_native_poll(ep);
+}
+
+static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
+			  struct file **newfile)
+{
+	struct socket *sock;
+	int err;
+
+	err = kernel_accept(sdp_native_sk(ep)->sk_socket, &sock, O_NONBLOCK);
+	if (err)
+		return err;
+	err = kernel_getpeername(sock, (struct sockaddr *)&args->addr);
+	if (err < 0) {
+		sock_release(sock);
+		return -ECONNABORTED;
+	}
+	args->addr_len = err;
+	args->carrier = SDP_CARRIER_TCP;
+	/* Releases the socket where it fails. */
+	*newfile = sock_alloc_file(sock, args->flags & SDP_ACCEPT_NONBLOCK ?
+				   O_NONBLOCK : 0, NULL);
+	return PTR_ERR_OR_ZERO(*newfile);
+}
+
+/* A file of the same device node, which the child takes over. */
+static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
+			  struct sdp_accept *args, struct file **newfile)
+{
+	struct file *f;
+	int flags = O_RDWR;
+
+	if (args->flags & SDP_ACCEPT_NONBLOCK)
+		flags |= O_NONBLOCK;
+	f = dentry_open(&file->f_path, flags, current_cred());
+	if (IS_ERR(f)) {
+		sdp_close(child);
+		return PTR_ERR(f);
+	}
+	sdp_ep_put(f->private_data);
+	f->private_data = child;
+
+	spin_lock_bh(&child->lock);
+	memcpy(&args->addr, &child->peer, sizeof(args->addr));
+	args->addr_len = sdp_addr_len(&child->peer);
+	spin_unlock_bh(&child->lock);
+	args->carrier = SDP_CARRIER_SDP;
+	*newfile = f;
+	return 0;
+}
+
+/**
+ * sdp_accept() - accept(2)
+ * @file: the listening file
+ * @ep: its endpoint
+ * @args: flags in; carrier and the peer's address out
+ * @newfile: out: the new connection's file
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+	       struct file **newfile)
+{
+	struct sdp_opts opts;
+	struct sdp_ep *child;
+	long timeo;
+	int err;
+
+	sdp_opts_get(ep, &opts);
+	timeo = file->f_flags & O_NONBLOCK ? 0 : opts.rcvtimeo;
+	for (;;) {
+		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
+			return -EINVAL;
+		child = sdp_accept_pop(ep);
+		if (child)
+			return sdp_accept_sdp(file, child, args, newfile);
+		err = sdp_accept_tcp(ep, args, newfile);
+		if (err != -EAGAIN || !timeo)
+			return err;
+		timeo = wait_event_interruptible_timeout(ep->wait,
+							 sdp_accept_any(ep),
+							 timeo);
+		if (timeo < 0)
+			return sock_intr_errno(opts.rcvtimeo);
+	}
+}
+
+/* Makes the endpoint of an incoming connection. */
+static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
+					  const struct sdp_xprt_event *ev)
+{
+	struct sdp_ep *ep = sdp_ep_create();
+
+	if (!ep)
+		return NULL;
+	ep->uid = listener->uid;
+	ep->carrier = SDP_CARRIER_SDP;
+	ep->state = SDP_STATE_CONNECTING;
+	ep->local = *ev->local;
+	ep->peer = *ev->peer;
+	sdp_addr_map(&ep->local, listener->family);
+	sdp_addr_map(&ep->peer, listener->family);
+	sdp_opts_get(listener, &ep->opts);
+	ep->connect_told = true;
+	ep->accepting = true;
+	sdp_ep_set_net(ep, listener->net);
+	/* The endpoint is whole for everybody who sees its family. */
+	smp_store_release(&ep->family, listener->family);
+	return ep;
+}
+
+/* Counts the newcomer against the listener's backlog. */
+static int sdp_incoming_admit(struct sdp_ep *listener)
+{
+	int err = 0;
+
+	spin_lock_bh(&listener->lock);
+	if (listener->state != SDP_STATE_LISTEN) {
+		err = -ECONNREFUSED;
+	} else if (listener->pending > listener->backlog) {
+		sdp_count(SDP_CNT_REFUSED_BACKLOG);
+		err = -ECONNREFUSED;
+	} else {
+		listener->pending++;
+	}
+	spin_unlock_bh(&listener->lock);
+	return err;
+}
+
+/**
+ * sdp_incoming() - a peer asks for a connection
+ * @xprt: the transport
+ * @conn: its new connection
+ * @ev: the event
+ *
+ * Return: zero, or a negative errno that refuses it.
+ */
+int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
+		 const struct sdp_xprt_event *ev)
+{
+	struct sdp_ep *listener, *ep;
+	struct sdp_hello hello;
+	enum sdp_bad bad;
+	int err;
+
+	bad = sdp_parse_hello(ev->pdata, ev->pdata_len, &hello);
+	if (bad) {
+		sdp_count(SDP_CNT_BAD + bad);
+		sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
+		return -EPROTO;
+	}
+	listener = sdp_port_find(ev);
+	if (!listener) {
+		sdp_count(SDP_CNT_REFUSED_NO_LISTENER);
+		return -ECONNREFUSED;
+	}
+	err = sdp_incoming_admit(listener);
+	if (err)
+		goto err_listener;
+	ep = sdp_incoming_create(listener, ev);
+	if (!ep) {
+		err = -ENOMEM;
+		goto err_pending;
+	}
+	if (!sdp_xprt_get()) {
+		err = -ENETDOWN;
+		goto err_ep;
+	}
+
+	spin_lock_bh(&ep->lock);
+	sdp_conn_init(ep, xprt, conn);
+	ep->listener = listener;
+	ep->tx_bufs_told = hello.bufs;
+	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
+	sdp_conn_kick(ep);
+	spin_unlock_bh(&ep->lock);
+	return 0;
+
+err_ep:
+	sdp_ep_put(ep);
+err_pending:
+	spin_lock_bh(&listener->lock);
+	listener->pending--;
+	spin_unlock_bh(&listener->lock);
+err_listener:
+	sdp_ep_put(listener);
+	return err;
+}
+
+/**
+ * sdp_incoming_accept() - make an incoming connection ready and accept it
+ * @ep: its endpoint, not accepted by user space yet
+ *
+ * Context: the endpoint's work.
+ */
+void sdp_incoming_accept(struct sdp_ep *ep)
+{
+	struct sdp_xprt_params params = {
+		.send_depth = ep->tx_max + SDP_CTL_BUFS,
+		.recv_depth = ep->rx_bufs,
+		.local = ep->local,
+		.peer = ep->peer,
+	};
+	struct sdp_hello hello = {
+		.bufs = ep->rx_bufs,
+		.rcv_sz = ep->rx_size,
+	};
+	struct sdp_hah hah;
+	int err;
+
+	sdp_addr_unmap(&params.local);
+	sdp_addr_unmap(&params.peer);
+	err = ep->xprt->prepare(ep->conn, &params);
+	if (!err)
+		err = sdp_conn_bufs(ep, ep->conn);
+	if (err) {
+		ep->xprt->reject(ep->conn, NULL, 0);
+	} else {
+		sdp_build_hello_ack(&hah, &hello);
+		err = ep->xprt->accept(ep->conn, &hah, sizeof(hah));
+	}
+	if (!err)
+		return;
+	spin_lock_bh(&ep->lock);
+	sdp_conn_ended(ep, err == -ENOMEM ? SDP_REASON_NO_MEMORY :
+					    SDP_REASON_TRANSPORT, ECONNABORTED);
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * sdp_incoming_established() - messages flow on an incoming connection
+ * @ep: its endpoint, ep->lock held
+ */
+void sdp_incoming_established(struct sdp_ep *ep)
+{
+	struct sdp_ep *listener = ep->listener;
+
+	if (ep->state != SDP_STATE_CONNECTING || ep->kill || !listener)
+		return;
+	ep->state = SDP_STATE_CONNECTED;
+	ep->live = true;
+
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	if (listener->state == SDP_STATE_LISTEN) {
+		list_add_tail(&ep->accept_node, &listener->accept_queue);
+		ep->accept_queued = true;
+	}
+	spin_unlock(&listener->lock);
+
+	if (ep->accept_queued) {
+		sdp_count(SDP_CNT_ACCEPTED);
+		sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
+		sdp_tx_push(ep);
+	} else {
+		/* sdp_incoming_forget() follows. */
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+	}
+}
+
+/**
+ * sdp_incoming_forget() - give up an incoming connection before it is accepted
+ * @ep: an endpoint that ends; nothing happens where it is none such
+ *
+ * One that is in the queue stays there: accept(2) returns it, and its error is
+ * found later, as with TCP.
+ *
+ * Context: the endpoint's work.
+ */
+void sdp_incoming_forget(struct sdp_ep *ep)
+{
+	struct sdp_ep *listener = NULL;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->listener && !ep->accept_queued) {
+		listener = ep->listener;
+		ep->listener = NULL;
+		ep->orphan = true;
+	}
+	spin_unlock_bh(&ep->lock);
+	if (!listener)
+		return;
+
+	spin_lock_bh(&listener->lock);
+	listener->pending--;
+	spin_unlock_bh(&listener->lock);
+	sdp_ep_put(listener);
+	/* The reference from its making: nobody will accept it. */
+	sdp_ep_put(ep);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The native TCP socket that an endpoint carries: it holds the port and the
+ * options, listens beside SDP, and takes the connection where SDP cannot.
+ *
+ * It is an ordinary file, and user space can get a descriptor of it, so
+ * whatever state it is in is never taken for granted here.
+ */
+#include <linux/file.h>
+#include <linux/poll.h>
+#include <linux/tcp.h>
+#include <net/inet_sock.h>
+#include <net/tcp_states.h>
+
+#include "sdpdev.h"
+
+/* Called under the lock of the TCP socket's wait queue, from any context. */
+static int sdp_native_wake(wait_queue_entry_t *wait, unsigned int mode,
+			   int sync, void *key)
+{
+	struct sdp_ep *ep = container_of(wait, struct sdp_ep, native_wait);
+
+	/* Without a key everybody is meant. */
+	if (key)
+		sdp_ep_wake(ep, key_to_poll(key));
+	else
+		wake_up_interruptible_all(&ep->wait);
+	return 0;
+}
+
+static struct file *sdp_native_file(struct net *net, unsigned short family)
+{
+	struct socket *sock;
+	int err;
+
+	err = __sock_create(net, family, SOCK_STREAM, IPPROTO_TCP, &sock, 0);
+	if (err)
+		return ERR_PTR(err);
+	/* Releases the socket where it fails. */
+	return sock_alloc_file(sock, 0, NULL);
+}
+
+static void sdp_native_attach(struct sdp_ep *ep, struct file *file)
+{
+	struct socket *sock = file->private_data;
+
+	init_waitqueue_func_entry(&ep->native_wait, sdp_native_wake);
+	add_wait_queue(&sock->wq.wait, &ep->native_wait);
+	/* Pairs with sdp_native_sk(). */
+	smp_store_release(&ep->native, file);
+}
+
+/**
+ * sdp_native_create() - make the native socket of a new endpoint
+ * @ep: the endpoint, op_mutex held
+ * @family: AF_INET or AF_INET6
+ *
+ * Return: zero or a negative errno, that of socket(2).
+ */
+int sdp_native_create(struct sdp_ep *ep, unsigned short family)
+{
+	struct net *net = current->nsproxy->net_ns;
+	struct file *file;
+
+	file = sdp_native_file(net, family);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	sdp_native_attach(ep, file);
+	sdp_ep_set_net(ep, net);
+	return 0;
+}
+
+/**
+ * sdp_native_ensure() - make the native socket of an accepted endpoint
+ * @ep: the endpoint, op_mutex held
+ *
+ * Return: zero or a negative errno, that of socket(2).
+ */
+int sdp_native_ensure(struct sdp_ep *ep)
+{
+	struct sdp_opts opts;
+	struct file *file;
+	struct sock *sk;
+
+	if (ep->native)
+		return 0;
+	file = sdp_native_file(ep->net, ep->family);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+
+	sdp_opts_get(ep, &opts);
+	sk = ((struct socket *)file->private_data)->sk;
+	lock_sock(sk);
+	sk->sk_rcvtimeo = opts.rcvtimeo;
+	sk->sk_sndtimeo = opts.sndtimeo;
+	sk->sk_rcvlowat = opts.rcvlowat;
+	if (opts.linger >= 0) {
+		sk->sk_lingertime = opts.linger;
+		sock_set_flag(sk, SOCK_LINGER);
+	}
+	release_sock(sk);
+	sdp_native_attach(ep, file);
+	return 0;
+}
+
+/**
+ * sdp_native_release() - drop the native socket
+ * @ep: an endpoint that nobody uses any more
+ */
+void sdp_native_release(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (!sk)
+		return;
+	remove_wait_queue(&sk->sk_socket->wq.wait, &ep->native_wait);
+	fput(ep->native);
+	ep->native = NULL;
+}
+
+/**
+ * sdp_native_sk() - the native socket
+ * @ep: the endpoint
+ *
+ * Return: the socket, valid as long as the endpoint, or NULL.
+ */
+struct sock *sdp_native_sk(struct sdp_ep *ep)
+{
+	/* Pairs with sdp_native_attach(). */
+	struct file *file = smp_load_acquire(&ep->native);
+
+	return file ? ((struct socket *)file->private_data)->sk : NULL;
+}
+
+/**
+ * sdp_opts_get() - the socket options that hold now
+ * @ep: the endpoint
+ * @opts: out: the options
+ */
+void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (!sk) {
+		*opts = ep->opts;
+		return;
+	}
+	opts->rcvtimeo = READ_ONCE(sk->sk_rcvtimeo);
+	opts->sndtimeo = READ_ONCE(sk->sk_sndtimeo);
+	opts->rcvlowat = READ_ONCE(sk->sk_rcvlowat);
+	opts->linger = -1;
+	if (sock_flag(sk, SOCK_LINGER))
+		opts->linger = min_t(unsigned long, READ_ONCE(sk->sk_lingertime),
+				     LONG_MAX);
+}
+
+/**
+ * sdp_native_local() - the address that the native socket is bound to
+ * @ep: an endpoint with a native socket
+ * @ss: out: the address
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss)
+{
+	int len;
+
+	memset(ss, 0, sizeof(*ss));
+	len = kernel_getsockname(sdp_native_sk(ep)->sk_socket,
+				 (struct sockaddr *)ss);
+	return len < 0 ? len : 0;
+}
+
+/**
+ * sdp_native_autobind() - make sure that the native socket has a port
+ * @ep: an endpoint with a native socket
+ *
+ * Return: zero, or -EAGAIN where no port is free.
+ */
+int sdp_native_autobind(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct inet_sock *inet = inet_sk(sk);
+	int err = 0;
+
+	lock_sock(sk);
+	if (!inet->inet_num) {
+		if (sk->sk_prot->get_port(sk, 0))
+			err = -EAGAIN;
+		else
+			inet->inet_sport = htons(inet->inet_num);
+	}
+	release_sock(sk);
+	return err;
+}
+
+/**
+ * sdp_native_fd() - a new close-on-exec descriptor of the native socket
+ * @ep: an endpoint with a native socket
+ *
+ * Return: the descriptor or a negative errno.
+ */
+int sdp_native_fd(struct sdp_ep *ep)
+{
+	int fd;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd >= 0)
+		fd_install(fd, get_file(ep->native));
+	return fd;
+}
+
+/**
+ * sdp_native_poll() - what poll(2) would tell of the native socket
+ * @ep: an endpoint with a native socket
+ *
+ * Its wake-ups come through the endpoint's own wait queue.
+ */
+__poll_t sdp_native_poll(struct sdp_ep *ep)
+{
+	return vfs_poll(ep->native, NULL);
+}
+
+/**
+ * sdp_native_recv() - receive from the native socket
+ * @ep: an endpoint with a native socket
+ * @to: where to
+ * @flags: MSG_*
+ * @out_flags: out: msg_flags, or NULL
+ *
+ * Return: bytes, or a negative errno, that of recvmsg(2).
+ */
+ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
+			unsigned int flags, unsigned int *out_flags)
+{
+	struct msghdr msg = { .msg_iter = *to };
+	int rc;
+
+	rc = sock_recvmsg(sdp_native_sk(ep)->sk_socket, &msg, flags);
+	*to = msg.msg_iter;
+	if (out_flags)
+		*out_flags = msg.msg_flags;
+	return rc;
+}
+
+/**
+ * sdp_native_send() - send on the native socket
+ * @ep: an endpoint with a native socket
+ * @from: where from
+ * @flags: MSG_*
+ *
+ * Return: bytes, or a negative errno, that of sendmsg(2).
+ */
+ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
+			unsigned int flags)
+{
+	struct msghdr msg = { .msg_iter = *from, .msg_flags = flags };
+	int rc;
+
+	rc = sock_sendmsg(sdp_native_sk(ep)->sk_socket, &msg);
+	*from = msg.msg_iter;
+	return rc;
+}
+
+/**
+ * sdp_native_ioctl() - ioctl(2) on the native socket
+ * @ep: an endpoint with a native socket
+ * @cmd: the request
+ * @arg: its argument
+ *
+ * Return: as ioctl(2), or a negative errno.
+ */
+long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg)
+{
+	return ep->native->f_op->unlocked_ioctl(ep->native, cmd, arg);
+}
+
+static u32 sdp_native_state(const struct sock *sk)
+{
+	switch (inet_sk_state_load(sk)) {
+	case TCP_ESTABLISHED:
+		return SDP_STATE_CONNECTED;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		return SDP_STATE_CONNECTING;
+	case TCP_LISTEN:
+		return SDP_STATE_LISTEN;
+	case TCP_CLOSE:
+		if (READ_ONCE(sk->sk_shutdown) == SHUTDOWN_MASK)
+			return SDP_STATE_CLOSED;
+		return inet_sk(sk)->inet_num ? SDP_STATE_BOUND : SDP_STATE_IDLE;
+	default:
+		return SDP_STATE_CLOSING;
+	}
+}
+
+/**
+ * sdp_native_info() - SDP_IOC_INFO where the native socket answers
+ * @ep: an endpoint with a native socket
+ * @info: out: what differs from the endpoint's own
+ */
+void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sockaddr *local = (struct sockaddr *)&info->local;
+	struct sockaddr *peer = (struct sockaddr *)&info->peer;
+	int len;
+
+	info->state = sdp_native_state(sk);
+	info->shutdown = READ_ONCE(sk->sk_shutdown) & SHUTDOWN_MASK;
+	if (!info->error)
+		info->error = READ_ONCE(sk->sk_err);
+	len = kernel_getsockname(sk->sk_socket, local);
+	info->local_len = max(len, 0);
+	len = kernel_getpeername(sk->sk_socket, peer);
+	info->peer_len = max(len, 0);
+}

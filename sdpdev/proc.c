@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/sdp: endpoints and counters, for people and for sdpstat.
+ */
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <net/net_namespace.h>
+
+#include "sdpdev.h"
+
+static const char * const sdp_state_names[] = {
+	[SDP_STATE_IDLE]	= "IDLE",
+	[SDP_STATE_BOUND]	= "BOUND",
+	[SDP_STATE_LISTEN]	= "LISTEN",
+	[SDP_STATE_CONNECTING]	= "CONNECTING",
+	[SDP_STATE_CONNECTED]	= "CONNECTED",
+	[SDP_STATE_CLOSING]	= "CLOSING",
+	[SDP_STATE_CLOSED]	= "CLOSED",
+};
+
+static const char * const sdp_carrier_names[] = {
+	[SDP_CARRIER_NONE]	= "-",
+	[SDP_CARRIER_SDP]	= "SDP",
+	[SDP_CARRIER_TCP]	= "TCP",
+};
+
+static const char * const sdp_counter_names[SDP_CNT_MAX] = {
+	[SDP_CNT_CONNECTED]		= "connected",
+	[SDP_CNT_ACCEPTED]		= "accepted",
+	[SDP_CNT_FALLBACKS]		= "fallbacks",
+	[SDP_CNT_NO_ROUTE]		= "no_route",
+	[SDP_CNT_REFUSED_NO_LISTENER]	= "refused_no_listener",
+	[SDP_CNT_REFUSED_BACKLOG]	= "refused_backlog",
+	[SDP_CNT_REFUSED_BAD_HELLO]	= "refused_bad_hello",
+	[SDP_CNT_LISTEN_FAILED]		= "listen_failed",
+
+	[SDP_CNT_REASON + SDP_REASON_PEER_ABORT]	= "ended_peer_abort",
+	[SDP_CNT_REASON + SDP_REASON_LOCAL_ABORT]	= "ended_local_abort",
+	[SDP_CNT_REASON + SDP_REASON_TRANSPORT]		= "ended_transport",
+	[SDP_CNT_REASON + SDP_REASON_DEVICE]		= "ended_device",
+	[SDP_CNT_REASON + SDP_REASON_BAD_MESSAGE]	= "ended_bad_message",
+	[SDP_CNT_REASON + SDP_REASON_CREDITS]		= "ended_credits",
+	[SDP_CNT_REASON + SDP_REASON_SEQUENCE]		= "ended_sequence",
+	[SDP_CNT_REASON + SDP_REASON_RING]		= "ended_ring",
+	[SDP_CNT_REASON + SDP_REASON_NO_MEMORY]		= "ended_no_memory",
+
+	[SDP_CNT_BAD + SDP_BAD_SHORT]		= "bad_short",
+	[SDP_CNT_BAD + SDP_BAD_LEN]		= "bad_len",
+	[SDP_CNT_BAD + SDP_BAD_MID]		= "bad_mid",
+	[SDP_CNT_BAD + SDP_BAD_VERSION]		= "bad_version",
+	[SDP_CNT_BAD + SDP_BAD_ADDR]		= "bad_addr",
+	[SDP_CNT_BAD + SDP_BAD_SIZES]		= "bad_sizes",
+	[SDP_CNT_BAD + SDP_BAD_FIELD]		= "bad_field",
+	[SDP_CNT_BAD + SDP_BAD_TURN]		= "bad_turn",
+	[SDP_CNT_BAD + SDP_BAD_MSEQ]		= "bad_mseq",
+	[SDP_CNT_BAD + SDP_BAD_MSEQ_ACK]	= "bad_mseq_ack",
+	[SDP_CNT_BAD + SDP_BAD_CREDITS]		= "bad_credits",
+};
+
+/**
+ * sdp_state_name() - a state for people
+ * @state: SDP_STATE_*
+ */
+const char *sdp_state_name(u32 state)
+{
+	return state < ARRAY_SIZE(sdp_state_names) ? sdp_state_names[state] : "?";
+}
+
+/**
+ * sdp_carrier_name() - a carrier for people
+ * @carrier: SDP_CARRIER_*
+ */
+const char *sdp_carrier_name(u32 carrier)
+{
+	return carrier < ARRAY_SIZE(sdp_carrier_names) ?
+	       sdp_carrier_names[carrier] : "?";
+}
+
+static void sdp_seq_addr(struct seq_file *seq, const void *addr, u32 len)
+{
+	if (len)
+		seq_printf(seq, " %pISpc", addr);
+	else
+		seq_puts(seq, " -");
+}
+
+static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
+{
+	struct user_namespace *ns = seq_user_ns(seq);
+	struct file *native = READ_ONCE(ep->native);
+	struct sdp_info info = {};
+	u64 rx_queued;
+
+	sdp_ep_info(ep, &info);
+	spin_lock_bh(&ep->lock);
+	rx_queued = sdp_rx_avail(ep);
+	spin_unlock_bh(&ep->lock);
+
+	seq_printf(seq, "%llu", info.id);
+	sdp_seq_addr(seq, &info.local, info.local_len);
+	sdp_seq_addr(seq, &info.peer, info.peer_len);
+	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu\n",
+		   sdp_state_name(info.state), sdp_carrier_name(info.carrier),
+		   info.tx_bytes, info.rx_bytes, info.tx_msgs, info.rx_msgs,
+		   info.tx_credits, rx_queued, from_kuid_munged(ns, ep->uid),
+		   native ? file_inode(native)->i_ino : 0);
+}
+
+/*
+ * The first endpoint behind @pos in the list that belongs to the reader's
+ * namespace, referenced.  An endpoint is in the list as long as it has
+ * references, so the last one shown is a place to go on from.
+ */
+static struct sdp_ep *sdp_seq_find(struct seq_file *seq, struct list_head *pos)
+{
+	struct net *net = seq_file_net(seq);
+	struct sdp_ep *ep, *found = NULL;
+
+	spin_lock_bh(&sdp_eps_lock);
+	for (pos = pos->next; pos != &sdp_eps && !found; pos = pos->next) {
+		ep = list_entry(pos, struct sdp_ep, list);
+		/* Pairs with SDP_IOC_INIT and sdp_incoming_create(). */
+		if (smp_load_acquire(&ep->family) && net_eq(ep->net, net) &&
+		    refcount_inc_not_zero(&ep->ref))
+			found = ep;
+	}
+	spin_unlock_bh(&sdp_eps_lock);
+	return found;
+}
+
+static void *sdp_seq_next(struct seq_file *seq, void *v, loff_t *pos)
+{
+	struct sdp_ep *ep;
+
+	++*pos;
+	if (v == SEQ_START_TOKEN)
+		return sdp_seq_find(seq, &sdp_eps);
+	ep = sdp_seq_find(seq, &((struct sdp_ep *)v)->list);
+	sdp_ep_put(v);
+	return ep;
+}
+
+static void *sdp_seq_start(struct seq_file *seq, loff_t *pos)
+{
+	void *v = SEQ_START_TOKEN;
+	loff_t i = 0;
+
+	while (v && i < *pos)
+		v = sdp_seq_next(seq, v, &i);
+	return v;
+}
+
+static void sdp_seq_stop(struct seq_file *seq, void *v)
+{
+	if (v && v != SEQ_START_TOKEN)
+		sdp_ep_put(v);
+}
+
+static int sdp_seq_show(struct seq_file *seq, void *v)
+{
+	if (v == SEQ_START_TOKEN)
+		seq_puts(seq, "id local peer state carrier tx_bytes rx_bytes tx_msgs rx_msgs tx_credits rx_queued uid inode\n");
+	else
+		sdp_seq_show_ep(seq, v);
+	return 0;
+}
+
+static const struct seq_operations sdp_seq_ops = {
+	.start	= sdp_seq_start,
+	.next	= sdp_seq_next,
+	.stop	= sdp_seq_stop,
+	.show	= sdp_seq_show,
+};
+
+static int sdp_snmp_show(struct seq_file *seq, void *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < SDP_CNT_MAX; i++)
+		if (sdp_counter_names[i])
+			seq_printf(seq, "%s %ld\n", sdp_counter_names[i],
+				   sdp_counter(i));
+	sdp_xprt_stats(seq);
+	return 0;
+}
+
+static int __net_init sdp_net_init(struct net *net)
+{
+	struct proc_dir_entry *dir;
+
+	dir = proc_net_mkdir(net, "sdp", net->proc_net);
+	if (!dir)
+		return -ENOMEM;
+	if (!proc_create_net("endpoints", 0444, dir, &sdp_seq_ops,
+			     sizeof(struct seq_net_private)) ||
+	    !proc_create_net_single("snmp", 0444, dir, sdp_snmp_show, NULL)) {
+		remove_proc_subtree("sdp", net->proc_net);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void __net_exit sdp_net_exit(struct net *net)
+{
+	remove_proc_subtree("sdp", net->proc_net);
+}
+
+static struct pernet_operations sdp_net_ops = {
+	.init	= sdp_net_init,
+	.exit	= sdp_net_exit,
+};
+
+/**
+ * sdp_proc_init() - /proc/net/sdp in every network namespace
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_proc_init(void)
+{
+	return register_pernet_subsys(&sdp_net_ops);
+}
+
+/**
+ * sdp_proc_exit() - the reverse
+ */
+void sdp_proc_exit(void)
+{
+	unregister_pernet_subsys(&sdp_net_ops);
+}

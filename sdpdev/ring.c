@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings: memory that user space maps to move bytes without a system call.
+ *
+ * Everything in the mapping is hostile: user space may write anything there at
+ * any time.  The kernel keeps its own index and the size in its own memory,
+ * reads user space's index once, and ends the connection where it is not
+ * between the kernel's own and the size of the ring.  What it copies out of
+ * the data may change while it does, which matters only to user space.
+ */
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/vmalloc.h>
+
+#include "sdpdev.h"
+
+/* The indices are 64 bits wide and must be read in one piece. */
+#ifndef CONFIG_64BIT
+#error "The rings need a 64-bit machine"
+#endif
+
+/**
+ * sdp_ring_data_offset() - where the data begins in a mapping
+ */
+u32 sdp_ring_data_offset(void)
+{
+	return PAGE_SIZE;
+}
+
+static void *sdp_ring_data(const struct sdp_kring *ring, u64 index)
+{
+	return (void *)ring->map + PAGE_SIZE + (index & (ring->size - 1));
+}
+
+/* Bytes from @index on that lie in one piece. */
+static u32 sdp_ring_piece(const struct sdp_kring *ring, u64 index, u32 len)
+{
+	return min_t(u32, len, ring->size - (index & (ring->size - 1)));
+}
+
+static int sdp_ring_alloc(struct sdp_kring *ring, u32 bytes)
+{
+	unsigned int n = 1 + bytes / PAGE_SIZE, i;
+	struct page **pages;
+
+	/* kvmalloc and not kmalloc, for vfree() to free it with the pages. */
+	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!pages[i])
+			goto err;
+	}
+	ring->map = vmap(pages, n, VM_MAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
+	if (!ring->map)
+		goto err;
+	ring->pages = pages;
+	ring->own = 0;
+	ring->user = 0;
+	return 0;
+
+err:
+	while (i--)
+		__free_page(pages[i]);
+	kvfree(pages);
+	return -ENOMEM;
+}
+
+/**
+ * sdp_ring_free() - free a ring
+ * @ring: the ring, mapped nowhere any more; may never have been allocated
+ */
+void sdp_ring_free(struct sdp_kring *ring)
+{
+	vfree(ring->map);
+	ring->map = NULL;
+}
+
+static bool sdp_ring_size_ok(u32 bytes)
+{
+	return bytes >= max_t(u32, SDP_RING_MIN, PAGE_SIZE) &&
+	       bytes <= SDP_RING_MAX && is_power_of_2(bytes);
+}
+
+/* Why an endpoint cannot have rings now, or zero. */
+static int sdp_ring_refused(struct sdp_ep *ep)
+{
+	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
+		return -EOPNOTSUPP;
+	if (!READ_ONCE(ep->live))
+		return -ENOTCONN;
+	return ep->tx_ring.size ? -EEXIST : 0;
+}
+
+/**
+ * sdp_ring_setup() - SDP_IOC_RING_SETUP
+ * @ep: the endpoint
+ * @tx_bytes: size of the transmit ring's data
+ * @rx_bytes: size of the receive ring's data
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
+{
+	struct sdp_kring tx = {}, rx = {};
+	int err;
+
+	if (!sdp_ring_size_ok(tx_bytes) || !sdp_ring_size_ok(rx_bytes))
+		return -EINVAL;
+	if (mutex_lock_interruptible(&ep->tx_mutex))
+		return -ERESTARTSYS;
+	if (mutex_lock_interruptible(&ep->rx_mutex)) {
+		err = -ERESTARTSYS;
+		goto out_tx;
+	}
+	err = sdp_ring_refused(ep);
+	if (!err)
+		err = sdp_tx_prepare(ep);
+	if (!err)
+		err = sdp_ring_alloc(&tx, tx_bytes);
+	if (!err)
+		err = sdp_ring_alloc(&rx, rx_bytes);
+	if (err) {
+		sdp_ring_free(&tx);
+		goto out_rx;
+	}
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_ring = tx;
+	ep->rx_ring = rx;
+	/* Their sizes are what says that they are there. */
+	smp_wmb();
+	ep->tx_ring.size = tx_bytes;
+	ep->rx_ring.size = rx_bytes;
+	sdp_ring_tx_flags(ep);
+	sdp_ring_tx_sleep(ep);
+	spin_unlock_bh(&ep->lock);
+	sdp_rx_fetch(ep);
+out_rx:
+	mutex_unlock(&ep->rx_mutex);
+out_tx:
+	mutex_unlock(&ep->tx_mutex);
+	return err;
+}
+
+/**
+ * sdp_ring_mmap() - map a ring
+ * @ep: the endpoint
+ * @vma: where to
+ *
+ * The mapping holds the file, so it does not outlive the endpoint.
+ *
+ * Return: zero; -ENXIO without rings; -EINVAL where the offset or the length is
+ * not exactly a ring's, or the mapping is private; -EPERM to execute.
+ */
+int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma)
+{
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	struct sdp_kring *ring;
+	u32 size;
+
+	if (offset == SDP_MMAP_TX_RING)
+		ring = &ep->tx_ring;
+	else if (offset == SDP_MMAP_RX_RING)
+		ring = &ep->rx_ring;
+	else
+		return -EINVAL;
+	/* Pairs with sdp_ring_setup(). */
+	size = smp_load_acquire(&ring->size);
+	if (!size)
+		return -ENXIO;
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE + (unsigned long)size ||
+	    !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	return vm_map_pages_zero(vma, ring->pages, 1 + size / PAGE_SIZE);
+}
+
+static void sdp_ring_bad(struct sdp_ep *ep)
+{
+	sdp_abort(ep, SDP_REASON_RING, ECONNABORTED);
+}
+
+/**
+ * sdp_ring_tx_check() - how many bytes wait in the transmit ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @bytes: out: how many
+ *
+ * Return: false where the index is bad and the connection has been ended.
+ */
+bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
+{
+	struct sdp_kring *ring = &ep->tx_ring;
+	/* The bytes were stored before. */
+	u64 tail = smp_load_acquire(&ring->map->tail);
+
+	if (tail - ring->own > ring->size) {
+		sdp_ring_bad(ep);
+		return false;
+	}
+	*bytes = tail - ring->own;
+	return true;
+}
+
+/**
+ * sdp_ring_take() - take bytes from the transmit ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @data: where to
+ * @len: how many, at most what sdp_ring_tx_check() told
+ *
+ * Return: how many, which can be fewer where the ring wraps.
+ */
+u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len)
+{
+	struct sdp_kring *ring = &ep->tx_ring;
+	u32 n = sdp_ring_piece(ring, ring->own, len);
+
+	memcpy(data, sdp_ring_data(ring, ring->own), n);
+	ring->own += n;
+	/* User space may overwrite them now. */
+	smp_store_release(&ring->map->head, ring->own);
+	return n;
+}
+
+/**
+ * sdp_ring_rx_check() - how many bytes wait in the receive ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @bytes: out: how many
+ *
+ * Return: false where the index is bad and the connection has been ended.
+ */
+bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	/* The bytes before it have been copied out. */
+	u64 head = smp_load_acquire(&ring->map->head);
+
+	/* It never moves back. */
+	if (head - ring->user > ring->own - ring->user) {
+		sdp_ring_bad(ep);
+		return false;
+	}
+	ring->user = head;
+	*bytes = ring->own - head;
+	return true;
+}
+
+/**
+ * sdp_ring_put() - put received bytes into the receive ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @data: the bytes
+ * @len: how many
+ *
+ * Return: how many there was room for.
+ */
+u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	u32 used, n, done = 0;
+
+	if (!sdp_ring_rx_check(ep, &used))
+		return 0;
+	len = min(len, ring->size - used);
+	while (done < len) {
+		n = sdp_ring_piece(ring, ring->own + done, len - done);
+		memcpy(sdp_ring_data(ring, ring->own + done), data + done, n);
+		done += n;
+	}
+	ring->own += done;
+	/* The bytes first, then the news of them. */
+	smp_store_release(&ring->map->tail, ring->own);
+	return done;
+}
+
+/**
+ * sdp_ring_tx_sleep() - let user space know whether it must call
+ * @ep: the endpoint, ep->lock held
+ *
+ * While messages are under way or wait for credits the kernel comes back to the
+ * ring by itself.
+ *
+ * Return: true where bytes came in the last moment, so the caller goes on.
+ */
+bool sdp_ring_tx_sleep(struct sdp_ep *ep)
+{
+	struct sdp_kring *ring = &ep->tx_ring;
+	u32 bytes;
+
+	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
+		return false;
+	if (ep->tx_posted || !list_empty(&ep->tx_pending)) {
+		WRITE_ONCE(ring->map->flags, 0);
+		return false;
+	}
+	WRITE_ONCE(ring->map->flags, SDP_RING_NEED_ENTER);
+	/* Pairs with the barrier between the tail and the flags in user space. */
+	smp_mb();
+	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
+		return false;
+	WRITE_ONCE(ring->map->flags, 0);
+	return true;
+}
+
+/**
+ * sdp_ring_tx_flags() - tell user space that nothing is sent any more
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_ring_tx_flags(struct sdp_ep *ep)
+{
+	u32 flags = SDP_RING_NEED_ENTER;
+
+	if (!ep->tx_ring.size)
+		return;
+	if (ep->state == SDP_STATE_CLOSED)
+		WRITE_ONCE(ep->tx_ring.map->flags, flags | SDP_RING_ERROR);
+	else if (ep->fin_sent)
+		WRITE_ONCE(ep->tx_ring.map->flags, flags);
+}
+
+/**
+ * sdp_ring_rx_flags() - tell user space what follows the receive ring's tail
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_ring_rx_flags(struct sdp_ep *ep)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	u32 flags = 0;
+
+	if (!ring->size)
+		return;
+	if (!list_empty(&ep->rx_queue))
+		flags |= SDP_RING_NEED_ENTER;
+	else if (ep->shut & RCV_SHUTDOWN)
+		flags |= SDP_RING_EOF;
+	if (ep->state == SDP_STATE_CLOSED && ep->reason != SDP_REASON_NONE)
+		flags |= SDP_RING_ERROR;
+	WRITE_ONCE(ring->map->flags, flags);
+}
+
+/* Copies @n bytes from @index on, in one or two pieces. */
+static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
+			    struct iov_iter *to, unsigned int flags)
+{
+	size_t done = 0, got;
+	u32 piece;
+
+	if (flags & MSG_TRUNC) {
+		iov_iter_advance(to, n);
+		return n;
+	}
+	while (done < n) {
+		piece = sdp_ring_piece(ring, index + done, n - done);
+		got = copy_to_iter(sdp_ring_data(ring, index + done), piece, to);
+		done += got;
+		if (got < piece)
+			break;
+	}
+	return done;
+}
+
+/**
+ * sdp_ring_consume() - read from the receive ring
+ * @ep: an endpoint with rings, rx_mutex held
+ * @to: where to
+ * @skip: bytes to pass over
+ * @flags: MSG_PEEK, MSG_TRUNC
+ * @in_ring: out: bytes that are in the ring
+ *
+ * User space consumes at the same time: who moves the head has the bytes.
+ *
+ * Return: bytes; zero where there are none after @skip; -EFAULT, -EINTR.
+ */
+ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+			 unsigned int flags, size_t *in_ring)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	u64 head, *shared = &ring->map->head;
+	size_t n;
+	u32 bytes;
+	bool ok;
+
+	for (;;) {
+		spin_lock_bh(&ep->lock);
+		ok = sdp_ring_rx_check(ep, &bytes);
+		head = ring->user;
+		spin_unlock_bh(&ep->lock);
+		*in_ring = ok ? bytes : 0;
+		if (*in_ring <= skip)
+			return 0;
+
+		n = min_t(size_t, bytes - skip, iov_iter_count(to));
+		n = sdp_ring_copy(ring, head + skip, n, to, flags);
+		if (!n)
+			return -EFAULT;
+		if (flags & MSG_PEEK ? READ_ONCE(*shared) == head
+				     : cmpxchg(shared, head, head + n) == head)
+			return n;
+		iov_iter_revert(to, n);
+		if (signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+}
+
+static bool sdp_ring_tx_full(struct sdp_ep *ep)
+{
+	bool full = false;
+	u32 bytes;
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_nospace = true;
+	if (!(ep->shut & SEND_SHUTDOWN) && sdp_ring_tx_check(ep, &bytes))
+		full = bytes > ep->tx_ring.size - ep->tx_ring.size / 3;
+	spin_unlock_bh(&ep->lock);
+	return full;
+}
+
+static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
+{
+	long left;
+	int err;
+
+	err = sdp_tx_drain(ep);
+	if (err || !wait || !sdp_ring_tx_full(ep))
+		return err;
+	if (!timeo)
+		return -EAGAIN;
+	left = wait_event_interruptible_timeout(ep->wait, !sdp_ring_tx_full(ep),
+						timeo);
+	if (left <= 0)
+		return left ? sock_intr_errno(timeo) : -EAGAIN;
+	/* It may be the end that was waited for. */
+	return sdp_tx_drain(ep);
+}
+
+static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
+{
+	int err;
+
+	for (;;) {
+		if (mutex_lock_interruptible(&ep->rx_mutex))
+			return sock_intr_errno(timeo);
+		sdp_rx_fetch(ep);
+		mutex_unlock(&ep->rx_mutex);
+
+		err = sdp_rx_end(ep, 0, 0);
+		if (err || !wait || sdp_rx_ready(ep, 0))
+			return min(err, 0);
+		err = sdp_rx_wait(ep, 0, &timeo);
+		if (err)
+			return err;
+	}
+}
+
+/**
+ * sdp_ring_enter() - SDP_IOC_RING_ENTER
+ * @ep: the endpoint
+ * @flags: SDP_ENTER_*
+ * @nonblock: do not wait
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock)
+{
+	struct sdp_opts opts;
+	int err = 0;
+
+	/* Pairs with sdp_ring_setup(). */
+	if (!smp_load_acquire(&ep->rx_ring.size))
+		return -ENXIO;
+	sdp_opts_get(ep, &opts);
+	if (flags & (SDP_ENTER_TX | SDP_ENTER_WAIT_TX))
+		err = sdp_ring_enter_tx(ep, flags & SDP_ENTER_WAIT_TX,
+					nonblock ? 0 : opts.sndtimeo);
+	if (!err && (flags & (SDP_ENTER_RX | SDP_ENTER_WAIT_RX)))
+		err = sdp_ring_enter_rx(ep, flags & SDP_ENTER_WAIT_RX,
+					nonblock ? 0 : opts.rcvtimeo);
+	/* Here nobody is killed by a signal: ring users look at the result. */
+	return err == -EPIPE ? -(sdp_ep_take_error(ep) ? : EPIPE) : err;
+}

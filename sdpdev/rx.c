@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receiving: messages from the transport, checked, their bytes queued or put
+ * into the receive ring; and readers, who take from the ring first.
+ */
+#include "sdpdev.h"
+
+/**
+ * sdp_rx_avail() - stream bytes that can be read
+ * @ep: the endpoint, ep->lock held
+ */
+u64 sdp_rx_avail(struct sdp_ep *ep)
+{
+	u32 ring = 0;
+
+	if (ep->rx_ring.size && !sdp_ring_rx_check(ep, &ring))
+		return 0;
+	return (u64)ring + ep->rx_queued;
+}
+
+/* A receive buffer that has served goes back to the transport. */
+static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+{
+	if (!ep->ending && !ep->kill && !ep->xprt->post_recv(ep->conn, buf))
+		ep->rx_posted++;
+	else
+		ep->xprt->buf_free(ep->conn, buf);
+}
+
+/* Moves what there is room for from the queue into the ring. */
+static void sdp_rx_to_ring(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+	u32 n;
+
+	while (!list_empty(&ep->rx_queue)) {
+		buf = list_first_entry(&ep->rx_queue, struct sdp_xprt_buf, list);
+		n = sdp_ring_put(ep, buf->data + buf->off, buf->len - buf->off);
+		buf->off += n;
+		ep->rx_queued -= n;
+		if (buf->off < buf->len)
+			return;
+		list_del(&buf->list);
+		sdp_rx_repost(ep, buf);
+	}
+}
+
+/* Stream bytes: returns whether @buf was kept. */
+static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
+			const struct sdp_pdu *pdu)
+{
+	bool direct = ep->rx_ring.size && list_empty(&ep->rx_queue);
+
+	if (!pdu->payload)
+		return false;
+	if (ep->fin_rcvd) {
+		sdp_bad_message(ep, SDP_BAD_TURN);
+		return false;
+	}
+	/* Nobody will read it; TCP answers late data with a reset, too. */
+	if (ep->orphan || (ep->shut_rd && (ep->shut & SEND_SHUTDOWN))) {
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+		return false;
+	}
+	buf->off = pdu->off;
+	ep->rx_bytes += pdu->payload;
+	ep->rx_queued += pdu->payload;
+	list_add_tail(&buf->list, &ep->rx_queue);
+	if (direct)
+		sdp_rx_to_ring(ep);
+	sdp_ring_rx_flags(ep);
+	return true;
+}
+
+/*
+ * Mode changes (A4.6.1): Buffered to Combined is the sink's to ask, everything
+ * else the source's.  Both halves begin in Combined mode.
+ */
+static bool sdp_rx_mode_change(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+{
+	if (pdu->mode_of_receiver) {
+		if (ep->tx_mode != SDP_MODE_BUFFERED ||
+		    pdu->mode != SDP_MODE_COMBINED)
+			return false;
+		ep->tx_mode = pdu->mode;
+		return true;
+	}
+	/* From the source: Combined is next to either of the other two. */
+	if (ep->rx_mode == SDP_MODE_BUFFERED || pdu->mode == ep->rx_mode ||
+	    (ep->rx_mode != SDP_MODE_COMBINED && pdu->mode != SDP_MODE_COMBINED))
+		return false;
+	ep->rx_mode = pdu->mode;
+	return true;
+}
+
+/*
+ * Advertisements of memory are never taken up: the answer to a source is "send
+ * it by Bcopy" (SendSm), and a sink's becomes void with the next Data message.
+ */
+static bool sdp_rx_advert(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+{
+	switch (pdu->mid) {
+	case SDP_MID_SRC_AVAIL:
+		if (ep->rx_mode == SDP_MODE_BUFFERED || ep->fin_rcvd ||
+		    (ep->rx_mode == SDP_MODE_COMBINED && !pdu->payload))
+			return false;
+		ep->rx_advert = true;
+		ep->send_sm++;
+		return true;
+	case SDP_MID_SRC_AVAIL_CANCEL:
+		/* It crossed the SendSm, which is the answer to it as well. */
+		if (!ep->rx_advert)
+			return false;
+		ep->rx_advert = false;
+		return true;
+	case SDP_MID_SINK_AVAIL:
+		return ep->tx_mode != SDP_MODE_BUFFERED;
+	case SDP_MID_SINK_AVAIL_CANCEL:
+		ep->cancel_acks++;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void sdp_rx_disconn(struct sdp_ep *ep)
+{
+	ep->fin_rcvd = true;
+	ep->shut |= RCV_SHUTDOWN;
+	sdp_ring_rx_flags(ep);
+	sdp_close_progress(ep);
+	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
+}
+
+/* The message's own meaning; returns whether @buf was kept. */
+static bool sdp_rx_dispatch(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
+			    const struct sdp_pdu *pdu)
+{
+	switch (pdu->mid) {
+	case SDP_MID_DATA:
+		return sdp_rx_data(ep, buf, pdu);
+	case SDP_MID_SRC_AVAIL:
+	case SDP_MID_SINK_AVAIL:
+	case SDP_MID_SRC_AVAIL_CANCEL:
+	case SDP_MID_SINK_AVAIL_CANCEL:
+		if (!sdp_rx_advert(ep, pdu))
+			break;
+		return sdp_rx_data(ep, buf, pdu);
+	case SDP_MID_DISCONN:
+		if (ep->fin_rcvd)
+			break;
+		sdp_rx_disconn(ep);
+		return false;
+	case SDP_MID_ABORT_CONN:
+		sdp_conn_ended(ep, SDP_REASON_PEER_ABORT,
+			       ep->fin_rcvd ? EPIPE : ECONNRESET);
+		return false;
+	case SDP_MID_MODE_CHANGE:
+		if (!sdp_rx_mode_change(ep, pdu))
+			break;
+		return false;
+	case SDP_MID_CH_RCV_BUF:
+		ep->rcv_buf_acks++;
+		return false;
+	default:
+		/*
+		 * Answers to what is never asked here, the handshake once more,
+		 * and the suspension of the connection, which cannot be refused
+		 * otherwise.
+		 */
+		break;
+	}
+	sdp_bad_message(ep, SDP_BAD_TURN);
+	return false;
+}
+
+/* What all messages have in common; returns what is wrong with this one. */
+static enum sdp_bad sdp_rx_header(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+{
+	s32 granted = sdp_rx_credits(ep);
+
+	if (pdu->mseq != ep->rx_mseq + 1)
+		return SDP_BAD_MSEQ;
+	if (pdu->mseq_ack - ep->tx_acked > ep->tx_mseq - ep->tx_acked)
+		return SDP_BAD_MSEQ_ACK;
+	if (granted <= (pdu->payload ? SDP_KEPT_CREDITS : 0))
+		return SDP_BAD_CREDITS;
+	if (pdu->bufs < ep->tx_mseq - pdu->mseq_ack)
+		return SDP_BAD_CREDITS;
+
+	ep->rx_mseq = pdu->mseq;
+	ep->tx_acked = pdu->mseq_ack;
+	ep->tx_bufs_told = pdu->bufs;
+	ep->rx_msgs++;
+	return SDP_BAD_NOTHING;
+}
+
+/* Returns whether @buf was kept. */
+static bool sdp_rx_message(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+{
+	struct sdp_pdu pdu;
+	enum sdp_bad bad;
+
+	bad = sdp_parse(buf->data, buf->len, &pdu);
+	if (!bad)
+		bad = sdp_rx_header(ep, &pdu);
+	if (bad) {
+		sdp_bad_message(ep, bad);
+		return false;
+	}
+	return sdp_rx_dispatch(ep, buf, &pdu);
+}
+
+/**
+ * sdp_rx_done() - the transport gives a receive buffer back
+ * @ep: the endpoint
+ * @conn: its connection
+ * @buf: the buffer, with a message in it
+ * @error: negative errno where there is none
+ */
+void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		 struct sdp_xprt_buf *buf, int error)
+{
+	u64 before;
+	bool kept;
+
+	spin_lock_bh(&ep->lock);
+	ep->rx_posted--;
+	if (error || ep->ending || ep->kill) {
+		conn->ops->buf_free(conn, buf);
+		goto out;
+	}
+	/* The peer heard of the acceptance before we heard that it did. */
+	if (ep->listener && ep->state == SDP_STATE_CONNECTING)
+		sdp_incoming_established(ep);
+
+	before = ep->rx_bytes;
+	kept = sdp_rx_message(ep, buf);
+	if (!kept)
+		sdp_rx_repost(ep, buf);
+	sdp_tx_push(ep);
+	if (ep->rx_bytes != before)
+		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM);
+	if (ep->tx_nospace && sdp_tx_room(ep)) {
+		ep->tx_nospace = false;
+		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	}
+out:
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * sdp_rx_fetch() - move what waits into the receive ring
+ * @ep: an endpoint with rings, rx_mutex held
+ */
+void sdp_rx_fetch(struct sdp_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	sdp_rx_to_ring(ep);
+	sdp_ring_rx_flags(ep);
+	sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+}
+
+/* Takes @n bytes off the head of the queue; rx_mutex held. */
+static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
+{
+	spin_lock_bh(&ep->lock);
+	buf->off += n;
+	ep->rx_queued -= n;
+	if (buf->off == buf->len) {
+		list_del(&buf->list);
+		sdp_rx_repost(ep, buf);
+		if (list_empty(&ep->rx_queue))
+			sdp_ring_rx_flags(ep);
+		sdp_tx_push(ep);
+	}
+	spin_unlock_bh(&ep->lock);
+}
+
+/*
+ * Copies from the message at @skip bytes into the queue, and takes what was
+ * copied off it unless @flags say otherwise.  Zero: there is none.
+ */
+static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
+				 size_t skip, unsigned int flags)
+{
+	struct sdp_xprt_buf *buf, *found = NULL;
+	size_t n;
+
+	/* The queue only grows while rx_mutex is held. */
+	spin_lock_bh(&ep->lock);
+	list_for_each_entry(buf, &ep->rx_queue, list) {
+		if (skip < buf->len - buf->off) {
+			found = buf;
+			break;
+		}
+		skip -= buf->len - buf->off;
+	}
+	spin_unlock_bh(&ep->lock);
+	if (!found)
+		return 0;
+
+	n = min_t(size_t, found->len - found->off - skip, iov_iter_count(to));
+	if (flags & MSG_TRUNC)
+		iov_iter_advance(to, n);
+	else
+		n = copy_to_iter(found->data + found->off + skip, n, to);
+	if (!n)
+		return -EFAULT;
+	if (!(flags & MSG_PEEK))
+		sdp_rx_consume(ep, found, n);
+	return n;
+}
+
+/* One piece of the stream from @skip on.  Zero: there is none. */
+static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to,
+			       size_t skip, unsigned int flags)
+{
+	size_t in_ring = 0;
+	ssize_t n;
+
+	if (ep->rx_ring.size) {
+		n = sdp_ring_consume(ep, to, skip, flags, &in_ring);
+		if (n)
+			return n;
+	}
+	return sdp_rx_copy_queue(ep, to, skip - min(skip, in_ring), flags);
+}
+
+static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+			   unsigned int flags)
+{
+	ssize_t done = 0, n = 0;
+
+	while (iov_iter_count(to)) {
+		n = sdp_rx_copy_one(ep, to, skip, flags);
+		if (n <= 0)
+			break;
+		done += n;
+		if (flags & MSG_PEEK)
+			skip += n;
+	}
+	return done ? done : n;
+}
+
+/**
+ * sdp_rx_ready() - is there something to read, or never will be?
+ * @ep: the endpoint
+ * @more_than: bytes that do not count
+ */
+bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than)
+{
+	bool ready;
+
+	spin_lock_bh(&ep->lock);
+	ready = sdp_rx_avail(ep) > more_than || ep->err ||
+		(ep->shut & RCV_SHUTDOWN);
+	spin_unlock_bh(&ep->lock);
+	return ready;
+}
+
+/**
+ * sdp_rx_wait() - wait until there is something to read, or never will be
+ * @ep: the endpoint
+ * @more_than: bytes that are there already
+ * @timeo: in and out: jiffies to wait; zero: not at all
+ *
+ * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
+ */
+int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo)
+{
+	long left;
+
+	if (!*timeo)
+		return -EAGAIN;
+	left = wait_event_interruptible_timeout(ep->wait,
+						sdp_rx_ready(ep, more_than),
+						*timeo);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	*timeo = left;
+	return left ? 0 : -EAGAIN;
+}
+
+/**
+ * sdp_rx_end() - whether to go on reading, in the order in which TCP looks
+ * @ep: the endpoint
+ * @seen: bytes of what is there that have been peeked at
+ * @done: bytes read so far
+ *
+ * Return: zero where more is there or may come, one where not, or a negative
+ * errno, which is the pending error taken.
+ */
+int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (sdp_rx_avail(ep) > seen)
+		ret = 0;
+	else if (ep->fin_rcvd || (done && ep->err))
+		ret = 1;
+	else if (ep->err)
+		ret = -xchg(&ep->err, 0);
+	else if (ep->shut & RCV_SHUTDOWN)
+		ret = 1;
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * sdp_recv() - receive from an SDP connection
+ * @ep: the endpoint
+ * @to: where to
+ * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
+ * @timeo: jiffies to wait
+ *
+ * Return: bytes, or a negative errno, that of recvmsg(2).
+ */
+ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+		 long timeo)
+{
+	size_t len = iov_iter_count(to), target, done = 0;
+	struct sdp_opts opts;
+	ssize_t n;
+
+	sdp_opts_get(ep, &opts);
+	target = flags & MSG_WAITALL ? len : min_t(size_t, opts.rcvlowat, len);
+	if (!target)
+		target = 1;
+
+	for (;;) {
+		u64 seen;
+
+		if (mutex_lock_interruptible(&ep->rx_mutex)) {
+			n = sock_intr_errno(timeo);
+			break;
+		}
+		n = sdp_rx_copy(ep, to, flags & MSG_PEEK ? done : 0, flags);
+		mutex_unlock(&ep->rx_mutex);
+		if (n < 0)
+			break;
+		done += n;
+		if (done >= target)
+			break;
+		seen = flags & MSG_PEEK ? done : 0;
+		n = sdp_rx_end(ep, seen, done);
+		if (n)
+			break;
+		n = sdp_rx_wait(ep, seen, &timeo);
+		if (n < 0)
+			break;
+	}
+	if (done)
+		return done;
+	return n > 0 ? 0 : n;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Inside sdpdev.ko: the endpoint and what its parts offer each other.
+ *
+ * Locks, outermost first:
+ *
+ *   ep->op_mutex	calls that configure an endpoint, one at a time
+ *   sdp_xprt_mutex	which transport there is, and the ports it listens on
+ *   ep->tx_mutex	one writer: order of the stream sent, send buffers
+ *   ep->rx_mutex	one reader: order of the stream received
+ *   sdp_eps_lock	the list of all endpoints
+ *   sdp_ports_lock	who listens where
+ *   ep->lock		everything else of an endpoint
+ *
+ * User memory is touched under the mutexes only.  Events of the transport take
+ * only the spinlocks, so it may be called and waited for under the mutexes.
+ *
+ * Lifetimes: an open file holds a reference to its endpoint, and so does the
+ * transport's connection from its making until sdp_conn_free(); an endpoint
+ * whose file is closed lives on for its connection to end in an orderly way.
+ */
+#ifndef _SDPDEV_H
+#define _SDPDEV_H
+
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/sdp.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "proto.h"
+#include "transport.h"
+
+/* Buffers for messages without stream bytes. */
+#define SDP_CTL_BUFS	4
+#define SDP_CTL_SIZE	64
+
+/* What a send buffer is for, in buf->off. */
+#define SDP_BUF_DATA	0
+#define SDP_BUF_CTL	1
+
+/**
+ * struct sdp_opts - socket options that an accepted endpoint inherits
+ * @rcvtimeo: SO_RCVTIMEO in jiffies
+ * @sndtimeo: SO_SNDTIMEO in jiffies
+ * @linger: SO_LINGER's time in jiffies, or -1 where it is off
+ * @rcvlowat: SO_RCVLOWAT
+ *
+ * Stands in for the native socket until there is one.
+ */
+struct sdp_opts {
+	long rcvtimeo;
+	long sndtimeo;
+	long linger;
+	int rcvlowat;
+};
+
+/**
+ * struct sdp_kring - the kernel's side of a mapped ring
+ * @map: the mapped pages in one piece: head and data.  Hostile: user space
+ *	writes there at any time
+ * @pages: the pages, freed with @map
+ * @size: bytes of data, a power of two; zero without the ring
+ * @own: the kernel's own index: of the next byte to take (transmit ring) or to
+ *	put (receive ring)
+ * @user: the last index of user space's that was found good
+ *
+ * @map, @pages and @size are set once; the rest is protected by ep->lock.
+ */
+struct sdp_kring {
+	struct sdp_ring *map;
+	struct page **pages;
+	u32 size;
+	u64 own;
+	u64 user;
+};
+
+/**
+ * struct sdp_ep - an endpoint
+ * @ref: references
+ * @rcu: for freeing
+ * @id: number, unique since the module was loaded
+ * @list: in the list of all endpoints (sdp_eps_lock)
+ * @net: network namespace, referenced; NULL before SDP_IOC_INIT
+ * @uid: who made it
+ * @family: AF_INET or AF_INET6; zero before SDP_IOC_INIT
+ * @op_mutex: see above
+ * @tx_mutex: see above
+ * @rx_mutex: see above
+ * @wait: everybody who waits for anything
+ * @fasync: processes that want SIGIO
+ * @native: file of the TCP socket; set once, under @op_mutex
+ * @native_wait: passes the TCP socket's wake-ups on to @wait
+ * @opts: stands in for @native where that is NULL
+ * @lock: protects everything below, and @opts
+ * @state: SDP_STATE_*
+ * @carrier: SDP_CARRIER_*; NONE as long as SDP is tried
+ * @reason: SDP_REASON_*
+ * @err: pending error, positive, as sk_err
+ * @shut: RCV_SHUTDOWN (also by the peer's DisConn) and SEND_SHUTDOWN
+ * @shut_rd: receiving was shut down here
+ * @fin_rcvd: the peer's DisConn came
+ * @fin_sent: ours was posted
+ * @fin_done: ours has arrived
+ * @orphan: the file is closed
+ * @no_tcp: the connection attempt must not fall back
+ * @connect_told: some call of SDP_IOC_CONNECT has told how it went
+ * @connect_err: negative errno of the failed attempt
+ * @local: own address, as user space sees it (mapped where @family is AF_INET6)
+ * @peer: the other's
+ * @port_node: in the table of listeners (sdp_ports_lock)
+ * @port: port listened on, host byte order; zero where not listening
+ * @accept_queue: of a listener: endpoints to be accepted, by @accept_node
+ * @accept_node: of an incoming connection: in its listener's queue once
+ *	established
+ * @backlog: of a listener: how many may wait
+ * @pending: of a listener: incoming connections not yet accepted
+ * @listener: of an incoming connection not yet accepted: referenced
+ * @xprt: transport, referenced as long as @conn is there
+ * @accept_queued: it has been put into its listener's queue
+ * @conn: the transport's connection, or NULL
+ * @live: messages may be posted
+ * @ending: AbortConn is on its way, then the connection ends
+ * @abort_sent: it was posted
+ * @kill: the connection is to be destroyed by @work
+ * @purge: so is what it received (the device goes away)
+ * @destroyed: it is destroyed; unread messages may be left
+ * @accepting: @work is to accept it
+ * @connecting_failed: @work is to fall back to TCP, or to tell the failure
+ * @work: what has to be done in process context
+ * @timer: limits how long an orderly end may take
+ * @rx_queue: messages with unread bytes, from buf->off on
+ * @rx_queued: their unread bytes
+ * @rx_posted: receive buffers that the transport has
+ * @rx_bufs: receive buffers that there are
+ * @rx_size: their size
+ * @rx_mseq: last MSeq received
+ * @adv_bufs: Bufs as last told to the peer
+ * @adv_mseq: the MSeqAck told with it
+ * @rx_mode: mode of the half connection from the peer
+ * @rx_advert: the peer has advertised a source since the last cancellation
+ * @tx_free: send buffers that nobody uses
+ * @tx_pending: filled ones, waiting for credits
+ * @tx_ctl: free buffers for messages without stream bytes
+ * @tx_bufs: send buffers that there are
+ * @tx_max: that there may be
+ * @tx_used: not in @tx_free
+ * @tx_posted: messages that the transport has
+ * @tx_unacked: stream bytes in them
+ * @tx_size: largest message that the peer takes
+ * @tx_owned: a writer is at work: nobody else fills buffers
+ * @tx_more: hold a message with room back while others are under way
+ * @tx_nospace: somebody wants to know when there is room again
+ * @tx_mseq: last MSeq sent
+ * @tx_acked: last MSeqAck received
+ * @tx_bufs_told: Bufs received with it
+ * @tx_mode: mode of the half connection to the peer
+ * @send_sm: SendSm owed to the peer
+ * @cancel_acks: SinkCancelAck owed to the peer
+ * @rcv_buf_acks: ChRcvBufAck owed to the peer
+ * @tx_ring: transmit ring
+ * @rx_ring: receive ring
+ * @tx_bytes: stream bytes sent
+ * @rx_bytes: stream bytes received
+ * @tx_msgs: messages sent
+ * @rx_msgs: messages received
+ */
+struct sdp_ep {
+	refcount_t ref;
+	struct rcu_head rcu;
+	u64 id;
+	struct list_head list;
+	struct net *net;
+	kuid_t uid;
+	unsigned short family;
+
+	struct mutex op_mutex;
+	struct mutex tx_mutex;
+	struct mutex rx_mutex;
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+
+	struct file *native;
+	wait_queue_entry_t native_wait;
+	struct sdp_opts opts;
+
+	spinlock_t lock;
+	u8 state;
+	u8 carrier;
+	u8 reason;
+	u8 shut;
+	int err;
+	int connect_err;
+	bool shut_rd;
+	bool fin_rcvd;
+	bool fin_sent;
+	bool fin_done;
+	bool orphan;
+	bool no_tcp;
+	bool connect_told;
+
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+
+	struct hlist_node port_node;
+	u16 port;
+	struct list_head accept_queue;
+	struct list_head accept_node;
+	int backlog;
+	int pending;
+	struct sdp_ep *listener;
+	bool accept_queued;
+
+	const struct sdp_xprt_ops *xprt;
+	struct sdp_xprt_conn *conn;
+	bool live;
+	bool ending;
+	bool abort_sent;
+	bool kill;
+	bool purge;
+	bool destroyed;
+	bool accepting;
+	bool connecting_failed;
+	struct work_struct work;
+	struct delayed_work timer;
+
+	struct list_head rx_queue;
+	u32 rx_queued;
+	u32 rx_posted;
+	u32 rx_bufs;
+	u32 rx_size;
+	u32 rx_mseq;
+	u32 adv_bufs;
+	u32 adv_mseq;
+	u8 rx_mode;
+	bool rx_advert;
+
+	struct list_head tx_free;
+	struct list_head tx_pending;
+	struct list_head tx_ctl;
+	u32 tx_bufs;
+	u32 tx_max;
+	u32 tx_used;
+	u32 tx_posted;
+	u32 tx_unacked;
+	u32 tx_size;
+	bool tx_owned;
+	bool tx_more;
+	bool tx_nospace;
+	u32 tx_mseq;
+	u32 tx_acked;
+	u32 tx_bufs_told;
+	u8 tx_mode;
+	u32 send_sm;
+	u32 cancel_acks;
+	u32 rcv_buf_acks;
+
+	struct sdp_kring tx_ring;
+	struct sdp_kring rx_ring;
+
+	u64 tx_bytes;
+	u64 rx_bytes;
+	u64 tx_msgs;
+	u64 rx_msgs;
+};
+
+/* Counters of /proc/net/sdp/snmp, in its order. */
+enum sdp_counter {
+	SDP_CNT_CONNECTED,
+	SDP_CNT_ACCEPTED,
+	SDP_CNT_FALLBACKS,
+	SDP_CNT_NO_ROUTE,
+	SDP_CNT_REFUSED_NO_LISTENER,
+	SDP_CNT_REFUSED_BACKLOG,
+	SDP_CNT_REFUSED_BAD_HELLO,
+	SDP_CNT_LISTEN_FAILED,
+	/* One for each SDP_REASON_*. */
+	SDP_CNT_REASON,
+	/* One for each enum sdp_bad. */
+	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_NO_MEMORY + 1,
+	SDP_CNT_MAX = SDP_CNT_BAD + SDP_BAD_MAX,
+};
+
+/* main.c */
+extern struct workqueue_struct *sdp_wq;
+extern unsigned int sdp_recv_bufs, sdp_recv_size, sdp_send_bufs;
+extern unsigned int sdp_connect_ms, sdp_close_ms;
+extern const struct file_operations sdp_fops;
+void sdp_count(enum sdp_counter which);
+long sdp_counter(enum sdp_counter which);
+
+/* endpoint.c */
+extern spinlock_t sdp_eps_lock;
+extern struct list_head sdp_eps;
+struct sdp_ep *sdp_ep_create(void);
+void sdp_ep_get(struct sdp_ep *ep);
+void sdp_ep_put(struct sdp_ep *ep);
+void sdp_ep_set_net(struct sdp_ep *ep, struct net *net);
+bool sdp_ep_native(struct sdp_ep *ep);
+void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
+__poll_t sdp_ep_poll(struct sdp_ep *ep);
+int sdp_ep_take_error(struct sdp_ep *ep);
+void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
+void sdp_ep_wait_idle(void);
+
+/* conn.c */
+void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
+		   struct sdp_xprt_conn *conn);
+int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
+void sdp_conn_kick(struct sdp_ep *ep);
+void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
+void sdp_conn_free(struct sdp_ep *ep);
+void sdp_conn_work(struct work_struct *work);
+void sdp_conn_timeout(struct work_struct *work);
+
+/* addr.c */
+void sdp_addr_unmap(struct sockaddr_storage *ss);
+void sdp_addr_map(struct sockaddr_storage *ss, unsigned short family);
+bool sdp_addr_same_host(const struct sockaddr_storage *a,
+			const struct sockaddr_storage *b);
+bool sdp_addr_any(const struct sockaddr_storage *ss);
+u16 sdp_addr_port(const struct sockaddr_storage *ss);
+void sdp_addr_set_port(struct sockaddr_storage *ss, u16 port);
+unsigned int sdp_addr_len(const struct sockaddr_storage *ss);
+
+/* native.c */
+int sdp_native_create(struct sdp_ep *ep, unsigned short family);
+int sdp_native_ensure(struct sdp_ep *ep);
+void sdp_native_release(struct sdp_ep *ep);
+struct sock *sdp_native_sk(struct sdp_ep *ep);
+int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
+int sdp_native_autobind(struct sdp_ep *ep);
+int sdp_native_fd(struct sdp_ep *ep);
+__poll_t sdp_native_poll(struct sdp_ep *ep);
+ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
+			unsigned int flags, unsigned int *out_flags);
+ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
+			unsigned int flags);
+long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
+void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
+void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
+
+/* listen.c */
+int sdp_listen(struct sdp_ep *ep, int backlog);
+void sdp_unlisten(struct sdp_ep *ep);
+int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+	       struct file **newfile);
+bool sdp_accept_ready(struct sdp_ep *ep);
+void sdp_incoming_established(struct sdp_ep *ep);
+void sdp_incoming_forget(struct sdp_ep *ep);
+void sdp_incoming_accept(struct sdp_ep *ep);
+int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
+		 const struct sdp_xprt_event *ev);
+void sdp_ports_for_each(void (*fn)(u16 port));
+
+/* connect.c */
+int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
+		unsigned int len, unsigned int flags, bool nonblock);
+int sdp_connect_wait(struct sdp_ep *ep, long *timeo);
+void sdp_connect_established(struct sdp_ep *ep,
+			     const struct sdp_xprt_event *ev);
+void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err);
+void sdp_connect_settle(struct sdp_ep *ep);
+
+/* rx.c */
+void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		 struct sdp_xprt_buf *buf, int error);
+ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+		 long timeo);
+u64 sdp_rx_avail(struct sdp_ep *ep);
+bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than);
+int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done);
+int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo);
+void sdp_rx_fetch(struct sdp_ep *ep);
+
+/* tx.c */
+void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		 struct sdp_xprt_buf *buf, int error);
+void sdp_tx_push(struct sdp_ep *ep);
+ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
+		 long timeo);
+s32 sdp_tx_credits(const struct sdp_ep *ep);
+s32 sdp_rx_credits(const struct sdp_ep *ep);
+u64 sdp_tx_queued(struct sdp_ep *ep);
+bool sdp_tx_room(struct sdp_ep *ep);
+struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep);
+void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
+int sdp_tx_prepare(struct sdp_ep *ep);
+int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
+int sdp_tx_drain(struct sdp_ep *ep);
+
+/* close.c */
+int sdp_shutdown(struct sdp_ep *ep, int how);
+void sdp_close(struct sdp_ep *ep);
+void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
+void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);
+void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err);
+void sdp_close_progress(struct sdp_ep *ep);
+
+/* ring.c */
+int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
+void sdp_ring_free(struct sdp_kring *ring);
+int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
+u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
+u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);
+bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes);
+bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes);
+bool sdp_ring_tx_sleep(struct sdp_ep *ep);
+void sdp_ring_tx_flags(struct sdp_ep *ep);
+void sdp_ring_rx_flags(struct sdp_ep *ep);
+ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+			 unsigned int flags, size_t *in_ring);
+int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
+u32 sdp_ring_data_offset(void);
+
+/* ioctl.c */
+long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* xprt.c */
+extern struct mutex sdp_xprt_mutex;
+const struct sdp_xprt_ops *sdp_xprt_get(void);
+void sdp_xprt_put(void);
+int sdp_xprt_listen(u16 port);
+void sdp_xprt_unlisten(u16 port);
+void sdp_xprt_stats(struct seq_file *seq);
+
+/* proc.c */
+int sdp_proc_init(void);
+void sdp_proc_exit(void);
+const char *sdp_state_name(u32 state);
+const char *sdp_carrier_name(u32 carrier);
+
+#endif /* _SDPDEV_H */

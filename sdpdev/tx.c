@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending: stream bytes into Data messages, messages to the transport as the
+ * peer's credits allow (A4.5.2), and the short answers that the peer is owed.
+ */
+#include "sdpdev.h"
+
+/**
+ * sdp_tx_credits() - messages that the peer has buffers for
+ * @ep: the endpoint, ep->lock held
+ */
+s32 sdp_tx_credits(const struct sdp_ep *ep)
+{
+	return (s32)(ep->tx_bufs_told - (ep->tx_mseq - ep->tx_acked));
+}
+
+/**
+ * sdp_rx_credits() - messages that the peer may send by what it was told last
+ * @ep: the endpoint, ep->lock held
+ */
+s32 sdp_rx_credits(const struct sdp_ep *ep)
+{
+	return (s32)(ep->adv_bufs - (ep->rx_mseq - ep->adv_mseq));
+}
+
+/**
+ * sdp_tx_queued() - stream bytes written that the peer's transport has not got
+ * @ep: the endpoint, ep->lock held
+ */
+u64 sdp_tx_queued(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+	u64 bytes = ep->tx_unacked;
+	u32 ring;
+
+	list_for_each_entry(buf, &ep->tx_pending, list)
+		bytes += buf->len - sizeof(struct sdp_bsdh);
+	if (ep->tx_ring.size && sdp_ring_tx_check(ep, &ring))
+		bytes += ring;
+	return bytes;
+}
+
+/**
+ * sdp_tx_room() - is there so much room that a writer should be woken?
+ * @ep: the endpoint, ep->lock held
+ *
+ * A third of all, as TCP has it, so that writers sleep rarely and long.
+ */
+bool sdp_tx_room(struct sdp_ep *ep)
+{
+	u32 bytes;
+
+	if (ep->tx_max - ep->tx_used < max(ep->tx_max / 3, 1U))
+		return false;
+	if (!ep->tx_ring.size || !sdp_ring_tx_check(ep, &bytes))
+		return true;
+	return bytes <= ep->tx_ring.size - ep->tx_ring.size / 3;
+}
+
+/* Gives @buf its header and the transport @buf. */
+static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
+{
+	struct sdp_bsdh *h = buf->data;
+
+	h->mid = mid;
+	h->flags = 0;
+	h->bufs = cpu_to_be16(ep->rx_posted);
+	h->len = cpu_to_be32(buf->len);
+	h->mseq = cpu_to_be32(ep->tx_mseq + 1);
+	h->mseq_ack = cpu_to_be32(ep->rx_mseq);
+
+	if (ep->xprt->post_send(ep->conn, buf)) {
+		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
+		return false;
+	}
+	ep->tx_mseq++;
+	ep->tx_msgs++;
+	ep->tx_posted++;
+	ep->adv_bufs = ep->rx_posted;
+	ep->adv_mseq = ep->rx_mseq;
+	return true;
+}
+
+/*
+ * A message of the base header and @ext, which is @ext_len bytes; @keep credits
+ * must be left afterwards.
+ */
+static bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext,
+			 u32 ext_len, s32 keep)
+{
+	struct sdp_xprt_buf *buf;
+
+	buf = list_first_entry_or_null(&ep->tx_ctl, struct sdp_xprt_buf, list);
+	if (!buf || sdp_tx_credits(ep) <= keep)
+		return false;
+	list_del(&buf->list);
+	buf->len = sizeof(struct sdp_bsdh) + ext_len;
+	if (ext_len)
+		memcpy(buf->data + sizeof(struct sdp_bsdh), ext, ext_len);
+	if (sdp_post(ep, buf, mid))
+		return true;
+	list_add(&buf->list, &ep->tx_ctl);
+	return false;
+}
+
+static void sdp_push_answers(struct sdp_ep *ep)
+{
+	__be32 size = cpu_to_be32(ep->rx_size);
+
+	while (ep->send_sm && sdp_post_ctl(ep, SDP_MID_SEND_SM, NULL, 0, 0))
+		ep->send_sm--;
+	while (ep->cancel_acks &&
+	       sdp_post_ctl(ep, SDP_MID_SINK_CANCEL_ACK, NULL, 0, 0))
+		ep->cancel_acks--;
+	while (ep->rcv_buf_acks &&
+	       sdp_post_ctl(ep, SDP_MID_CH_RCV_BUF_ACK, &size, sizeof(size), 0))
+		ep->rcv_buf_acks--;
+}
+
+static u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
+{
+	return ep->tx_size - buf->len;
+}
+
+/**
+ * sdp_tx_get() - a send buffer with room
+ * @ep: the endpoint, ep->lock held
+ *
+ * Return: the last one that waits for credits, or a free one, taken from its
+ * list, or NULL.
+ */
+struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+
+	if (!list_empty(&ep->tx_pending)) {
+		buf = list_last_entry(&ep->tx_pending, struct sdp_xprt_buf, list);
+		if (sdp_buf_room(ep, buf)) {
+			list_del(&buf->list);
+			return buf;
+		}
+	}
+	buf = list_first_entry_or_null(&ep->tx_free, struct sdp_xprt_buf, list);
+	if (buf) {
+		list_del(&buf->list);
+		buf->len = sizeof(struct sdp_bsdh);
+		ep->tx_used++;
+	}
+	return buf;
+}
+
+/**
+ * sdp_tx_put() - give back what sdp_tx_get() gave
+ * @ep: the endpoint, ep->lock held
+ * @buf: with more bytes in it, or without
+ */
+void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+{
+	if (buf->len > sizeof(struct sdp_bsdh)) {
+		list_add_tail(&buf->list, &ep->tx_pending);
+	} else {
+		list_add(&buf->list, &ep->tx_free);
+		ep->tx_used--;
+	}
+}
+
+/* Fills free buffers from the transmit ring. */
+static void sdp_push_ring(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+	u32 bytes;
+
+	while (sdp_ring_tx_check(ep, &bytes) && bytes) {
+		buf = sdp_tx_get(ep);
+		if (!buf)
+			return;
+		buf->len += sdp_ring_take(ep, buf->data + buf->len,
+					  min(bytes, sdp_buf_room(ep, buf)));
+		sdp_tx_put(ep, buf);
+	}
+}
+
+static void sdp_push_data(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+
+	for (;;) {
+		if (ep->tx_ring.size && !ep->tx_owned && !ep->fin_sent)
+			sdp_push_ring(ep);
+		if (ep->ending || sdp_tx_credits(ep) <= SDP_KEPT_CREDITS)
+			return;
+		buf = list_first_entry_or_null(&ep->tx_pending,
+					       struct sdp_xprt_buf, list);
+		if (!buf)
+			return;
+		/* Held back for more to come, but only while an answer does. */
+		if (ep->tx_more && ep->tx_posted && sdp_buf_room(ep, buf) &&
+		    list_is_singular(&ep->tx_pending))
+			return;
+		list_del(&buf->list);
+		if (!sdp_post(ep, buf, SDP_MID_DATA)) {
+			list_add(&buf->list, &ep->tx_pending);
+			return;
+		}
+		ep->tx_bytes += buf->len - sizeof(struct sdp_bsdh);
+		ep->tx_unacked += buf->len - sizeof(struct sdp_bsdh);
+	}
+}
+
+static void sdp_push_disconn(struct sdp_ep *ep)
+{
+	u32 bytes;
+
+	if (!(ep->shut & SEND_SHUTDOWN) || ep->fin_sent || ep->tx_owned ||
+	    !list_empty(&ep->tx_pending))
+		return;
+	if (ep->tx_ring.size && (!sdp_ring_tx_check(ep, &bytes) || bytes))
+		return;
+	if (sdp_post_ctl(ep, SDP_MID_DISCONN, NULL, 0, 0)) {
+		ep->fin_sent = true;
+		sdp_ring_tx_flags(ep);
+	}
+}
+
+/*
+ * An empty Data message tells the peer of buffers that it does not know of.  It
+ * takes a credit itself, so it goes only when the peer has used half of what it
+ * knows of and there is news of a quarter; and one credit is left for DisConn.
+ *
+ * This cannot deadlock: a peer that waits for credits has two at most, so the
+ * first condition holds; as the stream is read the second comes to hold; and
+ * the credit that an update takes comes back with the Data that it allows.
+ */
+static void sdp_push_update(struct sdp_ep *ep)
+{
+	s32 known = sdp_rx_credits(ep);
+	s32 news = ep->rx_posted - known;
+
+	if (ep->fin_rcvd || known > (s32)ep->rx_bufs / 2 ||
+	    news < max_t(s32, ep->rx_bufs / 4, 1))
+		return;
+	sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, ep->fin_sent ? 0 : 1);
+}
+
+/**
+ * sdp_tx_push() - send what can be sent
+ * @ep: the endpoint, ep->lock held
+ *
+ * To be called whenever something changed that sending depends on.
+ */
+void sdp_tx_push(struct sdp_ep *ep)
+{
+	if (!ep->live || ep->kill)
+		return;
+	if (ep->ending) {
+		if (!ep->abort_sent)
+			ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN,
+						      NULL, 0, 0);
+		return;
+	}
+	sdp_push_answers(ep);
+	do {
+		sdp_push_data(ep);
+	} while (sdp_ring_tx_sleep(ep));
+	if (ep->ending)
+		return;
+	sdp_push_disconn(ep);
+	sdp_push_update(ep);
+}
+
+/**
+ * sdp_tx_done() - the transport gives a send buffer back
+ * @ep: the endpoint
+ * @conn: its connection
+ * @buf: the buffer
+ * @error: negative errno where it was not sent
+ */
+void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		 struct sdp_xprt_buf *buf, int error)
+{
+	u8 mid = ((struct sdp_bsdh *)buf->data)->mid;
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_posted--;
+	if (!ep->live || ep->kill) {
+		conn->ops->buf_free(conn, buf);
+		goto out;
+	}
+	if (buf->off == SDP_BUF_CTL) {
+		list_add(&buf->list, &ep->tx_ctl);
+	} else {
+		ep->tx_unacked -= buf->len - sizeof(struct sdp_bsdh);
+		list_add(&buf->list, &ep->tx_free);
+		ep->tx_used--;
+	}
+	/* The event that says why follows. */
+	if (error)
+		goto out;
+
+	if (mid == SDP_MID_ABORT_CONN) {
+		sdp_conn_ended(ep, ep->reason, ep->err);
+		goto out;
+	}
+	if (mid == SDP_MID_DISCONN) {
+		ep->fin_done = true;
+		sdp_close_progress(ep);
+	}
+	sdp_tx_push(ep);
+	if (ep->tx_nospace && sdp_tx_room(ep)) {
+		ep->tx_nospace = false;
+		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	}
+out:
+	spin_unlock_bh(&ep->lock);
+}
+
+/* Another send buffer; tx_mutex held, ep->lock not. */
+static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+
+	buf = ep->xprt->buf_alloc(ep->conn, ep->tx_size, false);
+	if (!buf)
+		return NULL;
+	buf->off = SDP_BUF_DATA;
+	buf->len = sizeof(struct sdp_bsdh);
+	spin_lock_bh(&ep->lock);
+	ep->tx_bufs++;
+	ep->tx_used++;
+	spin_unlock_bh(&ep->lock);
+	return buf;
+}
+
+/**
+ * sdp_tx_prepare() - make sure that no send buffer need be allocated later
+ * @ep: the endpoint, tx_mutex held
+ *
+ * The transmit ring is drained where nothing can be allocated.
+ *
+ * Return: zero, -ENOTCONN or -ENOMEM.
+ */
+int sdp_tx_prepare(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+
+	while (ep->tx_bufs < ep->tx_max) {
+		if (!READ_ONCE(ep->live))
+			return -ENOTCONN;
+		buf = sdp_tx_alloc(ep);
+		if (!buf)
+			return -ENOMEM;
+		spin_lock_bh(&ep->lock);
+		sdp_tx_put(ep, buf);
+		spin_unlock_bh(&ep->lock);
+	}
+	return 0;
+}
+
+/* Fills one buffer from @from.  Zero: there is none to be had now. */
+static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
+{
+	struct sdp_xprt_buf *buf;
+	u32 ring = 0, old;
+	size_t n, want;
+	bool alloc;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live) {
+		spin_unlock_bh(&ep->lock);
+		return -EPIPE;
+	}
+	if (!iov_iter_count(from)) {
+		spin_unlock_bh(&ep->lock);
+		return 0;
+	}
+	/* What is in the ring was written before. */
+	if (ep->tx_ring.size) {
+		sdp_push_ring(ep);
+		if (!sdp_ring_tx_check(ep, &ring) || ring) {
+			ep->tx_nospace = true;
+			spin_unlock_bh(&ep->lock);
+			return 0;
+		}
+	}
+	buf = sdp_tx_get(ep);
+	alloc = !buf && ep->tx_bufs < ep->tx_max;
+	if (!buf && !alloc)
+		ep->tx_nospace = true;
+	spin_unlock_bh(&ep->lock);
+	if (alloc) {
+		buf = sdp_tx_alloc(ep);
+		if (!buf)
+			return -ENOMEM;
+	}
+	if (!buf)
+		return 0;
+
+	old = buf->len;
+	want = min_t(size_t, sdp_buf_room(ep, buf), iov_iter_count(from));
+	n = copy_from_iter(buf->data + old, want, from);
+
+	spin_lock_bh(&ep->lock);
+	if (!ep->ending && ep->live)
+		buf->len += n;
+	else
+		/* Aborted meanwhile: nothing waits for credits any more. */
+		buf->len = sizeof(struct sdp_bsdh);
+	sdp_tx_put(ep, buf);
+	if (!ep->ending)
+		sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+	return n ? n : -EFAULT;
+}
+
+/* Takes what there is room for.  Zero: there is none. */
+static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from, bool more)
+{
+	ssize_t done = 0, n;
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_owned = true;
+	ep->tx_more = true;
+	spin_unlock_bh(&ep->lock);
+
+	do {
+		n = sdp_tx_fill_one(ep, from);
+		if (n > 0)
+			done += n;
+	} while (n > 0 && iov_iter_count(from));
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_owned = false;
+	ep->tx_more = more && !iov_iter_count(from);
+	sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+	return done ? done : n;
+}
+
+static bool sdp_tx_ready(struct sdp_ep *ep)
+{
+	bool ready;
+
+	spin_lock_bh(&ep->lock);
+	ep->tx_nospace = true;
+	ready = ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live ||
+		sdp_tx_room(ep);
+	spin_unlock_bh(&ep->lock);
+	return ready;
+}
+
+/**
+ * sdp_tx_wait() - wait until there is room, or never will be
+ * @ep: the endpoint
+ * @timeo: in and out: jiffies to wait; zero: not at all
+ *
+ * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
+ */
+int sdp_tx_wait(struct sdp_ep *ep, long *timeo)
+{
+	long left;
+
+	if (!*timeo)
+		return -EAGAIN;
+	left = wait_event_interruptible_timeout(ep->wait, sdp_tx_ready(ep),
+						*timeo);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	*timeo = left;
+	return left ? 0 : -EAGAIN;
+}
+
+/**
+ * sdp_tx_drain() - look at the transmit ring
+ * @ep: the endpoint
+ *
+ * Return: zero, or -EPIPE where nothing can be sent any more.
+ */
+int sdp_tx_drain(struct sdp_ep *ep)
+{
+	int err = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live)
+		err = -EPIPE;
+	else
+		sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
+static int sdp_tx_error(struct sdp_ep *ep, unsigned int flags, int err)
+{
+	if (err == -EPIPE)
+		err = -sdp_ep_take_error(ep) ? : -EPIPE;
+	if (err == -EPIPE && !(flags & MSG_NOSIGNAL))
+		send_sig(SIGPIPE, current, 0);
+	return err;
+}
+
+/**
+ * sdp_send() - send on an SDP connection
+ * @ep: the endpoint
+ * @from: where from
+ * @flags: MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL
+ * @timeo: jiffies to wait
+ *
+ * Return: bytes, or a negative errno, that of sendmsg(2).
+ */
+ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
+		 long timeo)
+{
+	ssize_t done = 0, n;
+
+	for (;;) {
+		if (mutex_lock_interruptible(&ep->tx_mutex)) {
+			n = sock_intr_errno(timeo);
+			break;
+		}
+		n = sdp_tx_fill(ep, from, flags & MSG_MORE);
+		mutex_unlock(&ep->tx_mutex);
+		if (n > 0)
+			done += n;
+		if (n < 0 || !iov_iter_count(from))
+			break;
+		if (n > 0)
+			continue;
+		n = sdp_tx_wait(ep, &timeo);
+		if (n < 0)
+			break;
+	}
+	return done ? done : sdp_tx_error(ep, flags, n);
+}
