@@ -109,6 +109,9 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 	case IB_QPT_UD:
 		softib_ud_receive(priv, pkt);
 		break;
+	case IB_QPT_RC:
+		softib_rc_receive(priv, pkt);
+		break;
 	default:
 		break;
 	}
@@ -215,11 +218,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	bool more = true;
 	int n;
 
-	switch (qp->ibqp.qp_type) {
-	default:
-		next = softib_ud_send;
-		break;
-	}
+	next = qp->ibqp.qp_type == IB_QPT_RC ? softib_rc_send : softib_ud_send;
 	__skb_queue_head_init(&out);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);

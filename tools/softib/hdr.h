@@ -20,6 +20,13 @@ struct softib_hca;
 #define SOFTIB_MULTICAST_QPN	0xffffff
 #define SOFTIB_VL_SMP		15
 
+/* The two high bits of an AETH's syndrome that say what it is (9.7.5.2.1) */
+enum {
+	SOFTIB_AETH_ACK = 0,
+	SOFTIB_AETH_RNR = 1,
+	SOFTIB_AETH_NAK = 3,
+};
+
 /* The part of a 24 bit PSN or QPN that a BTH holds */
 #define SOFTIB_PSN_MASK		0xffffff
 

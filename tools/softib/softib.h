@@ -31,6 +31,7 @@
 #define SOFTIB_MAX_RD_ATOMIC	16
 #define SOFTIB_NACKS		(SOFTIB_MAX_RD_ATOMIC + 1)
 #define SOFTIB_MAX_MSG		0x80000000U	/* IBA 9.7.8 */
+#define SOFTIB_MAX_PKTS		0x400000	/* packets of a message */
 #define SOFTIB_LFT_SIZE		0xc000	/* every unicast LID */
 #define SOFTIB_MFT_SIZE		1024	/* multicast LIDs from 0xc000 on */
 #define SOFTIB_NO_PORT		0xff
@@ -236,6 +237,25 @@ struct softib_switch {
 };
 
 /**
+ * struct softib_pos - a place in the data of a work request
+ * @ss:		the place; holds no references, the work request does
+ * @psn:	PSN of the packet that it is for
+ * @valid:	the other two mean something
+ */
+struct softib_pos {
+	struct rvt_sge_state ss;
+	u32 psn;
+	bool valid;
+};
+
+/* Kind of the message that a responder is receiving */
+enum softib_msg {
+	SOFTIB_MSG_NONE = 0,
+	SOFTIB_MSG_SEND = 1,
+	SOFTIB_MSG_WRITE = 2,
+};
+
+/**
  * struct softib_qp - our part of a QP
  * @qp:		rdmavt's part
  * @send_node:	in softib_hca.send_list, under its lock
@@ -245,17 +265,15 @@ struct softib_switch {
  * The rest is RC's. The requester's fields are protected by qp->s_lock.
  *
  * @req_max:	first PSN that was never sent
- * @sge_psn:	PSN that qp->s_sge points to the data of
- * @sge_valid:	@sge_psn and qp->s_sge say something
- * @rd_sge:	where the next RDMA READ response goes
- * @rd_psn:	PSN of the response that @rd_sge is for
- * @rd_valid:	@rd_psn and @rd_sge say something
+ * @req_pos:	data of the next packet of a send or write
+ * @rd_pos:	where the next RDMA READ response goes
  * @gap:	responses are missing and were asked for again
  *
  * The responder's fields are protected by qp->r_lock.
  *
  * @msg:	kind of the message that is arriving, enum softib_msg
- * @nak_status:	error that the QP falls into once the NAK is sent, or 0
+ * @nak_status:	error that the QP falls into once the NAK is sent; a success
+ *		if it does not
  * @ack_psn:	for each entry of qp->s_ack_queue the PSN of its next response
  * @ack_first:	the PSN that its run of responses started at
  */
@@ -265,15 +283,12 @@ struct softib_qp {
 	unsigned long events;
 
 	u32 req_max;
-	u32 sge_psn;
-	bool sge_valid;
-	struct rvt_sge_state rd_sge;
-	u32 rd_psn;
-	bool rd_valid;
+	struct softib_pos req_pos;
+	struct softib_pos rd_pos;
 	bool gap;
 
-	u8 msg;
-	u8 nak_status;
+	enum softib_msg msg;
+	enum ib_wc_status nak_status;
 	u32 ack_psn[SOFTIB_NACKS];
 	u32 ack_first[SOFTIB_NACKS];
 };
@@ -397,8 +412,19 @@ int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_mad *in, struct ib_mad *out,
 		       size_t *out_size, u16 *out_pkey_index);
 
+/* rc.c */
+void softib_rc_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn);
+bool softib_rc_send(struct softib_qp *priv, struct sk_buff_head *out);
+void softib_rc_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
+
 /* rc_req.c */
 void softib_req_timeout(struct rvt_qp *qp, u32 psn, int wait);
+void softib_req_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
+bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out);
+
+/* rc_resp.c */
+void softib_resp_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
+bool softib_resp_send(struct softib_qp *priv, struct sk_buff_head *out);
 
 /* ud.c */
 bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out);

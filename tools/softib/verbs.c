@@ -94,11 +94,12 @@ static void qp_reset(struct rvt_qp *qp)
 	int i;
 
 	priv->events = 0;
-	priv->sge_valid = false;
-	priv->rd_valid = false;
+	priv->req_pos.valid = false;
+	priv->rd_pos.valid = false;
 	priv->gap = false;
-	priv->msg = 0;
-	priv->nak_status = 0;
+	priv->msg = SOFTIB_MSG_NONE;
+	priv->nak_status = IB_WC_SUCCESS;
+	atomic_set(&qp->local_ops_pending, 0);
 	for (i = 0; qp->s_ack_queue && i < SOFTIB_NACKS; i++) {
 		qp->s_ack_queue[i].opcode = 0;
 		qp->s_ack_queue[i].sent = 1;
@@ -109,7 +110,7 @@ static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
 	struct softib_qp *priv;
 
-	if (qp->ibqp.qp_type == IB_QPT_UC || qp->ibqp.qp_type == IB_QPT_RC)
+	if (qp->ibqp.qp_type == IB_QPT_UC)
 		return ERR_PTR(-EOPNOTSUPP);
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
@@ -165,11 +166,6 @@ static void qp_nothing(struct rvt_qp *qp)
 {
 }
 
-/* Only RC queue pairs restart, and there are none yet. */
-static void restart_rc(struct rvt_qp *qp, u32 psn, int wait)
-{
-}
-
 static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
 {
 	struct rvt_ah *ah;
@@ -187,7 +183,11 @@ static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
 			return -EINVAL;
 		return 0;
 	default:
-		return wqe->length > SOFTIB_MAX_MSG ? -EINVAL : 0;
+		/* PSNs can be compared as long as half of them is not in use. */
+		if (wqe->length > SOFTIB_MAX_MSG ||
+		    wqe->length >> qp->log_pmtu > SOFTIB_MAX_PKTS)
+			return -EINVAL;
+		return 0;
 	}
 }
 
@@ -229,8 +229,8 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & IB_QP_SQ_PSN) {
 		priv->req_max = qp->s_psn;
-		priv->sge_valid = false;
-		priv->rd_valid = false;
+		priv->req_pos.valid = false;
+		priv->rd_pos.valid = false;
 	}
 	/* A queue that was drained may hold what was posted since. */
 	if (mask & IB_QP_STATE)
@@ -324,7 +324,7 @@ static const struct rvt_driver_provided driver_f = {
 	.stop_send_queue = softib_qp_unschedule,
 	.quiesce_qp = qp_nothing,
 	.notify_error_qp = qp_nothing,
-	.notify_restart_rc = restart_rc,
+	.notify_restart_rc = softib_req_timeout,
 	.modify_qp = modify_qp,
 	.notify_new_ah = notify_new_ah,
 	.get_pmtu_from_attr = get_pmtu_from_attr,
