@@ -45,11 +45,11 @@ static LIST_HEAD(sdp_ib_ports);
 static atomic_long_t sdp_ib_stats[SDP_IB_STAT_NUM];
 
 static const char * const sdp_ib_stat_names[] = {
-	[SDP_IB_STAT_REQ_INVALID]	= "IbReqInvalid",
-	[SDP_IB_STAT_REQ_NO_INTERFACE]	= "IbReqNoInterface",
-	[SDP_IB_STAT_REQ_REFUSED]	= "IbReqRefused",
-	[SDP_IB_STAT_PATH_INVALID]	= "IbPathInvalid",
-	[SDP_IB_STAT_QP_ERRORS]		= "IbQpErrors",
+	[SDP_IB_STAT_REQ_INVALID]	= "ib_req_invalid",
+	[SDP_IB_STAT_REQ_NO_INTERFACE]	= "ib_req_no_interface",
+	[SDP_IB_STAT_REQ_REFUSED]	= "ib_req_refused",
+	[SDP_IB_STAT_PATH_INVALID]	= "ib_path_invalid",
+	[SDP_IB_STAT_QP_ERRORS]		= "ib_qp_errors",
 };
 
 /**
