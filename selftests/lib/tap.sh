@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # used where it is sourced
 #
 # Results in the Test Anything Protocol, and the two nodes, for shell tests.  To
 # be sourced; tests run in the VM, in node1, with the project's root as working
@@ -72,14 +72,32 @@ on() {
 	ip netns exec "node$node" "$@"
 }
 
-# wait_port NODE PORT: until somebody listens there over TCP
-wait_port() {
-	local i
+# start NODE COMMAND...: there, in the background; PID is then its own, so that
+# it can be killed
+start() {
+	local node=$1
 
-	for ((i = 0; i < 300; i++)); do
-		[ -z "$(on "$1" ss -Hltn "sport = :$2" 2>/dev/null)" ] || return 0
+	shift
+	ip netns exec "node$node" "$@" &
+	PID=$!
+}
+
+# eventually SECONDS COMMAND...: until it succeeds, at most that long
+eventually() {
+	local end=$((SECONDS + $1))
+
+	shift
+	while ! "$@"; do
+		[ $SECONDS -lt $end ] || return 1
 		sleep 0.1
 	done
-	echo "# nobody listens on port $2 of node$1"
-	return 1
+}
+
+listening() {
+	[ -n "$(on "$1" ss -Hltn "sport = :$2" 2>/dev/null)" ]
+}
+
+# wait_port NODE PORT: until somebody listens there over TCP
+wait_port() {
+	eventually 30 listening "$1" "$2"
 }

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A hundred connections at once, between unmodified programs, over SDP; none of
+# them leaves a descriptor behind.
+
+. "$(dirname "$0")/common.sh"
+
+CONNECTIONS=100
+
+# How many of node1's endpoints are connected over SDP now.
+connected() {
+	on 1 "$SDPSTAT" -n -j | python3 -c '
+import json, sys
+print(sum(row["state"] == "CONNECTED" and row["carrier"] == "SDP"
+          for row in json.load(sys.stdin)["endpoints"]))'
+}
+
+# Descriptors that the server's workers have open.
+descriptors() {
+	local pid n=0
+
+	for pid in $(pgrep -P "$NGINX"); do
+		n=$((n + $(find "/proc/$pid/fd" -mindepth 1 | wc -l)))
+	done
+	echo "$n"
+}
+
+plan 6
+make_file part 1
+head -c 100000 "$WORK/www/part" > "$WORK/www/slow-part"
+start_nginx 2 "$SDPRUN"
+fds=$(descriptors)
+
+config=$WORK/urls
+for ((i = 0; i < CONNECTIONS; i++)); do
+	printf 'url = "http://%s:8080/slow/slow-part"\noutput = "%s"\n' \
+		"$SERVER4" "$WORK/part.$i"
+done > "$config"
+SDPDEV_DEBUG=1 "$SDPRUN" curl -sS -Z --parallel-immediate --parallel-max "$CONNECTIONS" \
+	-K "$config" 2> "$WORK/curl.err" &
+curl=$!
+most=0
+while kill -0 $curl 2>/dev/null; do
+	now=$(connected)
+	[ "$now" -le "$most" ] || most=$now
+	sleep 0.2
+done
+wait $curl
+check "curl has $CONNECTIONS transfers" test $? -eq 0
+check "sdpstat saw $CONNECTIONS connections at once" test "$most" -ge "$CONNECTIONS"
+[ "$most" -ge "$CONNECTIONS" ] || echo "# $most"
+good=0
+for ((i = 0; i < CONNECTIONS; i++)); do
+	! same "$WORK/www/slow-part" "$WORK/part.$i" || good=$((good + 1))
+done
+check "all of them arrived whole" test "$good" -eq "$CONNECTIONS"
+check "the program says SDP" over SDP "$WORK/curl.err"
+
+no_more_descriptors() {
+	[ "$(descriptors)" -eq "$fds" ]
+}
+
+none_connected() {
+	[ "$(connected)" -eq 0 ]
+}
+
+check "the server holds as many descriptors as before" eventually 10 no_more_descriptors
+check "no connection is left" eventually 20 none_connected
+finish

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unmodified programs of several kinds: forking, threaded, with poll(), with
+# epoll(), executing others, half closing.
+
+. "$(dirname "$0")/common.sh"
+
+plan 10
+make_file file 4
+
+# socat forks for each connection and executes cat on it; the client closes its
+# half and reads the echo.
+start 2 "$SDPRUN" socat TCP-LISTEN:9001,fork,reuseaddr EXEC:cat,nofork 2> "$WORK/echo.err"
+wait_port 2 9001 || bail "socat did not start"
+echo_ok=0
+for i in 1 2 3; do
+	SDPDEV_DEBUG=1 "$SDPRUN" socat -t 30 - "TCP:$SERVER4:9001" \
+		< "$WORK/www/file" > "$WORK/echo.$i" 2> "$WORK/socat.err"
+	same "$WORK/www/file" "$WORK/echo.$i" || echo_ok=1
+done
+check "a forking server executes cat on the descriptor: echo after half close" \
+	test $echo_ok -eq 0
+check "the program says SDP" over SDP "$WORK/socat.err"
+
+# Python: blocking sockets and a thread for each.
+start 2 "$SDPRUN" python3 -m http.server -d "$WORK/www" 8081 > "$WORK/python.err" 2>&1
+wait_port 2 8081 || { diag "$WORK/python.err"; bail "python3 did not start"; }
+SDPDEV_DEBUG=1 "$SDPRUN" curl -sS -o "$WORK/got" "http://$SERVER4:8081/file" 2> "$WORK/curl.err"
+check "python3 -m http.server to curl" same "$WORK/www/file" "$WORK/got"
+check "the program says SDP" over SDP "$WORK/curl.err"
+
+# Python asyncio: epoll and non-blocking connects, both ends in one program each.
+cat > "$WORK/echo.py" <<'EOF'
+import asyncio, hashlib, sys
+
+async def serve(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.write_eof()
+
+async def server(port):
+    s = await asyncio.start_server(serve, None, port)
+    await s.serve_forever()
+
+async def client(host, port, path):
+    data = open(path, "rb").read()
+    async def one(n):
+        reader, writer = await asyncio.open_connection(host, port)
+        async def send():
+            writer.write(data)
+            writer.write_eof()
+        sending = asyncio.create_task(send())
+        back = await reader.read()
+        await sending
+        writer.close()
+        return back == data
+    print(sum(await asyncio.gather(*[one(n) for n in range(10)])))
+
+if sys.argv[1] == "server":
+    asyncio.run(server(int(sys.argv[2])))
+else:
+    asyncio.run(client(sys.argv[2], int(sys.argv[3]), sys.argv[4]))
+EOF
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8082 2> "$WORK/asyncio.err"
+wait_port 2 8082 || { diag "$WORK/asyncio.err"; bail "python3 did not start"; }
+head -c 500000 "$WORK/www/file" > "$WORK/part"
+for host in "$SERVER4" "$SERVER6"; do
+	SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$host" 8082 "$WORK/part" \
+		> "$WORK/out" 2> "$WORK/client.err"
+	check "asyncio: ten echoes at once, $host" test "$(cat "$WORK/out")" = 10
+	check "the program says SDP" over SDP "$WORK/client.err"
+done
+
+# iperf3: select(), a control connection and several for the data.
+start 2 "$SDPRUN" iperf3 -s -1 -p 5201 > "$WORK/iperf.srv" 2>&1
+wait_port 2 5201 || { diag "$WORK/iperf.srv"; bail "iperf3 did not start"; }
+SDPDEV_DEBUG=1 "$SDPRUN" iperf3 -c "$SERVER4" -p 5201 -P 4 -n 4M --bidir \
+	> "$WORK/iperf.out" 2> "$WORK/iperf.err"
+check "iperf3: four connections each way" test $? -eq 0
+check "the program says SDP" over SDP "$WORK/iperf.err"
+finish
