@@ -250,6 +250,7 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 	softib_count(port, SOFTIB_XMIT_DATA, words);
 	softib_count(port, mcast ? SOFTIB_MCAST_XMIT_PKTS :
 				   SOFTIB_UCAST_XMIT_PKTS, 1);
+	softib_capture(skb);
 
 	/* A packet that is lost arrives with a bad CRC. SMPs are spared: their
 	 * time-outs are long, and they are not what loss is to test.

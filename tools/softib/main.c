@@ -70,6 +70,8 @@ err:
 
 static int __init softib_init(void)
 {
+	int ret;
+
 	if (!hcas || hcas > SOFTIB_MAX_HCAS) {
 		pr_err("softib: hcas=%u is not in the range 1 to %u\n",
 		       hcas, SOFTIB_MAX_HCAS);
@@ -81,12 +83,16 @@ static int __init softib_init(void)
 		       softib_mtu);
 		return -EINVAL;
 	}
-	return fabric_create();
+	ret = fabric_create();
+	if (!ret)
+		softib_capture_init();
+	return ret;
 }
 module_init(softib_init);
 
 static void __exit softib_exit(void)
 {
+	softib_capture_exit();
 	fabric_destroy();
 }
 module_exit(softib_exit);

@@ -14,6 +14,7 @@
 #define _SOFTIB_H
 
 #include <linux/interrupt.h>
+#include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/skbuff.h>
@@ -363,6 +364,20 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb);
 void softib_port_counters(struct softib_port *port,
 			  struct softib_counters *sum);
 extern const struct kernel_param_ops softib_loss_ops;
+
+/* capture.c */
+DECLARE_STATIC_KEY_FALSE(softib_capture_key);
+void __softib_capture(struct sk_buff *skb);
+void softib_capture_init(void);
+void softib_capture_exit(void);
+
+/* Show a packet that is about to cross its first link to captures. */
+static inline void softib_capture(struct sk_buff *skb)
+{
+	if (static_branch_unlikely(&softib_capture_key) &&
+	    !softib_cb(skb)->captured)
+		__softib_capture(skb);
+}
 
 /* hca.c */
 struct softib_hca *softib_hca_create(unsigned int index);
