@@ -64,6 +64,29 @@ void sdp_ep_set_net(struct sdp_ep *ep, struct net *net)
 }
 
 /**
+ * sdp_ep_ready() - has the endpoint all that it needs to work?
+ * @ep: the endpoint
+ *
+ * Everything that sdp_ep_set_ready()'s caller did before is seen then.
+ */
+bool sdp_ep_ready(struct sdp_ep *ep)
+{
+	/* Pairs with sdp_ep_set_ready(). */
+	return smp_load_acquire(&ep->family);
+}
+
+/**
+ * sdp_ep_set_ready() - it has
+ * @ep: the endpoint
+ * @family: AF_INET or AF_INET6
+ */
+void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family)
+{
+	/* Pairs with sdp_ep_ready(). */
+	smp_store_release(&ep->family, family);
+}
+
+/**
  * sdp_ep_get() - take a reference where there is one already
  * @ep: the endpoint
  */

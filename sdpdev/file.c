@@ -37,8 +37,7 @@ static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
 	struct sdp_opts opts;
 	int flags = 0, err;
 
-	/* Pairs with SDP_IOC_INIT. */
-	if (!smp_load_acquire(&ep->family))
+	if (!sdp_ep_ready(ep))
 		return -ENOTCONN;
 	if ((iocb->ki_flags & IOCB_NOWAIT) ||
 	    (iocb->ki_filp->f_flags & O_NONBLOCK))
@@ -86,7 +85,7 @@ static __poll_t sdp_poll(struct file *file, poll_table *pt)
 	poll_wait(file, &ep->wait, pt);
 	/* Pairs with the barrier of wq_has_sleeper() in sdp_ep_wake(). */
 	smp_mb();
-	if (!smp_load_acquire(&ep->family))
+	if (!sdp_ep_ready(ep))
 		return EPOLLERR | EPOLLHUP;
 	return sdp_ep_poll(ep);
 }
@@ -108,7 +107,7 @@ static void sdp_show_fdinfo(struct seq_file *m, struct file *file)
 	struct sdp_ep *ep = file->private_data;
 	struct sdp_info info = {};
 
-	if (!smp_load_acquire(&ep->family))
+	if (!sdp_ep_ready(ep))
 		return;
 	sdp_ep_info(ep, &info);
 	seq_printf(m, "sdp-id:\t%llu\n", info.id);

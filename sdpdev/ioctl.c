@@ -35,9 +35,11 @@ union sdp_arg {
  * @size: of its structure, in its first version
  * @out: the structure is written back
  * @bare: allowed before SDP_IOC_INIT
+ * @fd: returns a new descriptor; @fn leaves its file in @newfile
  *
- * @fn returns a descriptor by leaving its file in @newfile: it is installed
- * when nothing can fail any more.
+ * The number is reserved before @fn runs, so that a process that has none left
+ * does not take a connection and lose it; the file is installed when nothing
+ * can fail any more.
  */
 struct sdp_ioctl {
 	long (*fn)(struct file *file, struct sdp_ep *ep, union sdp_arg *arg,
@@ -45,6 +47,7 @@ struct sdp_ioctl {
 	u32 size;
 	bool out;
 	bool bare;
+	bool fd;
 };
 
 static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
@@ -71,9 +74,8 @@ static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
 		err = -EALREADY;
 	else
 		err = sdp_native_create(ep, init->family);
-	/* The endpoint is whole for everybody who sees its family. */
 	if (!err)
-		smp_store_release(&ep->family, init->family);
+		sdp_ep_set_ready(ep, init->family);
 	mutex_unlock(&ep->op_mutex);
 	return err;
 }
@@ -272,14 +274,15 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_INIT, sdp_ioc_init, sdp_init, .out = true, .bare = true),
 	SDP_IOCTL(SDP_IOC_BIND, sdp_ioc_bind, sdp_bind),
 	SDP_IOCTL(SDP_IOC_LISTEN, sdp_ioc_listen, sdp_listen),
-	SDP_IOCTL(SDP_IOC_ACCEPT, sdp_ioc_accept, sdp_accept, .out = true),
+	SDP_IOCTL(SDP_IOC_ACCEPT, sdp_ioc_accept, sdp_accept, .out = true,
+		  .fd = true),
 	SDP_IOCTL(SDP_IOC_CONNECT, sdp_ioc_connect, sdp_connect),
 	SDP_IOCTL(SDP_IOC_SHUTDOWN, sdp_ioc_shutdown, sdp_shutdown),
 	SDP_IOCTL(SDP_IOC_SEND, sdp_ioc_send, sdp_msg, .out = true),
 	SDP_IOCTL(SDP_IOC_RECV, sdp_ioc_recv, sdp_msg, .out = true),
 	SDP_IOCTL(SDP_IOC_INFO, sdp_ioc_info, sdp_info, .out = true),
 	SDP_IOCTL(SDP_IOC_ERROR, sdp_ioc_error, sdp_error, .out = true),
-	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native),
+	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native, .fd = true),
 	SDP_IOCTL(SDP_IOC_RING_SETUP, sdp_ioc_ring_setup, sdp_ring_setup, .out = true),
 	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
 };
@@ -292,7 +295,7 @@ static long sdp_socket_ioctl(struct sdp_ep *ep, unsigned int cmd,
 
 	if (cmd != FIONREAD && cmd != TIOCOUTQ)
 		return -ENOTTY;
-	if (!smp_load_acquire(&ep->family))
+	if (!sdp_ep_ready(ep))
 		return -ENOTCONN;
 	if (sdp_ep_native(ep))
 		return sdp_native_ioctl(ep, cmd, arg);
@@ -326,34 +329,12 @@ static long sdp_arg_get(union sdp_arg *arg, const struct sdp_ioctl *ioc,
 	return 0;
 }
 
-/* Writes the structure back, and makes a file a descriptor. */
-static long sdp_arg_put(union sdp_arg *arg, const struct sdp_ioctl *ioc,
-			void __user *user, struct file *newfile, long ret)
+static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
+				 const union sdp_arg *arg)
 {
-	unsigned int flags = O_CLOEXEC;
-	int fd = -1;
-
-	if (newfile) {
-		if (ioc->fn == sdp_ioc_accept &&
-		    !(arg->accept.flags & SDP_ACCEPT_CLOEXEC))
-			flags = 0;
-		fd = get_unused_fd_flags(flags);
-		if (fd < 0) {
-			fput(newfile);
-			return fd;
-		}
-	}
-	if (ioc->out && copy_to_user(user, arg, ioc->size)) {
-		if (newfile) {
-			put_unused_fd(fd);
-			fput(newfile);
-		}
-		return -EFAULT;
-	}
-	if (!newfile)
-		return ret;
-	fd_install(fd, newfile);
-	return fd;
+	if (ioc->fn == sdp_ioc_accept && !(arg->accept.flags & SDP_ACCEPT_CLOEXEC))
+		return 0;
+	return O_CLOEXEC;
 }
 
 /**
@@ -372,6 +353,7 @@ long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	struct file *newfile = NULL;
 	union sdp_arg karg;
 	unsigned int nr = _IOC_NR(cmd);
+	int fd = -1;
 	long ret;
 
 	if (_IOC_TYPE(cmd) != SDP_IOC_MAGIC || nr >= ARRAY_SIZE(sdp_ioctls) ||
@@ -382,12 +364,28 @@ long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	ret = sdp_arg_get(&karg, ioc, user);
 	if (ret)
 		return ret;
-	/* Pairs with SDP_IOC_INIT. */
-	if (!ioc->bare && !smp_load_acquire(&ep->family))
+	if (!ioc->bare && !sdp_ep_ready(ep))
 		return -ENOTCONN;
+
+	if (ioc->fd) {
+		fd = get_unused_fd_flags(sdp_fd_flags(ioc, &karg));
+		if (fd < 0)
+			return fd;
+	}
 	ret = ioc->fn(file, ep, &karg, &newfile);
 	/* SDP_IOC_INIT tells its version even to those that it refuses. */
-	if (ret < 0 && ret != -EPROTONOSUPPORT)
+	if ((ret >= 0 || ret == -EPROTONOSUPPORT) && ioc->out &&
+	    copy_to_user(user, &karg, ioc->size))
+		ret = -EFAULT;
+	if (!ioc->fd)
 		return ret;
-	return sdp_arg_put(&karg, ioc, user, newfile, ret);
+
+	if (ret < 0) {
+		put_unused_fd(fd);
+		if (newfile)
+			fput(newfile);
+		return ret;
+	}
+	fd_install(fd, newfile);
+	return fd;
 }

@@ -340,8 +340,7 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	ep->connect_told = true;
 	ep->accepting = true;
 	sdp_ep_set_net(ep, listener->net);
-	/* The endpoint is whole for everybody who sees its family. */
-	smp_store_release(&ep->family, listener->family);
+	sdp_ep_set_ready(ep, listener->family);
 	return ep;
 }
 

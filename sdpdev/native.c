@@ -195,22 +195,6 @@ int sdp_native_autobind(struct sdp_ep *ep)
 }
 
 /**
- * sdp_native_fd() - a new close-on-exec descriptor of the native socket
- * @ep: an endpoint with a native socket
- *
- * Return: the descriptor or a negative errno.
- */
-int sdp_native_fd(struct sdp_ep *ep)
-{
-	int fd;
-
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd >= 0)
-		fd_install(fd, get_file(ep->native));
-	return fd;
-}
-
-/**
  * sdp_native_poll() - what poll(2) would tell of the native socket
  * @ep: an endpoint with a native socket
  *

@@ -119,8 +119,7 @@ static struct sdp_ep *sdp_seq_find(struct seq_file *seq, struct list_head *pos)
 	spin_lock_bh(&sdp_eps_lock);
 	for (pos = pos->next; pos != &sdp_eps && !found; pos = pos->next) {
 		ep = list_entry(pos, struct sdp_ep, list);
-		/* Pairs with SDP_IOC_INIT and sdp_incoming_create(). */
-		if (smp_load_acquire(&ep->family) && net_eq(ep->net, net) &&
+		if (sdp_ep_ready(ep) && net_eq(ep->net, net) &&
 		    refcount_inc_not_zero(&ep->ref))
 			found = ep;
 	}

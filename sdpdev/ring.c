@@ -361,6 +361,20 @@ static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
 	return done;
 }
 
+/* Competes with user space for the bytes from @from to @to. */
+static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	bool won;
+
+	spin_lock_bh(&ep->lock);
+	won = cmpxchg(&ring->map->head, from, to) == from;
+	if (won)
+		ring->user = to;
+	spin_unlock_bh(&ep->lock);
+	return won;
+}
+
 /**
  * sdp_ring_consume() - read from the receive ring
  * @ep: an endpoint with rings, rx_mutex held
@@ -396,7 +410,7 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 		if (!n)
 			return -EFAULT;
 		if (flags & MSG_PEEK ? READ_ONCE(*shared) == head
-				     : cmpxchg(shared, head, head + n) == head)
+				     : sdp_ring_move_head(ep, head, head + n))
 			return n;
 		iov_iter_revert(to, n);
 		if (signal_pending(current))

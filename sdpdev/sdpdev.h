@@ -302,6 +302,8 @@ struct sdp_ep *sdp_ep_create(void);
 void sdp_ep_get(struct sdp_ep *ep);
 void sdp_ep_put(struct sdp_ep *ep);
 void sdp_ep_set_net(struct sdp_ep *ep, struct net *net);
+bool sdp_ep_ready(struct sdp_ep *ep);
+void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family);
 bool sdp_ep_native(struct sdp_ep *ep);
 void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
 __poll_t sdp_ep_poll(struct sdp_ep *ep);
@@ -336,7 +338,6 @@ void sdp_native_release(struct sdp_ep *ep);
 struct sock *sdp_native_sk(struct sdp_ep *ep);
 int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
 int sdp_native_autobind(struct sdp_ep *ep);
-int sdp_native_fd(struct sdp_ep *ep);
 __poll_t sdp_native_poll(struct sdp_ep *ep);
 ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
 			unsigned int flags, unsigned int *out_flags);

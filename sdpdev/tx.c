@@ -356,6 +356,12 @@ int sdp_tx_prepare(struct sdp_ep *ep)
 	return 0;
 }
 
+/* Can nothing be sent any more? */
+static bool sdp_tx_ended(const struct sdp_ep *ep)
+{
+	return ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live;
+}
+
 /* Fills one buffer from @from.  Zero: there is none to be had now. */
 static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
 {
@@ -365,7 +371,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
 	bool alloc;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live) {
+	if (sdp_tx_ended(ep)) {
 		spin_unlock_bh(&ep->lock);
 		return -EPIPE;
 	}
@@ -442,8 +448,7 @@ static bool sdp_tx_ready(struct sdp_ep *ep)
 
 	spin_lock_bh(&ep->lock);
 	ep->tx_nospace = true;
-	ready = ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live ||
-		sdp_tx_room(ep);
+	ready = sdp_tx_ended(ep) || sdp_tx_room(ep);
 	spin_unlock_bh(&ep->lock);
 	return ready;
 }
@@ -477,15 +482,13 @@ int sdp_tx_wait(struct sdp_ep *ep, long *timeo)
  */
 int sdp_tx_drain(struct sdp_ep *ep)
 {
-	int err = 0;
+	bool ended;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live)
-		err = -EPIPE;
-	else
-		sdp_tx_push(ep);
+	sdp_tx_push(ep);
+	ended = sdp_tx_ended(ep);
 	spin_unlock_bh(&ep->lock);
-	return err;
+	return ended ? -EPIPE : 0;
 }
 
 static int sdp_tx_error(struct sdp_ep *ep, unsigned int flags, int err)
