@@ -151,7 +151,7 @@ static void connecting(void)
 	option(s, "SO_DOMAIN accepted", SOL_SOCKET, SO_DOMAIN);
 	option(s, "SO_ACCEPTCONN accepted", SOL_SOCKET, SO_ACCEPTCONN);
 	option(s, "TCP_NODELAY accepted", IPPROTO_TCP, TCP_NODELAY);
-	say("bind connected", bind(c, &server_addr.any, server_len));
+	say("bind connected", bind(c, (struct sockaddr *)&given, server_len));
 	say("listen connected", listen(c, 1));
 	say("accept connected", accept(c, NULL, NULL));
 	say_events("the client shows", shows(c));
