@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Packet sockets: a capture shows what is sent and received, and a sender with
+# its own link-layer header is served or refused.
+
+. "$(dirname "$0")/lib.sh"
+
+capture=/tmp/capture.pcap
+
+take() {
+	tcpdump -q -U -i ib0 -w $capture > /tmp/tcpdump.log 2>&1 &
+	until_true 10 grep -q listening /tmp/tcpdump.log || return
+	ip neigh flush dev ib0
+	no_loss -q -c 3 -i 0.1 -p 77 10.77.0.2 && no_loss -q -c 3 -i 0.1 fd77::2 ||
+		return
+	sleep 0.5
+	kill -INT %%
+	wait
+}
+
+# shows FILTER COUNT: so many packets of the capture match.
+shows() {
+	local n
+
+	n=$(tshark -r $capture -Y "$1" 2> /dev/null | wc -l)
+	[ "$n" -ge "$2" ] || { tshark -r $capture; return 1; }
+}
+
+clean() {
+	local n
+
+	n=$(tshark -r $capture -Y '_ws.malformed' 2> /dev/null | wc -l)
+	same "$n" 0
+}
+
+# Frames of any length and content from a packet socket.
+raw_frames() {
+	python3 - <<-EOF
+	import os, random, socket
+	s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+	s.bind(("ib0", 0x0800))
+	random.seed(1)
+	own = open("/sys/class/net/ib0/address").read().strip()
+	own = bytes.fromhex(own.replace(":", ""))
+	bcast = bytes.fromhex("00ffffffff12401bffff000000000000ffffffff")
+	sent = refused = 0
+	for n in range(3000):
+	    length = random.choice((0, 1, 19, 20, 23, 24, 25, 44, 100, 2000, 2068))
+	    head = random.choice((own, bcast, os.urandom(20), bytes(20),
+	                          b"\\0\\xff\\xff\\xff\\xff" + os.urandom(15)))
+	    try:
+	        s.send((head + b"\\x08\\0\\0\\0" + os.urandom(length))[:length])
+	        sent += 1
+	    except OSError:
+	        refused += 1
+	print(sent, "sent", refused, "refused")
+	raise SystemExit(sent < 1000)
+	EOF
+}
+
+bad_frames_counted() {
+	ours || return 0
+	echo "$(counter tx_bad_frame)"
+	[ "$(counter tx_bad_frame)" -gt 0 ]
+}
+
+plan 8
+check "a capture is taken" take
+check "ARP request" shows 'arp.opcode == 1' 1
+check "ARP reply" shows 'arp.opcode == 2' 1
+check "ICMP echo and reply" shows icmp 6
+check "ICMPv6 echo and reply" shows 'icmpv6.type == 128 || icmpv6.type == 129' 6
+check "nothing malformed" clean
+check "frames of any content" raw_frames
+check "traffic goes on" no_loss -q -c 20 -i 0.01 10.77.0.2
+bad_frames_counted
+finish

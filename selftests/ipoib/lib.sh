@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For the tests of this folder: TAP, the other node, and waiting. They run in
+# node1 of tools/vm/run; the driver under test is named by VM_IPOIB.
+
+# shellcheck source=/dev/null # written by tools/vm/run
+. /run/vm
+
+tests=0 failures=0
+
+plan() {
+	echo "TAP version 13"
+	echo "1..$1"
+	planned=$1
+}
+
+# check NAME COMMAND...: one test, passed if COMMAND succeeds.
+check() {
+	local name=$1 output
+
+	shift
+	tests=$((tests + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $tests $name"
+	else
+		echo "not ok $tests $name"
+		failures=$((failures + 1))
+		printf '%s\n' "$output" | tail -n 20 | sed 's/^/# /'
+	fi
+}
+
+finish() {
+	[ $failures -eq 0 ] && [ $tests -eq "$planned" ]
+	exit
+}
+
+# on NODE COMMAND...: runs COMMAND in the other node.
+on() {
+	local node=$1
+
+	shift
+	ip netns exec "$node" "$@"
+}
+
+# until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
+until_true() {
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return
+		sleep 0.05
+	done
+}
+
+same() {
+	[ "$1" = "$2" ] || { echo "got '$1', wanted '$2'"; return 1; }
+}
+
+carrier() {
+	[ "$(cat /sys/class/net/ib0/carrier)" = 1 ]
+}
+
+# no_loss PING-ARGUMENT...: every packet is answered, once.
+no_loss() {
+	local output
+
+	output=$(ping -W 10 "$@") || { echo "$output"; return 1; }
+	if [[ $output != *" 0% packet loss"* || $output == *duplicates* ]]; then
+		echo "$output"
+		return 1
+	fi
+}
+
+# counter NAME: one of the driver's own (ethtool -S).
+counter() {
+	ethtool -S ib0 | awk -v name="$1:" '$1 == name { print $2 }'
+}
+
+# lladdr NODE: the link-layer address of its interface.
+lladdr() {
+	on "$1" cat /sys/class/net/ib0/address
+}
+
+# address_up NODE NUMBER: addresses as the fabric was set up with, and up.
+address_up() {
+	ip -n "$1" -batch - <<-EOF
+		address replace 10.77.0.$2/24 dev ib0
+		address replace fd77::$2/64 dev ib0 nodad
+		link set ib0 up
+	EOF
+}
+
+ours() {
+	[ "$VM_IPOIB" = ours ]
+}

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The interface as the administrator sees it: type, addresses, MTU, carrier,
+# files in sysfs.
+
+. "$(dirname "$0")/lib.sh"
+
+net=/sys/class/net/ib0
+port=/sys/class/infiniband/softib0/ports/1
+
+file() {
+	same "$(cat "$1")" "$2"
+}
+
+link_mtu() {
+	file $net/mtu $((VM_IB_MTU - 4))
+}
+
+# 00 or 80 (which says that RC works too), the QPN, the port's GID.
+address_is_gid() {
+	local address gid
+
+	address=$(cat $net/address)
+	gid=$(cat $port/gids/0)
+	[[ ${address:0:2} =~ ^(00|80)$ ]] || { echo "flags: $address"; return 1; }
+	[ "${address:3:8}" != 00:00:00 ] || { echo "no QPN: $address"; return 1; }
+	same "$(tr -d : <<< "${address:12}")" "$(tr -d : <<< "$gid")"
+}
+
+mtu_refused() {
+	! ip link set ib0 mtu "$1"
+}
+
+mtu_lower() {
+	ip link set ib0 mtu 1400 && file $net/mtu 1400 &&
+	no_loss -c 2 -i 0.2 -s 3000 10.77.0.2 &&
+	ip link set ib0 mtu $((VM_IB_MTU - 4)) && link_mtu
+}
+
+carrier_follows() {
+	ip link set ib0 down && ! carrier &&
+	ip link set ib0 up && until_true 10 carrier
+}
+
+address_stays() {
+	local before
+
+	before=$(cat $net/address)
+	ip link set ib0 down && ip link set ib0 up && until_true 10 carrier &&
+	file $net/address "$before"
+}
+
+statistics() {
+	local before after
+
+	before=$(cat $net/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
+	no_loss -c 10 -i 0.01 10.77.0.2 || return
+	after=$(cat $net/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
+	echo "before: $before after: $after"
+	awk -v b="$before" -v a="$after" 'BEGIN {
+		split(b, x); split(a, y)
+		exit !(y[1] - x[1] >= 10 && y[1] - x[1] < 20 &&
+		       y[2] - x[2] >= 10 && y[2] - x[2] < 20) }'
+}
+
+plan 17
+check "carrier" carrier
+check "type is InfiniBand" file $net/type 32
+check "address length" file $net/addr_len 20
+check "address is QPN and GID" address_is_gid
+check "broadcast address" file $net/broadcast \
+	00:ff:ff:ff:ff:12:40:1b:ff:ff:00:00:00:00:00:00:ff:ff:ff:ff
+check "MTU is the group's less 4" link_mtu
+check "MTU too large is refused" mtu_refused 70000
+check "MTU too small is refused" mtu_refused 60
+check "MTU may be lower" mtu_lower
+check "pkey" file $net/pkey 0xffff
+check "mode" file $net/mode datagram
+check "umcast" file $net/umcast 0
+check "dev_port" file $net/dev_port 0
+check "dev_id" file $net/dev_id 0x0
+check "carrier follows down and up" carrier_follows
+check "address survives down and up" address_stays
+ip address replace fd77::1/64 dev ib0 nodad
+check "statistics count what was sent and received" statistics
+finish

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Address resolution, paths, and what waits for them. Nodes 3 and 4 are only
+# spoken to here.
+
+. "$(dirname "$0")/lib.sh"
+
+resolved() {
+	local entry
+
+	entry=$(ip neigh show "$1" dev ib0)
+	[[ $entry == *"lladdr $(lladdr node2) "* ]] || { echo "$entry"; return 1; }
+}
+
+# With the neighbour known and the path not, all of a burst waits for the path.
+burst() {
+	ip neigh replace "$2" lladdr "$(lladdr "$1")" dev ib0 nud permanent &&
+	no_loss -q -c 40 -l 40 "$2"
+}
+
+after_flush() {
+	local i
+
+	for i in $(seq 10); do
+		ip neigh flush dev ib0
+		ip -6 neigh flush dev ib0
+		no_loss -q -c 1 10.77.0.2 && no_loss -q -c 1 fd77::2 || return
+	done
+}
+
+# A GID that no port has. Packets for others do not wait for it.
+unreachable() {
+	local nowhere=00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:77
+	local before=0 after
+
+	ip neigh replace 10.77.0.99 lladdr $nowhere dev ib0 nud permanent
+	ours && before=$(counter path_queries)
+	ping -q -i 0.01 -c 500 10.77.0.99 > /tmp/lost 2>&1 &
+	no_loss -q -i 0.01 -c 300 10.77.0.2 || return
+	wait
+	grep -q ' 0 received' /tmp/lost || { cat /tmp/lost; return 1; }
+	ip neigh del 10.77.0.99 dev ib0
+	ours || return 0
+	after=$(counter path_queries)
+	echo "$((after - before)) queries, $(counter tx_unreachable) dropped"
+	[ $((after - before)) -ge 1 ] && [ $((after - before)) -le 10 ] &&
+	[ "$(counter tx_unreachable)" -gt 100 ]
+}
+
+plan 8
+no_loss -q -c 1 10.77.0.2 > /dev/null
+no_loss -q -c 1 fd77::2 > /dev/null
+check "ARP finds the 20 bytes" resolved 10.77.0.2
+check "neighbour discovery finds the 20 bytes" resolved fd77::2
+check "first packet to a new peer, IPv4" no_loss -q -c 1 10.77.0.3
+check "first packet to a new peer, IPv6" no_loss -q -c 1 fd77::4
+check "a burst waits for the path, none lost" burst node3 10.77.0.3
+ip link set ib0 down
+ip link set ib0 up
+ip address replace fd77::1/64 dev ib0 nodad
+until_true 10 carrier
+check "a burst right after up" burst node4 10.77.0.4
+check "no loss after a flush of the neighbours" after_flush
+check "unreachable GID costs few queries and delays nobody" unreachable
+finish

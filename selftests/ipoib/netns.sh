@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The interface between network namespaces, and the connection manager that
+# finds it there.
+
+. "$(dirname "$0")/lib.sh"
+
+# A namespace that ends gives the interface back.
+give_back() {
+	ip netns add other &&
+	ip link set ib0 netns other &&
+	ip -n other address add 10.77.0.1/24 dev ib0 &&
+	ip -n other link set ib0 up &&
+	until_true 10 on other ping -q -c 1 -W 1 10.77.0.2 || return
+	on other ping -q -i 0.01 10.77.0.2 > /dev/null 2>&1 &
+	ip netns del other
+	kill %%
+	wait
+	until_true 10 nsenter -t 1 -n ip -o link show type ipoib ||
+	until_true 10 sh -c 'nsenter -t 1 -n ip -o link | grep infiniband'
+}
+
+take_back() {
+	local name
+
+	name=$(nsenter -t 1 -n ip -o link | awk '/infiniband/ {
+		sub(/[:@].*/, "", $2); print $2; exit }')
+	[ -n "$name" ] &&
+	nsenter -t 1 -n ip link set "$name" netns node1 name ib0 &&
+	sysctl -qw net.ipv6.conf.ib0.accept_dad=0 &&
+	address_up node1 1 && until_true 10 carrier
+}
+
+# cm ADDRESS: an RDMA connection to the other namespace by IP address.
+cm() {
+	on node2 timeout 60 udaddy -b "$1" > /tmp/server 2>&1 &
+	sleep 2
+	timeout 50 udaddy -s "$1" > /tmp/client 2>&1
+	local status=$?
+	cat /tmp/client
+	kill %% 2> /dev/null
+	wait
+	[ $status -eq 0 ] && grep -q 'return status 0' /tmp/client
+}
+
+plan 5
+check "RDMA connection by IPv4 address" cm 10.77.0.2
+check "RDMA connection by IPv6 address" cm fd77::2
+check "a namespace that ends gives the interface back" give_back
+check "the interface moves on" take_back
+check "traffic goes on" no_loss -q -c 10 -i 0.05 10.77.0.2
+finish

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The subnet manager goes away and comes back.
+
+. "$(dirname "$0")/lib.sh"
+
+stop_sm() {
+	pkill -x opensm && until_true 10 eval '! pgrep -x opensm'
+}
+
+start_sm() {
+	opensm -B -f /tmp/opensm.log -P /run/partitions.conf > /dev/null
+}
+
+# Known to the new one too, with all its members.
+group_members() {
+	saquery -m 2> /dev/null | grep -c 'Mgid.*401b:ffff::ffff:ffff'
+}
+
+all_joined() {
+	[ "$(group_members)" -ge "$VM_NODES" ]
+}
+
+up_without_sm() {
+	ip link set ib0 down && ip link set ib0 up && sleep 2 && ! carrier
+}
+
+plan 9
+no_loss -q -c 2 10.77.0.2 > /dev/null
+check "the subnet manager stops" stop_sm
+check "known paths go on working without it" no_loss -q -c 100 -i 0.01 10.77.0.2
+ping -q -i 0.01 10.77.0.2 > /tmp/ping 2>&1 &
+pinger=$!
+check "it starts again" start_sm
+sleep 5
+kill -INT $pinger
+wait $pinger
+check "not a packet was lost meanwhile" grep ' 0% packet loss' /tmp/ping
+check "a new peer is found" no_loss -q -c 1 10.77.0.3
+check "the groups are joined again" until_true 20 all_joined
+stop_sm
+check "no carrier without a subnet manager" up_without_sm
+start_sm
+check "carrier when it is back" until_true 40 carrier
+address_up node1 1
+check "traffic goes on" no_loss -q -c 10 -i 0.05 10.77.0.2
+finish

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# TCP and UDP carry a file whole.
+
+. "$(dirname "$0")/lib.sh"
+
+file=/tmp/file
+head -c 16777216 /dev/urandom > $file
+sum=$(sha256sum < $file)
+
+# transfer FROM TO ADDRESS: the file over TCP, checked where it arrives.
+transfer() {
+	local got
+
+	on "$2" socat -u "TCP6-LISTEN:7000,reuseaddr,ipv6-v6only=0" - > /tmp/got &
+	until_true 10 on "$2" sh -c 'ss -ltn | grep -q :7000' || return
+	on "$1" socat -u "FILE:$file" "TCP:$3:7000" && wait $! || return
+	got=$(sha256sum < /tmp/got)
+	same "$got" "$sum"
+}
+
+
+udp() {
+	iperf3 -c 10.77.0.2 -u -b 20M -l 1400 -t 3 -J > /tmp/udp.json || return
+	python3 -c '
+import json
+s = json.load(open("/tmp/udp.json"))["end"]["sum"]
+print(s["packets"], "packets", s["lost_packets"], "lost")
+raise SystemExit(s["packets"] < 1000 or s["lost_packets"] > s["packets"] / 100)'
+}
+
+at_once() {
+	iperf3 -c 10.77.0.2 -P 8 --bidir -t 3 -J > /tmp/tcp.json || return
+	python3 -c '
+import json
+e = json.load(open("/tmp/tcp.json"))["end"]
+a, b = e["sum_received"]["bytes"], e["sum_received_bidir_reverse"]["bytes"]
+print(a, b)
+raise SystemExit(min(a, b) < 1000000)'
+}
+
+plan 6
+check "16 MiB, IPv4" transfer node1 node2 10.77.0.2
+check "16 MiB, IPv4, the other way" transfer node2 node1 10.77.0.1
+check "16 MiB, IPv6" transfer node1 node2 "[fd77::2]"
+check "16 MiB, IPv6, the other way" transfer node2 node1 "[fd77::1]"
+on node2 iperf3 -s > /dev/null &
+server=$!
+until_true 10 on node2 sh -c 'ss -ltn | grep -q :5201'
+check "16 connections at once, both ways" at_once
+check "UDP" udp
+kill $server
+wait $server 2> /dev/null
+finish

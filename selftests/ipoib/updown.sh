@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The interface goes down and up, and the driver away and back, while packets
+# flow in both directions.
+
+. "$(dirname "$0")/lib.sh"
+
+traffic() {
+	ping -q -i 0.01 -s 1000 10.77.0.2 &
+	on node2 ping -q -i 0.01 -s 1000 10.77.0.1 &
+	on node2 ping -q -i 0.02 -s 5000 fd77::1 &
+	ping -q -i 0.01 ff02::1%ib0 &
+} > /dev/null 2>&1
+
+quiet() {
+	local jobs
+
+	jobs=$(jobs -p)
+	# shellcheck disable=SC2086 # one argument a word
+	[ -z "$jobs" ] || kill $jobs
+	wait
+} 2> /dev/null
+
+alive() {
+	until_true 20 carrier && until_true 20 ping -c 1 -W 1 10.77.0.2 &&
+	no_loss -q -c 10 -i 0.05 10.77.0.2 && no_loss -q -c 10 -i 0.05 fd77::2
+}
+
+down_up() {
+	local i
+
+	for i in $(seq 50); do
+		ip link set ib0 down && sleep 0.0$((i % 7)) &&
+		address_up node1 1 && sleep 0.0$((i % 5)) || return
+	done
+}
+
+# The other end of the cable, so to say.
+down_up_peer() {
+	local i
+
+	for i in $(seq 10); do
+		ip -n node2 link set ib0 down && address_up node2 2 &&
+		sleep 0.1 || return
+	done
+}
+
+# The driver makes its interfaces in the first namespace, in the HCAs' order.
+give_all() {
+	local n
+
+	for n in $(seq "$VM_NODES"); do
+		echo "link set ib$((n - 1)) netns node$n name ib0"
+	done | nsenter -t 1 -n ip -batch - || return
+	for n in $(seq "$VM_NODES"); do
+		address_up "node$n" "$n" || return
+	done
+}
+
+reload() {
+	local i
+
+	for i in $(seq 20); do
+		rmmod ib_ipoib && modprobe ib_ipoib && give_all || return
+		# Under way, or joining, or before that.
+		sleep 0.$((i % 4))
+	done
+}
+
+plan 6
+traffic
+check "50 times down and up under traffic" down_up
+check "traffic goes on" alive
+check "10 times down and up of the peer" down_up_peer
+check "traffic goes on" alive
+check "20 times the driver away and back under traffic" reload
+check "traffic goes on" alive
+quiet
+finish
