@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A peer that speaks SDP badly is refused or cut off, is counted, and harms
+# nobody else: a good connection works after each of its cases.
+
+. "$(dirname "$0")/lib.sh"
+
+# What sdp_peer shall print of each case.
+cases='
+hello-version-0: rejected 28; refused_bad_hello bad_version ib_req_invalid
+hello-version-1: rejected 28; refused_bad_hello bad_version ib_req_invalid
+hello-version-3: rejected 28; refused_bad_hello bad_version ib_req_invalid
+hello-ip-5: rejected 28; refused_bad_hello bad_addr ib_req_invalid
+hello-len-0: rejected 28; refused_bad_hello bad_len ib_req_invalid
+hello-len-15: rejected 28; refused_bad_hello bad_len ib_req_invalid
+hello-len-huge: rejected 28; refused_bad_hello bad_len ib_req_invalid
+hello-mseq: rejected 28; refused_bad_hello bad_mseq ib_req_invalid
+hello-bufs: rejected 28; refused_bad_hello bad_sizes ib_req_invalid
+hello-rcvsz: rejected 28; refused_bad_hello bad_sizes ib_req_invalid
+hello-port: rejected 28; refused_bad_hello bad_addr ib_req_invalid
+hello-src-any: rejected 28; refused_bad_hello bad_addr ib_req_invalid
+hello-src-multicast: rejected 28; refused_bad_hello bad_addr ib_req_invalid
+hello-src-loopback: rejected 28; ib_req_invalid
+hello-src-elsewhere: rejected 28; ib_req_no_interface
+hello-dst-elsewhere: rejected 28; ib_req_no_interface
+empty: aborted; ended_bad_message bad_short
+short: aborted; ended_bad_message bad_short
+len-small: aborted; ended_bad_message bad_len
+len-short: aborted; ended_bad_message bad_len
+len-long: aborted; ended_bad_message bad_len
+len-huge: aborted; ended_bad_message bad_len
+mid-unknown: aborted; ended_bad_message bad_mid
+mid-0f: aborted; ended_bad_message bad_mid
+mid-fc: aborted; ended_bad_message bad_mid
+hello-again: aborted; ended_bad_message bad_turn
+hello-ack: aborted; ended_bad_message bad_turn
+mseq-skipped: aborted; ended_sequence bad_mseq
+mseq-repeated: aborted; ended_sequence bad_mseq
+mseq-far: aborted; ended_sequence bad_mseq
+ack-ahead: aborted; ended_sequence bad_mseq_ack
+ack-far: aborted; ended_sequence bad_mseq_ack
+disconn-long: aborted; ended_bad_message bad_len
+abort-long: aborted; ended_bad_message bad_len
+rcvbuf-short: aborted; ended_bad_message bad_short
+srcavail-short: aborted; ended_bad_message bad_short
+srcavail-data: aborted; ended_bad_message bad_field
+sinkavail-short: aborted; ended_bad_message bad_short
+mode-unknown: aborted; ended_bad_message bad_field
+mode-short: aborted; ended_bad_message bad_short
+susp-short: aborted; ended_bad_message bad_short
+oversize: ended; ended_transport ib_qp_errors
+'
+
+# One program for all, with a good conversation behind each case.
+run_cases() {
+	local names
+
+	names=$(sed -n 's/:.*/ good/p' <<< "$cases")
+	# shellcheck disable=SC2086 # one argument a word
+	peer $names > /tmp/cases
+}
+
+# What was printed of the Nth case: the line, and the good one behind it.
+printed() {
+	sed -n "$((2 * $1 - 1)),$((2 * $1))p" /tmp/cases
+}
+
+n=$(grep -c . <<< "$cases")
+plan $((n + 4))
+serve echo
+check "the cases run" run_cases
+i=0
+while read -r line; do
+	[ -n "$line" ] || continue
+	i=$((i + 1))
+	got=$(printed $i)
+	[ "$got" = "$line
+good: echoed;" ]
+	status=$?
+	[ $status -eq 0 ] || diag "$got"
+	result $status "${line%;*}"
+done <<< "$cases"
+stop_serving
+
+# A server that does not read cannot give new credits, and does not close.
+serve hold
+for line in "credits: aborted; ended_credits bad_credits" \
+	    "disconn-twice: aborted; ended_bad_message bad_turn"; do
+	got=$(peer "${line%%:*}")
+	[ "$got" = "$line" ]
+	status=$?
+	[ $status -eq 0 ] || diag "$got"
+	result $status "${line%;*}"
+done
+stop_serving
+
+serve echo
+check "another program is served" ip netns exec node2 \
+	"$programs/sdp_end" send 10.77.0.1 $port 100000 10000
+stop_serving
+finish

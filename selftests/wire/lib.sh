@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For the tests on the wire: node1 serves, node2 is the peer.
+
+. "$(dirname "$0")/../tap.sh"
+
+programs=$BUILD/selftests/wire
+port=7000
+
+# until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
+until_true() {
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return
+		sleep 0.05
+	done
+}
+
+# serve MODE: a server on /dev/sdp in node1; ends when the test does.
+serve() {
+	"$programs/sdp_end" "$1" $port > /tmp/server 2>&1 &
+	server=$!
+	trap 'kill $server 2> /dev/null' EXIT
+	until_true 10 grep -q listening /tmp/server
+}
+
+stop_serving() {
+	kill $server
+	wait $server 2> /dev/null
+	trap - EXIT
+}
+
+# peer CASE...: what a wrong peer in node2 sees.
+peer() {
+	ip netns exec node2 "$programs/sdp_peer" softib1 softib0 \
+		10.77.0.2 10.77.0.1 $port "$@" 2>&1
+}
+

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The two ends of a connection over /dev/sdp, without the library.
+ *
+ *   sdp_end echo PORT		a server that gives back what it gets
+ *   sdp_end hold PORT		a server that takes one byte after a second
+ *				and a second one after another, no more
+ *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
+ *				when the ones before have come back as they
+ *				were; exit status 0 if all is well
+ *
+ * IPv4, and never TCP.  The servers take one connection after the other until
+ * killed; they say "listening" when they are, and on standard error how a
+ * connection ended that did not end well.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <linux/sdp.h>
+
+static void die(const char *what)
+{
+	fprintf(stderr, "sdp_end: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static int endpoint(void)
+{
+	struct sdp_init init = { .size = sizeof(init), .major = SDP_API_MAJOR, .family = AF_INET };
+	int fd = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, SDP_IOC_INIT, &init))
+		die(SDP_DEVICE_PATH);
+	return fd;
+}
+
+static int listen_on(unsigned int port)
+{
+	struct sdp_bind bind = { .size = sizeof(bind), .addr_len = sizeof(struct sockaddr_in) };
+	struct sdp_listen listen = { .size = sizeof(listen), .backlog = 16 };
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = endpoint();
+
+	memcpy(&bind.addr, &sin, sizeof(sin));
+	if (ioctl(fd, SDP_IOC_BIND, &bind))
+		die("bind");
+	if (ioctl(fd, SDP_IOC_LISTEN, &listen))
+		die("listen");
+	return fd;
+}
+
+static void tell_end(int fd)
+{
+	struct sdp_info info = { .size = sizeof(info) };
+
+	if (!ioctl(fd, SDP_IOC_INFO, &info))
+		fprintf(stderr, "sdp_end: %s, reason %u\n", strerror(errno), info.reason);
+}
+
+static void echo(int fd)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		if (write(fd, buf, n) != n)
+			break;
+	if (n)
+		tell_end(fd);
+}
+
+static void hold(int fd)
+{
+	char c;
+
+	sleep(1);
+	if (read(fd, &c, 1) == 1)
+		sleep(1);
+	if (read(fd, &c, 1) < 0)
+		tell_end(fd);
+}
+
+static void serve(unsigned int port, void (*talk)(int fd))
+{
+	struct sdp_accept args;
+	int fd, conn;
+
+	fd = listen_on(port);
+	printf("listening\n");
+	fflush(stdout);
+	for (;;) {
+		memset(&args, 0, sizeof(args));
+		args.size = sizeof(args);
+		conn = ioctl(fd, SDP_IOC_ACCEPT, &args);
+		if (conn >= 0) {
+			talk(conn);
+			close(conn);
+		} else if (errno != ECONNABORTED && errno != EINTR) {
+			die("accept");
+		}
+	}
+}
+
+static unsigned char pattern(size_t i)
+{
+	return i * 2654435761u >> 13;
+}
+
+static void send_all(const char *addr, unsigned int port, size_t n, size_t chunk)
+{
+	struct sdp_connect args = { .size = sizeof(args), .flags = SDP_CONNECT_NO_TCP,
+				    .addr_len = sizeof(struct sockaddr_in) };
+	struct sdp_shutdown shut = { .size = sizeof(shut), .how = SHUT_WR };
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
+	size_t i, sent = 0, got = 0;
+	unsigned char *buf = malloc(chunk);
+	int fd = endpoint();
+	ssize_t len;
+
+	if (!buf)
+		die("memory");
+	inet_pton(AF_INET, addr, &sin.sin_addr);
+	memcpy(&args.addr, &sin, sizeof(sin));
+	if (ioctl(fd, SDP_IOC_CONNECT, &args))
+		die("connect");
+	while (got < n) {
+		for (len = 0; len < (ssize_t)chunk && sent + len < n; len++)
+			buf[len] = pattern(sent + len);
+		if (len && write(fd, buf, len) != len)
+			die("write");
+		sent += len;
+		if (sent == n && ioctl(fd, SDP_IOC_SHUTDOWN, &shut) && errno != ENOTCONN)
+			die("shutdown");
+		while (got < sent) {
+			len = read(fd, buf, chunk);
+			if (len <= 0)
+				die("read");
+			for (i = 0; i < (size_t)len; i++)
+				if (buf[i] != pattern(got + i)) {
+					fprintf(stderr, "sdp_end: byte %zu is wrong\n", got + i);
+					exit(1);
+				}
+			got += len;
+		}
+	}
+	if (read(fd, buf, 1))
+		die("end of the stream");
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc == 3 && !strcmp(argv[1], "echo")) {
+		serve(atoi(argv[2]), echo);
+	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
+		serve(atoi(argv[2]), hold);
+	} else if (argc == 6 && !strcmp(argv[1], "send") && atoi(argv[5]) > 0) {
+		send_all(argv[2], atoi(argv[3]), strtoul(argv[4], NULL, 0), atoi(argv[5]));
+	} else {
+		fprintf(stderr, "usage: sdp_end echo|hold PORT | send ADDR PORT BYTES CHUNK\n");
+		return 2;
+	}
+	return 0;
+}
