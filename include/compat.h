@@ -31,4 +31,12 @@
 	((vma)->vm_flags = ((vma)->vm_flags | (set)) & ~(clear))
 #endif
 
+/* 6.1 has had it since a late stable release, as a macro. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#include <net/ip6_fib.h>
+#ifndef dst_rt6_info
+#define dst_rt6_info(ptr)	container_of(ptr, struct rt6_info, dst)
+#endif
+#endif
+
 #endif /* _COMPAT_H */
