@@ -206,15 +206,18 @@ static ssize_t put_bytes(const struct sdp_rings *rings, const char *buf, size_t 
 }
 
 /* Has the kernel look where it asked for it; it must not go unheard. */
-static void knock(const struct sdp_rings *rings, const struct sdp_ring *ring,
-		  unsigned int which)
+static int knock(const struct sdp_rings *rings, const struct sdp_ring *ring,
+		 unsigned int which)
 {
+	int ret;
+
 	full_barrier();
 	if (!(load(&ring->flags) & SDP_RING_NEED_ENTER))
-		return;
-	/* Any other error shows at the next call. */
-	while (enter(rings, which) && errno == EINTR)
-		;
+		return 0;
+	do {
+		ret = enter(rings, which);
+	} while (ret && errno == EINTR);
+	return ret;
 }
 
 /**
@@ -255,21 +258,21 @@ __public ssize_t sdp_ring_send(const struct sdp_rings *rings, const void *buf,
 		if (n < 0)
 			return done ? (ssize_t)done : -1;
 		done += n;
-		if (done == len) {
-			knock(rings, rings->tx, SDP_ENTER_TX);
-			return done;
-		}
-
-		if (!(flags & MSG_DONTWAIT)) {
+		if (done < len && !(flags & MSG_DONTWAIT)) {
 			if (enter(rings, SDP_ENTER_TX | SDP_ENTER_WAIT_TX))
-				return done ? (ssize_t)done : -1;
-		} else if (n || !knocked) {
-			knock(rings, rings->tx, SDP_ENTER_TX);
-			knocked = true;
-		} else {
-			return done ? (ssize_t)done : sdp_fail(EAGAIN);
+				break;
+			continue;
 		}
+		if (knock(rings, rings->tx, SDP_ENTER_TX) && errno == EPIPE)
+			break;
+		if (done == len || (!n && knocked))
+			return done || !len ? (ssize_t)done : sdp_fail(EAGAIN);
+		knocked = true;
 	}
+	/* What lies in a ring that was shut goes nowhere, as the call will tell. */
+	if (errno == EPIPE)
+		return sdp_send(rings->fd, buf, len, flags);
+	return done ? (ssize_t)done : -1;
 }
 
 /* --- receiving ----------------------------------------------------------- */
@@ -345,11 +348,11 @@ __public ssize_t sdp_ring_recv(const struct sdp_rings *rings, void *buf, size_t 
 		if (n)
 			continue;
 
-		if (state & SDP_RING_EOF)
-			return done;
 		/* The system call knows the error. */
 		if (state & SDP_RING_ERROR)
 			return done ? (ssize_t)done : sdp_recv(rings->fd, buf, len, flags);
+		if (state & SDP_RING_EOF)
+			return done;
 
 		if (!(flags & MSG_DONTWAIT)) {
 			if (enter(rings, SDP_ENTER_RX | SDP_ENTER_WAIT_RX))

@@ -450,6 +450,7 @@ static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
 	return sdp_tx_drain(ep);
 }
 
+/* The pending error stays for the call that reads: see SDP_RING_ERROR. */
 static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
 {
 	int err;
@@ -460,9 +461,8 @@ static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
 		sdp_rx_fetch(ep);
 		mutex_unlock(&ep->rx_mutex);
 
-		err = sdp_rx_end(ep, 0, 0);
-		if (err || !wait || sdp_rx_ready(ep, 0))
-			return min(err, 0);
+		if (sdp_rx_end(ep, 0, 1) || !wait || sdp_rx_ready(ep, 0))
+			return 0;
 		err = sdp_rx_wait(ep, 0, &timeo);
 		if (err)
 			return err;
@@ -492,6 +492,5 @@ int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock)
 	if (!err && (flags & (SDP_ENTER_RX | SDP_ENTER_WAIT_RX)))
 		err = sdp_ring_enter_rx(ep, flags & SDP_ENTER_WAIT_RX,
 					nonblock ? 0 : opts.rcvtimeo);
-	/* Here nobody is killed by a signal: ring users look at the result. */
-	return err == -EPIPE ? -(sdp_ep_take_error(ep) ? : EPIPE) : err;
+	return err;
 }

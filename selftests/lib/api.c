@@ -220,9 +220,17 @@ static void ring_errors(void)
 	must(write(p[1], "z", 1) == 1 && !sdp_shutdown(p[1], SHUT_WR));
 	ok(sdp_ring_recv(&r, &c, 1, 0) == 1 && c == 'z' &&
 	   sdp_ring_recv(&r, &c, 1, 0) == 0, "sdp_ring_recv: the end of the stream");
+	must(!sdp_ring_detach(&r));
+	close_pair(p);
+
+	connected(p);
+	must(!sdp_ring_attach(p[0], RING, RING, &r));
 	must(!sdp_shutdown(p[0], SHUT_WR));
 	ok(sdp_ring_send(&r, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE,
 	   "sdp_ring_send: shut");
+	must(write(p[1], "y", 1) == 1);
+	ok(sdp_ring_recv(&r, &c, 1, 0) == 1 && c == 'y',
+	   "sdp_ring_recv: the other half still carries");
 	must(!sdp_ring_detach(&r));
 	close_pair(p);
 }
@@ -240,6 +248,7 @@ static void ring_reset(void)
 	close(p[1]);
 	ok(sdp_ring_recv(&r, &c, 1, 0) < 0 && errno == ECONNRESET,
 	   "sdp_ring_recv: reset by the peer");
+	ok(sdp_ring_recv(&r, &c, 1, 0) == 0, "sdp_ring_recv: afterwards the end");
 	ok(sdp_ring_send(&r, &c, 1, MSG_NOSIGNAL) < 0 && errno == EPIPE,
 	   "sdp_ring_send: reset by the peer");
 	must(!sdp_ring_detach(&r));
@@ -383,7 +392,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(44);
+	tap_plan(45);
 	calls();
 	carriers();
 	ring_errors();

@@ -378,7 +378,8 @@ struct sdp_ring {
  * at the receive ring.  SDP_ENTER_WAIT_TX and SDP_ENTER_WAIT_RX then wait until
  * there is room in the one or there are bytes in the other; with O_NONBLOCK
  * EAGAIN instead of waiting, and the time-outs of SO_SNDTIMEO and SO_RCVTIMEO.
- * poll(2) tells the same.  ENXIO without rings.
+ * poll(2) tells the same.  ENXIO without rings; EPIPE where nothing can be sent
+ * any more.  The pending error is left to SDP_IOC_SEND and SDP_IOC_RECV.
  */
 struct sdp_ring_enter {
 	__u32 size;
