@@ -50,6 +50,7 @@ else
   endif
 endif
 
+# Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
@@ -67,12 +68,13 @@ all: modules user
 
 # One build of a kernel's modules at a time.
 modules: mirror $(KDIR)/Makefile
-	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory -C $(KDIR) M=$(BUILD)/$(KNAME) modules
+	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory \
+		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" modules
 
 # Links what is new, forgets what is gone.
 mirror:
 	@mkdir -p $(BUILD)/$(KNAME)
-	@for f in Kbuild $$(find include uapi $(wildcard $(MODDIRS)) \
+	@for f in Kbuild $$(find include uapi $(MODDIRS) \
 			-name '*.[chS]' -o -name Kbuild); do \
 		t=$(BUILD)/$(KNAME)/$$f; \
 		[ $$t -ef $$f ] || { mkdir -p $${t%/*} && ln -sfn $(CURDIR)/$$f $$t; }; \
@@ -118,7 +120,7 @@ lint: setup
 
 demo: setup
 	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
-	tools/demo
+	tools/vm/run --nodes 2 -- tools/demo
 
 install: all
 	for m in $(INSTALLED); do \

@@ -34,7 +34,7 @@ guest_folder() {
 }
 
 guest_setup() {
-	local link tmp tree closure state
+	local link tmp tree need closure state
 
 	link=$(guest_folder)
 	# What is needed changes with what the host has installed.
@@ -43,8 +43,10 @@ guest_setup() {
 	cache_lock
 
 	# shellcheck disable=SC2046 # one argument a word
-	closure=$(with_lists guest_closure $(listed guest)) ||
-		die "apt-get finds no way to provide: $(listed guest | tr '\n' ' ')"
+	need=$(missing $(listed guest))
+	# shellcheck disable=SC2086 # one argument a word
+	closure=${need:+$(with_lists guest_closure $need)} ||
+		die "apt-get finds no way to provide: ${need//$'\n'/ }"
 	tree=$link.$(printf '%s\n' "$closure" | sha256sum | cut -c 1-16)
 	if [ ! -d "$tree" ]; then
 		tmp=$(cache_tmp) || exit
