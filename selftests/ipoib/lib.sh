@@ -73,6 +73,28 @@ no_loss() {
 	fi
 }
 
+# members MGID: how many ports the subnet administrator has in the group; its
+# list of ports is for those who know the SM_Key.
+members() {
+	saquery --smkey 1 -m 2> /dev/null | awk -v g="MGID[.]*$1\$" '
+		/MGID/ { found = $0 ~ g } /PortGid/ { n += found } END { print n + 0 }'
+}
+
+# member MGID NODE-NUMBER: is the node's port in it?
+member() {
+	local gid
+
+	read -r gid < "/sys/class/infiniband/softib$(($2 - 1))/ports/1/gids/0"
+	gid=$(python3 -c 'import ipaddress, sys
+print(ipaddress.ip_address(sys.argv[1]))' "$gid")
+	saquery --smkey 1 -m 2> /dev/null | awk -v g="MGID[.]*$1\$" -v p="PortGid[.]*$gid\$" '
+		/MGID/ { found = $0 ~ g } found && $0 ~ p { yes = 1 } END { exit !yes }'
+}
+
+not() {
+	! "$@"
+}
+
 # counter NAME: one of the driver's own (ethtool -S).
 counter() {
 	ethtool -S ib0 | awk -v name="$1:" '$1 == name { print $2 }'

@@ -17,7 +17,6 @@ give_back() {
 	ip netns del other
 	kill %%
 	wait
-	until_true 10 nsenter -t 1 -n ip -o link show type ipoib ||
 	until_true 10 sh -c 'nsenter -t 1 -n ip -o link | grep infiniband'
 }
 

@@ -13,13 +13,9 @@ start_sm() {
 	opensm -B -f /tmp/opensm.log -P /run/partitions.conf > /dev/null
 }
 
-# Known to the new one too, with all its members.
-group_members() {
-	saquery -m 2> /dev/null | grep -c 'Mgid.*401b:ffff::ffff:ffff'
-}
-
+# The new one knows all members of the broadcast group.
 all_joined() {
-	[ "$(group_members)" -ge "$VM_NODES" ]
+	[ "$(members ff12:401b:ffff::ffff:ffff)" -ge "$VM_NODES" ]
 }
 
 up_without_sm() {
