@@ -241,8 +241,13 @@ struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net)
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
 		return NULL;
+	/* A request may be for an interface of a namespace that is going. */
+	conn->net = maybe_get_net(net);
+	if (!conn->net) {
+		kfree(conn);
+		return NULL;
+	}
 	conn->xc.ops = &sdp_ib_ops;
-	conn->net = get_net(net);
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->list);
 	mutex_init(&conn->mutex);

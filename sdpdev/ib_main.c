@@ -164,21 +164,21 @@ static int sdp_ib_listen(u16 number)
 
 static void sdp_ib_unlisten(u16 number)
 {
-	struct sdp_ib_port *port;
-	bool found = false;
+	struct sdp_ib_port *port, *found = NULL;
 
 	mutex_lock(&sdp_ib_mutex);
 	list_for_each_entry(port, &sdp_ib_ports, list) {
 		if (port->port == number) {
-			found = true;
+			found = port;
 			sdp_ib_port_unlink(port);
 			break;
 		}
 	}
 	mutex_unlock(&sdp_ib_mutex);
 
-	if (!WARN_ON_ONCE(!found))
-		sdp_ib_port_free(port);
+	/* There is none where listen() failed. */
+	if (found)
+		sdp_ib_port_free(found);
 }
 
 /* --- devices ---------------------------------------------------------------- */

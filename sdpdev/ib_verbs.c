@@ -99,6 +99,14 @@ static bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
 	       refcount_inc_not_zero(&conn->posted);
 }
 
+/* The queue pair is of no more use; counted once, told as often as one likes. */
+static void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error)
+{
+	if (!test_and_set_bit(SDP_IB_F_QP_ERROR, &conn->flags))
+		sdp_ib_count(SDP_IB_STAT_QP_ERRORS);
+	sdp_ib_conn_end(conn, error);
+}
+
 static int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc)
 {
 	int error;
@@ -128,8 +136,7 @@ static int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc)
 	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
 		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
 		  wc->vendor_err);
-	sdp_ib_count(SDP_IB_STAT_QP_ERRORS);
-	sdp_ib_conn_end(conn, error);
+	sdp_ib_qp_error(conn, error);
 	return error;
 }
 
@@ -256,8 +263,7 @@ static void sdp_ib_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		sdp_ib_count(SDP_IB_STAT_QP_ERRORS);
-		sdp_ib_conn_end(conn, -EIO);
+		sdp_ib_qp_error(conn, -EIO);
 		break;
 	default:
 		break;
