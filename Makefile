@@ -51,7 +51,7 @@ else
 endif
 
 # Folders with modules; make MODDIRS=... builds only some.
-MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke
+MODDIRS  := tools/softib ipoib sdpdev selftests/vm/provoke selftests/wire/answer
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
