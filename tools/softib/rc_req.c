@@ -578,7 +578,7 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 
 	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
 		return flush(qp);
-	if (qp->s_flags & (RVT_S_WAIT_RNR | RVT_S_WAIT_SSN_CREDIT))
+	if (qp->s_flags & RVT_S_WAIT_RNR)
 		return false;
 	complete_local(qp);
 	/* Pairs with the barrier in rvt_post_one_wr() */

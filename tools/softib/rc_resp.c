@@ -134,15 +134,14 @@ static bool begin_write(struct softib_qp *priv, const struct softib_pkt *pkt)
 	struct ib_reth *reth = &pkt->bth->u.rc.reth;
 	u32 len = be32_to_cpu(reth->length);
 
-	if (len > SOFTIB_MAX_MSG) {
+	if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
+	    len > SOFTIB_MAX_MSG) {
 		invalid_request(priv);
 		return false;
 	}
-	qp->r_sge.num_sge = 0;
-	if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
-	    (len && !rkey_ok(qp, &qp->r_sge.sge, get_ib_reth_vaddr(reth),
-			     be32_to_cpu(reth->rkey), len,
-			     IB_ACCESS_REMOTE_WRITE))) {
+	if (len && !rkey_ok(qp, &qp->r_sge.sge, get_ib_reth_vaddr(reth),
+			    be32_to_cpu(reth->rkey), len,
+			    IB_ACCESS_REMOTE_WRITE)) {
 		access_error(priv);
 		return false;
 	}
@@ -279,14 +278,21 @@ static u32 read_psns(struct rvt_qp *qp, u32 len)
 	return len ? rvt_div_round_up_mtu(qp, len) : 1;
 }
 
+/* Are reads, or atomic operations, as @access says, allowed here and now? */
+static bool rd_atomic_ok(struct softib_qp *priv, int access)
+{
+	struct rvt_qp *qp = priv->qp;
+
+	return priv->msg == SOFTIB_MSG_NONE && qp->r_max_rd_atomic &&
+	       qp->qp_access_flags & access;
+}
+
 static bool read_ok(struct rvt_qp *qp, struct ib_reth *reth,
 		    struct rvt_sge *sge)
 {
 	u32 len = be32_to_cpu(reth->length);
 
 	memset(sge, 0, sizeof(*sge));
-	if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_READ))
-		return false;
 	return !len || rkey_ok(qp, sge, get_ib_reth_vaddr(reth),
 			       be32_to_cpu(reth->rkey), len,
 			       IB_ACCESS_REMOTE_READ);
@@ -299,7 +305,7 @@ static void execute_read(struct softib_qp *priv, const struct softib_pkt *pkt)
 	u32 len = be32_to_cpu(reth->length);
 	struct rvt_ack_entry *e;
 
-	if (priv->msg != SOFTIB_MSG_NONE || !qp->r_max_rd_atomic ||
+	if (!rd_atomic_ok(priv, IB_ACCESS_REMOTE_READ) ||
 	    len > SOFTIB_MAX_MSG || len >> qp->log_pmtu > SOFTIB_MAX_PKTS) {
 		invalid_request(priv);
 		return;
@@ -324,8 +330,7 @@ static bool atomic_op(struct rvt_qp *qp, const struct softib_pkt *pkt,
 	atomic64_t *target;
 	bool ok;
 
-	if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
-	    !rkey_ok(qp, &sge, get_ib_ateth_vaddr(eth),
+	if (!rkey_ok(qp, &sge, get_ib_ateth_vaddr(eth),
 		     be32_to_cpu(eth->rkey), sizeof(u64),
 		     IB_ACCESS_REMOTE_ATOMIC))
 		return false;
@@ -346,7 +351,7 @@ static void execute_atomic(struct softib_qp *priv, const struct softib_pkt *pkt)
 	struct rvt_qp *qp = priv->qp;
 	struct rvt_ack_entry *e;
 
-	if (priv->msg != SOFTIB_MSG_NONE || !qp->r_max_rd_atomic ||
+	if (!rd_atomic_ok(priv, IB_ACCESS_REMOTE_ATOMIC) ||
 	    get_ib_ateth_vaddr(&pkt->bth->u.atomic_eth) % sizeof(u64)) {
 		invalid_request(priv);
 		return;
@@ -409,7 +414,8 @@ static void repeat_entry(struct softib_qp *priv, const struct softib_pkt *pkt)
 		if (softib_psn_diff(pkt->psn + npsn - 1, e->lpsn))
 			return;
 		drop_entry(e);
-		if (!read_ok(qp, reth, &e->rdma_sge))
+		if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+		    !read_ok(qp, reth, &e->rdma_sge))
 			return;
 		priv->ack_psn[i] = pkt->psn;
 		priv->ack_first[i] = pkt->psn;
