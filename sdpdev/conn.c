@@ -14,9 +14,10 @@
 void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 		   struct sdp_xprt_conn *conn)
 {
-	struct sock *sk = sdp_native_sk(ep);
 	u32 bufs = READ_ONCE(sdp_recv_bufs);
+	struct sdp_opts opts;
 
+	sdp_opts_get(ep, &opts);
 	sdp_ep_get(ep);
 	ep->xprt = xprt;
 	ep->conn = conn;
@@ -30,11 +31,11 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->destroyed = false;
 	ep->rx_size = READ_ONCE(sdp_recv_size);
 	ep->tx_max = READ_ONCE(sdp_send_bufs);
-	if (sk && (sk->sk_userlocks & SOCK_RCVBUF_LOCK))
-		bufs = clamp_t(u32, READ_ONCE(sk->sk_rcvbuf) / ep->rx_size,
+	if (opts.rcvbuf)
+		bufs = clamp_t(u32, opts.rcvbuf / ep->rx_size,
 			       SDP_KEPT_CREDITS + 2, bufs);
-	if (sk && (sk->sk_userlocks & SOCK_SNDBUF_LOCK))
-		ep->tx_max = clamp_t(u32, READ_ONCE(sk->sk_sndbuf) / ep->rx_size,
+	if (opts.sndbuf)
+		ep->tx_max = clamp_t(u32, opts.sndbuf / ep->rx_size,
 				     2, ep->tx_max);
 	ep->rx_bufs = bufs;
 	ep->rx_posted = 0;

@@ -119,7 +119,7 @@ void sdp_ep_put(struct sdp_ep *ep)
 	list_del(&ep->list);
 	last = list_empty(&sdp_eps);
 	spin_unlock_bh(&sdp_eps_lock);
-	kfree_rcu(ep, rcu);
+	kfree(ep);
 	if (last)
 		wake_up_all(&sdp_eps_wait);
 }

@@ -98,7 +98,6 @@ static void __exit sdp_exit(void)
 	sdp_ep_wait_idle();
 	destroy_workqueue(sdp_wq);
 	sdp_proc_exit();
-	rcu_barrier();
 }
 
 module_init(sdp_init);

@@ -94,6 +94,14 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	sk->sk_rcvtimeo = opts.rcvtimeo;
 	sk->sk_sndtimeo = opts.sndtimeo;
 	sk->sk_rcvlowat = opts.rcvlowat;
+	if (opts.rcvbuf) {
+		sk->sk_rcvbuf = opts.rcvbuf;
+		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+	}
+	if (opts.sndbuf) {
+		sk->sk_sndbuf = opts.sndbuf;
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	}
 	if (opts.linger >= 0) {
 		sk->sk_lingertime = opts.linger;
 		sock_set_flag(sk, SOCK_LINGER);
@@ -148,6 +156,10 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts)
 	opts->rcvtimeo = READ_ONCE(sk->sk_rcvtimeo);
 	opts->sndtimeo = READ_ONCE(sk->sk_sndtimeo);
 	opts->rcvlowat = READ_ONCE(sk->sk_rcvlowat);
+	opts->rcvbuf = sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
+		       READ_ONCE(sk->sk_rcvbuf) : 0;
+	opts->sndbuf = sk->sk_userlocks & SOCK_SNDBUF_LOCK ?
+		       READ_ONCE(sk->sk_sndbuf) : 0;
 	opts->linger = -1;
 	if (sock_flag(sk, SOCK_LINGER))
 		opts->linger = min_t(unsigned long, READ_ONCE(sk->sk_lingertime),

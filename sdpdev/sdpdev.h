@@ -51,6 +51,8 @@
  * @sndtimeo: SO_SNDTIMEO in jiffies
  * @linger: SO_LINGER's time in jiffies, or -1 where it is off
  * @rcvlowat: SO_RCVLOWAT
+ * @rcvbuf: SO_RCVBUF, or zero where it was not set
+ * @sndbuf: SO_SNDBUF, or zero where it was not set
  *
  * Stands in for the native socket until there is one.
  */
@@ -59,6 +61,8 @@ struct sdp_opts {
 	long sndtimeo;
 	long linger;
 	int rcvlowat;
+	int rcvbuf;
+	int sndbuf;
 };
 
 /**
@@ -84,7 +88,6 @@ struct sdp_kring {
 /**
  * struct sdp_ep - an endpoint
  * @ref: references
- * @rcu: for freeing
  * @id: number, unique since the module was loaded
  * @list: in the list of all endpoints (sdp_eps_lock)
  * @net: network namespace, referenced; NULL before SDP_IOC_INIT
@@ -173,7 +176,6 @@ struct sdp_kring {
  */
 struct sdp_ep {
 	refcount_t ref;
-	struct rcu_head rcu;
 	u64 id;
 	struct list_head list;
 	struct net *net;
