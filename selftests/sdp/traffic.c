@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * traffic N: N processes that connect, send, receive, close and begin again,
+ * whatever happens to their connections, until they are killed.
+ */
+#include "end.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static char buf[32768];
+
+/* One connection: half of them end orderly, half with bytes on their way. */
+static void one(int port, unsigned int round)
+{
+	int l, c, a = -1, flags;
+
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	if (end_bind(SDP, l, SERVER4, port) || end_listen(SDP, l, 8))
+		goto out_listener;
+	enter_node(1);
+	c = end_open(SDP, AF_INET);
+	if (end_connect(SDP, c, SERVER4, port) == 0) {
+		nonblock(l, true);
+		events(l, POLLIN, 2000);
+		a = end_accept(SDP, l);
+	}
+	if (a >= 0) {
+		nonblock(c, true);
+		flags = fcntl(a, F_GETFL);
+		fcntl(a, F_SETFL, flags | O_NONBLOCK);
+		for (int i = 0; i < 200; i++) {
+			if (write(c, buf, 1 + (i * 977 + round) % sizeof(buf)) < 0 &&
+			    errno != EAGAIN)
+				break;
+			events(a, POLLIN, 10);
+			if (read(a, buf, sizeof(buf)) < 0 && errno != EAGAIN)
+				break;
+		}
+		if (round & 1) {
+			end_shutdown(SDP, c, SHUT_WR);
+			while (events(a, POLLIN, 1000) && read(a, buf, sizeof(buf)) > 0)
+				;
+		}
+		close(a);
+	}
+	close(c);
+out_listener:
+	close(l);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 4;
+
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 0; i < n; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (unsigned int round = 0; ; round++)
+			one(40000 + i * 1000 + round % 1000, round);
+	}
+	while (wait(NULL) > 0)
+		;
+	return 1;
+}

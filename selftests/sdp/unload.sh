@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The transport goes away under traffic, and then the device: connections end,
+# the next ones go over TCP, and nothing is left behind.
+
+. "$(dirname "$0")/../tap.sh"
+
+folder=$(dirname "$(readlink -f "$0")")
+build=${BUILD:-$folder/../../build}
+traffic=$build/selftests/sdp/traffic
+rounds=5
+
+# over CARRIER: some connection goes over it, within 30 seconds.
+over() {
+	local i
+
+	for i in $(seq 300); do
+		awk -v c="$1" '$5 == c && $4 == "CONNECTED" { n++ } END { exit !n }' \
+			/proc/net/sdp/endpoints && return
+		sleep 0.1
+	done
+	cat /proc/net/sdp/endpoints
+	return 1
+}
+
+plan $((rounds * 4 + 1))
+for round in $(seq $rounds); do
+	"$traffic" 4 & pid=$!
+	check "$round: connections over SDP" over SDP
+	check "$round: the transport goes away" rmmod sdp_ib
+	check "$round: connections over TCP" over TCP
+	kill $pid
+	wait $pid 2> /dev/null
+	# The traffic's processes die a moment after their parent.
+	for i in $(seq 50); do
+		[ "$(cat /sys/module/sdpdev/refcnt)" -gt 0 ] || break
+		sleep 0.1
+	done
+	check "$round: and the device" rmmod sdpdev
+	modprobe sdp_ib
+done
+"$traffic" 2 & pid=$!
+check "and all is as before" over SDP
+kill $pid
+finish
