@@ -13,7 +13,7 @@ CFLAGS  ?= -O2 -g
 
 KERNELS := 6.1 6.12
 CACHE   := $(or $(SDPDEV_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sdpdev)
-BUILD   := $(CURDIR)/build
+override BUILD := $(if $(BUILD),$(abspath $(BUILD)),$(CURDIR)/build)
 
 ifneq ($(words $(CURDIR)),1)
 $(error The kernel's build system cannot build below a folder with a space in its name: $(CURDIR))

@@ -51,7 +51,8 @@ with_lists() {
 # install_packages NAME...: on the system, by apt-get.
 install_packages() {
 	as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends "$@" < /dev/null >&2
+		apt-get install -y -qq -o DPkg::Lock::Timeout=300 \
+		--no-install-recommends "$@" < /dev/null >&2
 }
 
 # fetch_packages FOLDER NAME[=VERSION]...: unpacks them into FOLDER, without
