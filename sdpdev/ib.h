@@ -111,7 +111,8 @@ enum sdp_ib_state {
  * @SDP_IB_EV_ADDR: ib_core has answered; conn->status
  * @SDP_IB_EV_PATH: the SA has answered; conn->status, conn->path
  * @SDP_IB_EV_REPLY: a REP came; conn->pdata
- * @SDP_IB_EV_READY: an RTU came, or a message that implies it
+ * @SDP_IB_EV_MESSAGE: a message came, which is as good as the RTU
+ * @SDP_IB_EV_READY: an RTU came, or ib_cm has been told of the message
  * @SDP_IB_EV_REJECTED: a REJ came; conn->reason, conn->pdata
  * @SDP_IB_EV_END: anything else that ends it; conn->error
  * @SDP_IB_EV_TIMEOUT: conn->timer
@@ -123,6 +124,7 @@ enum sdp_ib_event {
 	SDP_IB_EV_ADDR,
 	SDP_IB_EV_PATH,
 	SDP_IB_EV_REPLY,
+	SDP_IB_EV_MESSAGE,
 	SDP_IB_EV_READY,
 	SDP_IB_EV_REJECTED,
 	SDP_IB_EV_END,
@@ -306,6 +308,7 @@ void sdp_ib_addr_exit(void);
 int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
 int sdp_ib_cm_request(struct sdp_ib_conn *conn);
 void sdp_ib_cm_reply(struct sdp_ib_conn *conn);
+void sdp_ib_cm_message(struct sdp_ib_conn *conn);
 void sdp_ib_cm_ready(struct sdp_ib_conn *conn);
 void sdp_ib_cm_rejected(struct sdp_ib_conn *conn);
 int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,

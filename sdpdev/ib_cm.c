@@ -466,6 +466,18 @@ out:
 }
 
 /**
+ * sdp_ib_cm_message() - the peer's first message overtook its RTU
+ * @conn: the connection
+ *
+ * Not from the completion itself, which is a softirq: the lock that ib_cm takes
+ * for this is one under which it takes another that is not safe from softirqs.
+ */
+void sdp_ib_cm_message(struct sdp_ib_conn *conn)
+{
+	ib_cm_notify(conn->cm_id, IB_EVENT_COMM_EST);
+}
+
+/**
  * sdp_ib_cm_ready() - the peer knows that it has been accepted
  * @conn: the connection
  */
