@@ -183,7 +183,9 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	ep->state = ep->fin_rcvd ? SDP_STATE_CLOSING : SDP_STATE_CONNECTED;
 	sdp_count(SDP_CNT_CONNECTED);
 	sdp_tx_push(ep);
-	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	/* Those who wait for data may have it by now. */
+	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM |
+			(ep->rx_mseq ? EPOLLIN | EPOLLRDNORM | EPOLLRDHUP : 0));
 }
 
 /**

@@ -129,7 +129,7 @@ static void sdp_rx_disconn(struct sdp_ep *ep)
 	ep->shut |= RCV_SHUTDOWN;
 	sdp_ring_rx_flags(ep);
 	sdp_close_progress(ep);
-	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
+	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP);
 }
 
 /* The message's own meaning; returns whether @buf was kept. */

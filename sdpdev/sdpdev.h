@@ -182,9 +182,9 @@ struct sdp_ep {
 	kuid_t uid;
 	unsigned short family;
 
-	struct mutex op_mutex;
-	struct mutex tx_mutex;
-	struct mutex rx_mutex;
+	struct mutex op_mutex;	/* configuring calls */
+	struct mutex tx_mutex;	/* writers */
+	struct mutex rx_mutex;	/* readers */
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
 
@@ -192,7 +192,7 @@ struct sdp_ep {
 	wait_queue_entry_t native_wait;
 	struct sdp_opts opts;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* all that follows */
 	u8 state;
 	u8 carrier;
 	u8 reason;

@@ -8,6 +8,7 @@
 
 #include "sdpdev.h"
 
+/* Serialises registration, and the ports listened on. */
 DEFINE_MUTEX(sdp_xprt_mutex);
 
 /* Protected by sdp_xprt_mutex for writing; stays while referenced. */
