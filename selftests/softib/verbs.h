@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For tests of the transport: two ends, each on an HCA of its own, in one
+ * process, and results in the Test Anything Protocol.
+ */
+#ifndef VERBS_H
+#define VERBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+#define BUF_SIZE	(2 << 20)
+#define QUEUE_LEN	64
+
+/* One end: its QP, and memory that all of the HCA's operations may use */
+struct end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+	uint16_t lid;
+};
+
+/* How RC QPs are connected; connect_rc() takes default_conn for NULL. */
+struct conn {
+	uint32_t psn;
+	int access;
+	int max_rd_atomic;
+	int retry_cnt;
+	int rnr_retry;
+	int timeout;
+	enum ibv_mtu mtu;
+};
+
+extern const struct conn default_conn;
+
+void open_end(struct end *end, const char *device);
+void close_end(struct end *end);
+
+void make_qp(struct end *end, enum ibv_qp_type type);
+void connect_rc(struct end *a, struct end *b, const struct conn *conn);
+void set_state(struct end *end, enum ibv_qp_state state);
+enum ibv_qp_state get_state(struct end *end);
+
+int post_recv(struct end *end, size_t offset, size_t len);
+int post(struct end *end, struct ibv_send_wr *wr, size_t offset, size_t len);
+
+/* The next completion, or none within @ms milliseconds: then false. */
+bool poll_for(struct end *end, struct ibv_wc *wc, int ms);
+/* The next completion's status, or -1 */
+int status(struct end *end);
+bool quiet(struct end *end, int ms);
+
+void fill(struct end *end, size_t offset, size_t len, unsigned int seed);
+bool filled(struct end *end, size_t offset, size_t len, unsigned int seed);
+
+void plan(int n);
+void ok(bool passed, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void die(const char *what) __attribute__((noreturn));
+int finish(void);
+
+#endif
