@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/common.sh"
 
-plan 10
+plan 13
 make_file file 4
 
 # socat forks for each connection and executes cat on it; the client closes its
@@ -30,7 +30,7 @@ SDPDEV_DEBUG=1 "$SDPRUN" curl -sS -o "$WORK/got" "http://$SERVER4:8081/file" 2> 
 check "python3 -m http.server to curl" same "$WORK/www/file" "$WORK/got"
 check "the program says SDP" over SDP "$WORK/curl.err"
 
-# Python asyncio: epoll and non-blocking connects, both ends in one program each.
+# Python asyncio: epoll, non-blocking connects, and two listeners on one port.
 cat > "$WORK/echo.py" <<'EOF'
 import asyncio, hashlib, sys
 
@@ -41,8 +41,8 @@ async def serve(reader, writer):
     writer.write_eof()
 
 async def server(port):
-    s = await asyncio.start_server(serve, None, port)
-    await s.serve_forever()
+    two = [await asyncio.start_server(serve, None, port, reuse_port=True) for _ in range(2)]
+    await asyncio.gather(*[s.serve_forever() for s in two])
 
 async def client(host, port, path):
     data = open(path, "rb").read()
@@ -72,6 +72,26 @@ for host in "$SERVER4" "$SERVER6"; do
 	check "asyncio: ten echoes at once, $host" test "$(cat "$WORK/out")" = 10
 	check "the program says SDP" over SDP "$WORK/client.err"
 done
+
+# A server that was killed with a connection open starts again on its port.
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/first.err"
+first=$PID
+wait_port 2 8083 || bail "python3 did not start"
+mkfifo "$WORK/hold"
+"$SDPRUN" socat - "TCP:$SERVER4:8083" < "$WORK/hold" > "$WORK/echoed" &
+client=$!
+exec 9> "$WORK/hold"
+echo hello >&9
+eventually 20 test -s "$WORK/echoed"
+kill -9 "$first"
+exec 9>&-
+wait "$client"
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
+check "a killed server starts again on its port" eventually 20 listening 2 8083
+SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
+	> "$WORK/out" 2> "$WORK/client.err"
+check "and serves" test "$(cat "$WORK/out")" = 10
+check "the program says SDP" over SDP "$WORK/client.err"
 
 # iperf3: select(), a control connection and several for the data.
 start 2 "$SDPRUN" iperf3 -s -1 -p 5201 > "$WORK/iperf.srv" 2>&1

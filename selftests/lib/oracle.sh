@@ -3,12 +3,12 @@
 #
 # Programs that know nothing of SDP write down what their socket calls gave:
 # over TCP first, then the same programs over SDP.  Each line is a test: it must
-# read the same.
+# read the same.  "mapped" is IPv4 by IPv6 sockets.
 
 . "$(dirname "$0")/tap.sh"
 
 ORACLES=(names stream ends keep)
-declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2)
+declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2)
 
 # transcript NAME ADDRESS OUTPUT [RUNNER]
 transcript() {
@@ -17,7 +17,7 @@ transcript() {
 
 runs=()
 total=0
-for family in IPv4 IPv6; do
+for family in IPv4 IPv6 mapped; do
 	for name in "${ORACLES[@]}"; do
 		transcript "$name" "${ADDRESS[$family]}" "$WORK/$family.$name.tcp" ||
 			bail "$name over TCP and $family: $(tail -n 1 "$WORK/$family.$name.tcp")"

@@ -66,7 +66,7 @@ check "is warned of" said "$WORK/err" "statically linked"
 cp /bin/true "$WORK/setuid"
 chmod 755 "$WORK"
 chmod 4755 "$WORK/setuid"
-check "a setuid program" gives 0 setpriv --reuid 65534 "$PWD/$SDPRUN" "$WORK/setuid"
+check "a setuid program" gives 0 setpriv --reuid 65534 "$(readlink -f "$SDPRUN")" "$WORK/setuid"
 check "is warned of" said "$WORK/err" "other rights"
 check "without /dev/sdp a program runs" gives 0 without_device "$SDPRUN" echo hello
 check "with its output" said "$WORK/out" "hello"

@@ -244,16 +244,21 @@ static void cancelled(void)
 	close_pair(p);
 }
 
-/* errno stays what it was where a call succeeds. */
+/* errno stays what it was where a call succeeds, also on a new number. */
 static void error_kept(void)
 {
+	socklen_t len = sizeof(int);
+	int p[2], one = 1;
 	char back[8];
-	int p[2];
 
 	connected(p);
+	must(dup2(p[0], 910) == 910 && !close(p[0]));
+	p[0] = 910;
 	errno = ENOANO;
 	send(p[0], "x", 1, 0);
 	recv(p[1], back, 1, MSG_WAITALL);
+	setsockopt(p[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	getsockopt(p[0], IPPROTO_TCP, TCP_NODELAY, &one, &len);
 	shutdown(p[0], SHUT_WR);
 	printf("errno after calls that succeed: %s\n", strerrorname_np(errno));
 	close_pair(p);
