@@ -37,6 +37,8 @@
 #define IPOIB_QPN_MASK		0xffffff
 #define IPOIB_MCAST_QPN		0xffffff
 #define IPOIB_FULL_MEMBER	0x8000	/* in a P_Key */
+#define IPOIB_FIRST_MLID	0xc000	/* multicast LIDs; IBA 4.1.3 */
+#define IPOIB_LAST_MLID		0xfffe
 
 /* Rings: bounds of the module parameters. */
 #define IPOIB_MIN_TX_RING	128

@@ -70,7 +70,6 @@ static void ipoib_uninit(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
-	cancel_work_sync(&priv->flush_work);
 	cancel_delayed_work_sync(&priv->gc_work);
 	cancel_work_sync(&priv->mcast_work);
 
@@ -79,6 +78,8 @@ static void ipoib_uninit(struct net_device *dev)
 	netif_napi_del(&priv->rx_napi);
 	netif_napi_del(&priv->tx_napi);
 	ipoib_verbs_cleanup(priv);
+	/* Only now can the queue pair's events not queue it again. */
+	cancel_work_sync(&priv->flush_work);
 }
 
 static int ipoib_open(struct net_device *dev)

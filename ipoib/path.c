@@ -10,8 +10,6 @@
 #include "compat.h"
 #include "ipoib.h"
 
-#define IPOIB_FIRST_MLID	0xc000
-
 static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 			      ib_sa_num_prs_t num_prs, void *context)
 {

@@ -221,7 +221,6 @@ static int ipoib_rx_post(struct ipoib_dev *priv, struct ib_recv_wr *first,
 		if (net_ratelimit())
 			netdev_warn(priv->dev, "cannot post receive buffers: %d\n",
 				    err);
-		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 	}
 	priv->rx_posted += n;
 	return err;
@@ -254,8 +253,8 @@ static int ipoib_rx_batch(struct ipoib_dev *priv, int max)
 	}
 
 	*next = NULL;
-	if (first)
-		ipoib_rx_post(priv, first, again);
+	if (first && unlikely(ipoib_rx_post(priv, first, again)))
+		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 	return n;
 }
 

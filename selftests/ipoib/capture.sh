@@ -14,9 +14,14 @@ take() {
 	ip neigh flush dev ib0
 	no_loss -q -c 3 -i 0.1 -p 77 10.77.0.2 && no_loss -q -c 3 -i 0.1 fd77::2 ||
 		return
-	sleep 0.5
+	# The last reply reaches ping before it reaches the file.
+	until_true 10 written 6
 	kill -INT %%
 	wait
+}
+
+written() {
+	[ "$(tcpdump -r $capture icmp6 2> /dev/null | grep -c 'echo')" -ge "$1" ]
 }
 
 # shows FILTER COUNT: so many packets of the capture match.
@@ -60,12 +65,12 @@ raw_frames() {
 }
 
 bad_frames_counted() {
-	ours || return 0
-	echo "$(counter tx_bad_frame)"
 	[ "$(counter tx_bad_frame)" -gt 0 ]
 }
 
-plan 8
+planned=8
+ours && planned=9	# the kernel's own driver has no such counter
+plan $planned
 check "a capture is taken" take
 check "ARP request" shows 'arp.opcode == 1' 1
 check "ARP reply" shows 'arp.opcode == 2' 1
@@ -74,5 +79,7 @@ check "ICMPv6 echo and reply" shows 'icmpv6.type == 128 || icmpv6.type == 129' 6
 check "nothing malformed" clean
 check "frames of any content" raw_frames
 check "traffic goes on" no_loss -q -c 20 -i 0.01 10.77.0.2
-bad_frames_counted
+if ours; then
+	check "bad frames are counted" bad_frames_counted
+fi
 finish

@@ -8,7 +8,7 @@
 mtu=$((VM_IB_MTU - 4))
 
 too_big() {
-	! ping -c 1 -W 2 -M do -s $((mtu - 28 + 1)) 10.77.0.2
+	! ping -c 1 -W 2 -M "do" -s $((mtu - 28 + 1)) 10.77.0.2
 }
 
 # What leaves is not fragmented: as many packets as echo requests.
@@ -16,7 +16,7 @@ unfragmented() {
 	local stat=/sys/class/net/ib0/statistics/tx_packets before
 
 	before=$(cat $stat)
-	no_loss -c 20 -i 0.01 -M do -s $((mtu - 28)) 10.77.0.2 || return
+	no_loss -c 20 -i 0.01 -M "do" -s $((mtu - 28)) 10.77.0.2 || return
 	[ $(($(cat $stat) - before)) -lt 30 ]
 }
 
@@ -26,7 +26,7 @@ check "IPv4 from node2" on node2 ping -q -c 5 -i 0.1 -W 10 10.77.0.1
 check "IPv6 to node2" no_loss -c 5 -i 0.1 fd77::2
 check "IPv6 from node2" on node2 ping -q -c 5 -i 0.1 -W 10 fd77::1
 check "IPv4 as large as the MTU, not fragmented" unfragmented
-check "IPv6 as large as the MTU" no_loss -c 5 -i 0.1 -M do -s $((mtu - 48)) fd77::2
+check "IPv6 as large as the MTU" no_loss -c 5 -i 0.1 -M "do" -s $((mtu - 48)) fd77::2
 check "IPv4 larger than the MTU is refused if it must not be fragmented" too_big
 check "IPv4 fragmented" no_loss -c 10 -i 0.1 -s 20000 10.77.0.2
 check "IPv6 fragmented" no_loss -c 10 -i 0.1 -s 20000 fd77::2
