@@ -13,9 +13,7 @@ rounds=5
 
 # over CARRIER: some connection goes over it, within 30 seconds.
 over() {
-	local i
-
-	for i in $(seq 300); do
+	for _ in $(seq 300); do
 		awk -v c="$1" '$5 == c && $4 == "CONNECTED" { n++ } END { exit !n }' \
 			/proc/net/sdp/endpoints && return
 		sleep 0.1
@@ -33,7 +31,7 @@ for round in $(seq $rounds); do
 	kill $pid
 	wait $pid 2> /dev/null
 	# The traffic's processes die a moment after their parent.
-	for i in $(seq 50); do
+	for _ in $(seq 50); do
 		[ "$(cat /sys/module/sdpdev/refcnt)" -gt 0 ] || break
 		sleep 0.1
 	done

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For tests of the fabric, which load it themselves. The programs that they run
-# print the results.
+# For tests of the fabric, which load it themselves.
 
+. "$(dirname "$0")/../tap.sh"
+
+# What the test files use.
+# shellcheck disable=SC2034
+{
 module=$BUILD/$KERNEL/tools/softib/softib.ko
 programs=$BUILD/selftests/softib
 hcas=/sys/class/infiniband
-
-modprobe -a ib_umad ib_uverbs rdmavt || exit
+parameters=/sys/module/softib/parameters
+debug=/sys/kernel/debug/softib
+}
 
 # until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
 until_true() {
@@ -21,25 +26,64 @@ until_true() {
 	done
 }
 
-both_active() {
+mountpoint -q /sys/kernel/debug ||
+	mount -t debugfs debugfs /sys/kernel/debug || exit
+ip link set lo up
+modprobe -a ib_umad ib_uverbs rdma_ucm rdmavt || exit
+
+# all_active N: the ports of N HCAs are up.
+all_active() {
 	[ "$(cat $hcas/softib*/ports/1/state 2> /dev/null |
-		grep -c '^4: ACTIVE$')" -eq 2 ]
+		grep -c '^4: ACTIVE$')" -eq "$1" ]
 }
 
-no_opensm() {
-	! pgrep -x opensm > /dev/null
+# up N [PARAMETER...]: a fabric of N HCAs, managed.
+up() {
+	local n=$1
+
+	shift
+	insmod "$module" hcas="$n" "$@" &&
+	opensm -B -f /tmp/opensm.log > /dev/null &&
+	until_true 60 all_active "$n"
 }
 
-# on_fabric LOSS PROGRAM [ARGUMENT...]: runs a program while two HCAs are there
-# that lose so many packets in a million.
+down() {
+	pkill -x opensm
+	until_true 20 not pgrep -x opensm > /dev/null
+	rmmod softib
+}
+
+not() {
+	! "$@"
+}
+
+# pair PROGRAM [OPTION...]: a server on softib0, the same as client on softib1.
+pair() {
+	local server status
+
+	timeout 100 "$1" -d softib0 "${@:2}" > /tmp/server 2>&1 &
+	server=$!
+	until_true 20 listening ||
+		{ cat /tmp/server; kill $server; return 1; }
+	timeout 100 "$1" -d softib1 "${@:2}" localhost 2>&1
+	status=$?
+	wait $server && return $status
+	cat /tmp/server
+	return 1
+}
+
+# These programs' servers listen on the port 18515.
+listening() {
+	[ -n "$(ss -Hltn sport = :18515)" ]
+}
+
+# on_fabric LOSS PROGRAM [ARGUMENT...]: a program that prints its results itself,
+# while two HCAs are there that lose so many packets in a million.
 on_fabric() {
 	local status
 
-	insmod "$module" hcas=2 loss="$1" &&
-		opensm -B -f /tmp/opensm.log > /dev/null &&
-		until_true 60 both_active || return
+	up 2 loss="$1" || return
 	"$programs/$2" "${@:3}"
 	status=$?
-	pkill -x opensm
-	until_true 20 no_opensm && rmmod softib && return $status
+	down && return $status
 }

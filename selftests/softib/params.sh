@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Module parameters, good and bad.
+
+. "$(dirname "$0")/lib.sh"
+
+# refused MESSAGE PARAMETER...: the module does not load, and says why.
+refused() {
+	dmesg -C
+	insmod "$module" "${@:2}" 2> /dev/null && { rmmod softib; return 1; }
+	dmesg | grep -F "$1"
+}
+
+# loads_with DEVICES PARAMETER...
+loads_with() {
+	local devices
+
+	insmod "$module" "${@:2}" || return
+	devices=$(find $hcas/ -name 'softib*' | wc -l)
+	rmmod softib
+	[ "$devices" -eq "$1" ]
+}
+
+plan 20
+
+check "no HCA is too few" refused "hcas=0 is not in the range 1 to 64" hcas=0
+check "65 HCAs are too many" refused "hcas=65 is not in the range" hcas=65
+check "2^32 - 1 as well" refused "is not in the range" hcas=4294967295
+check "a negative number" refused "invalid for parameter" hcas=-1
+check "no number" refused "invalid for parameter" hcas=two
+check "an MTU of 0" refused "ib_mtu=0 is not 256, 512" ib_mtu=0
+check "of 128" refused "ib_mtu=128 is not" ib_mtu=128
+check "of 1500" refused "ib_mtu=1500 is not" ib_mtu=1500
+check "of 8192" refused "ib_mtu=8192 is not" ib_mtu=8192
+check "a loss of more than all" refused "loss is in packets per million" \
+	loss=1000001
+check "a loss that is no number" refused "loss is in packets per million" \
+	loss=1%
+
+check "two HCAs, if nobody says anything" loads_with 2
+check "one" loads_with 1 hcas=1
+check "64" loads_with 64 hcas=64
+check "the smallest MTU" loads_with 2 ib_mtu=256
+check "the largest, and loss" loads_with 2 ib_mtu=4096 loss=1000000
+
+insmod "$module"
+echo 12345 > $parameters/loss
+[ "$(cat $parameters/loss)" = 12345 ]
+result $? "loss can be changed"
+not sh -c "echo 1000001 > $parameters/loss" 2> /dev/null
+result $? "but not to nonsense"
+[ "$(cat $parameters/loss)" = 12345 ]
+result $? "which leaves it as it was"
+not sh -c "echo 1 > $parameters/hcas" 2> /dev/null
+result $? "the number of HCAs cannot be changed"
+rmmod softib
+
+finish
