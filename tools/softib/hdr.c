@@ -256,6 +256,7 @@ void softib_pkt_reverse(struct sk_buff *skb, struct softib_pkt *pkt)
 	__be32 *deth = pkt->bth->u.ud.deth;
 	__be16 *lrh = (__be16 *)skb->data;
 
+	softib_cb(skb)->captured = false;
 	swap(lrh[1], lrh[3]);
 	if (pkt->grh) {
 		struct ib_grh *grh = (struct ib_grh *)pkt->grh;

@@ -147,12 +147,17 @@ static void receive_dr(struct softib_switch *sw, struct softib_port *in,
 	struct softib_port *out;
 	struct softib_pkt pkt;
 	struct ib_smp smp;
+	bool request;
 
 	if (softib_vl(skb) != SOFTIB_VL_SMP || !get_mad(skb, &pkt, 0, &smp))
 		goto drop;
+	request = !ib_get_smp_direction(&smp);
 	out = route_smp(sw, in, &smp);
 	if (!out)
 		goto drop;
+	/* An answer of the switch is a packet that no link has seen. */
+	if (request && ib_get_smp_direction(&smp))
+		softib_cb(skb)->captured = false;
 	memcpy(pkt.payload, &smp, sizeof(smp));
 	softib_link_xmit(out, skb);
 	return;
