@@ -15,7 +15,8 @@ give_back() {
 	until_true 10 on other ping -q -c 1 -W 1 10.77.0.2 || return
 	on other ping -q -i 0.01 10.77.0.2 > /dev/null 2>&1 &
 	ip netns del other
-	kill %%
+	# The namespace lives as long as a process in it.
+	pkill -x ping
 	wait
 	until_true 10 sh -c 'nsenter -t 1 -n ip -o link | grep infiniband'
 }

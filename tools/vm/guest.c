@@ -320,6 +320,8 @@ int main(int argc, char **argv)
 	wire_nonblock(g.in);
 	wire_nonblock(g.out);
 
+	wire_set(&g.to, WIRE_HELLO, NULL, 0);
+	g.to_full = true;
 	while (!g.bye)
 		step(&g);
 	return 0;

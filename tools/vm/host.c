@@ -36,6 +36,7 @@
  * struct host - the host's end
  * @sock: the VM's serial port
  * @tty: standard input is a terminal, passed through
+ * @up: the VM has said that it is up; nothing is read for it before
  * @in_open: standard input has not ended
  * @size_due: the terminal's size is to be sent
  * @bye_due: the exit status has arrived and is to be confirmed
@@ -47,6 +48,7 @@
 struct host {
 	int sock;
 	bool tty;
+	bool up;
 	bool in_open;
 	bool size_due;
 	bool bye_due;
@@ -184,6 +186,9 @@ static void write_all(int fd, const unsigned char *data, size_t len)
 static void received(struct host *h)
 {
 	switch (h->from.type) {
+	case WIRE_HELLO:
+		h->up = true;
+		break;
 	case WIRE_OUT:
 		write_all(1, h->from.data, h->from.len);
 		break;
@@ -234,7 +239,7 @@ static void prepare(struct host *h, bool in_ready)
 /* Returns false when the VM has closed its end. */
 static bool step(struct host *h)
 {
-	bool read_in = h->in_open && !h->to_full && h->status < 0;
+	bool read_in = h->up && h->in_open && !h->to_full && h->status < 0;
 	struct pollfd p[] = {
 		{ h->sock, POLLIN | (h->to_full ? POLLOUT : 0), 0 },
 		{ read_in ? 0 : -1, POLLIN, 0 },
@@ -271,8 +276,9 @@ static const char *outcome(const struct host *h, int status)
 	case 0:
 		if (h->status >= 0)
 			return "ended";
-		return WIFEXITED(status) && WEXITSTATUS(status) ? "failed" :
-								  "died";
+		if (WIFEXITED(status) && WEXITSTATUS(status))
+			return "failed";
+		return h->up ? "died" : "unborn";
 	case SIGALRM:
 		return h->status >= 0 ? "stuck" : "timeout";
 	default:

@@ -20,6 +20,7 @@
  * @WIRE_IN: to the guest: bytes for standard input; none: its end
  * @WIRE_SIZE: to the guest: struct wire_size, the terminal's size
  * @WIRE_BYE: to the guest: the exit status has arrived, and with it all output
+ * @WIRE_HELLO: to the host: the VM is up
  * @WIRE_OUT: to the host: bytes from standard output
  * @WIRE_ERR: to the host: bytes from standard error
  * @WIRE_EXIT: to the host: one byte, the exit status
@@ -28,6 +29,7 @@ enum wire_type {
 	WIRE_IN,
 	WIRE_SIZE,
 	WIRE_BYE,
+	WIRE_HELLO,
 	WIRE_OUT,
 	WIRE_ERR,
 	WIRE_EXIT,
