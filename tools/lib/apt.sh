@@ -36,6 +36,12 @@ depends() {
 		sed -n 's/^ .*Depends: //p'
 }
 
+# The newest version of a package that the lists know.
+newest_version() {
+	apt-cache show --no-all-versions "$1" 2> /dev/null |
+		sed -n 's/^Version: //p' | grep .
+}
+
 # Runs a command that reads the package lists; if it fails, fetches new lists
 # and tries once more.
 with_lists() {

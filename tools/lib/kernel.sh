@@ -10,6 +10,8 @@
 #
 # Image and headers are unpacked, not installed: an installed image would show
 # up in the boot menu, and the headers of some kernels depend on one.
+#
+# $CACHE/source/6.1 is the source of that kernel with Debian's patches, whole.
 
 # The metapackage that names a series' newest kernel.
 kernel_meta() {
@@ -41,6 +43,45 @@ kernel_relocate() {
 	done
 }
 
+# Puts the compressed source of a kernel, one version of one package, into a
+# folder; an installed package saves fetching it.
+kernel_tarball() {
+	local package=$1 version=$2 into=$3 installed=/usr/src/$1.tar.xz
+
+	if [ -e "$installed" ] &&
+	   [ "$(dpkg-query -W -f '${Version}' "$package" 2>&1)" = "$version" ]; then
+		mkdir -p "$into/usr/src" && ln -s "$installed" "$into/usr/src/"
+	else
+		with_lists fetch_packages "$into" "$package=$version"
+	fi
+}
+
+# The source comes for one series: the checks of the kernel's developers and
+# a debug kernel need one.
+kernel_source() {
+	local package=linux-source-6.1 link=$CACHE/source/6.1 version tmp tree
+
+	[ -e "$link/Makefile" ] && return
+	cache_lock
+	[ -e "$link/Makefile" ] && return
+
+	version=$(with_lists newest_version "$package") ||
+		die "no package gives the kernel's source ($package)"
+	tree=$CACHE/source/$version
+	say "unpacking the kernel's source $version into $tree"
+	tmp=$(cache_tmp) &&
+	kernel_tarball "$package" "$version" "$tmp" &&
+	mkdir "$tmp/tree" &&
+	tar -x --strip-components=1 -C "$tmp/tree" \
+		-f "$tmp/usr/src/$package.tar.xz" &&
+	mkdir -p "$CACHE/source" &&
+	rm -rf "$tree" &&
+	mv "$tmp/tree" "$tree" &&
+	cache_point "$link" "$tree" ||
+		die "could not unpack the kernel's source"
+	rm -rf "$tmp"
+}
+
 # kernel_setup SERIES
 kernel_setup() {
 	local series=$1 meta release version tmp tree common kbuild
@@ -56,8 +97,7 @@ kernel_setup() {
 	"$series".*) ;;
 	*) die "$meta is kernel $release here, not $series" ;;
 	esac
-	version=$(apt-cache show --no-all-versions "linux-image-$release" |
-		sed -n 's/^Version: //p')
+	version=$(newest_version "linux-image-$release")
 	tree=$CACHE/kernel/${release}_$version
 
 	say "fetching Debian's kernel $release ($version) into $tree"
