@@ -1,2 +1,0 @@
-abi.o: abi.c ../../uapi/linux/sdp.h
-../../uapi/linux/sdp.h:
