@@ -275,6 +275,56 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
 
 /**
  * struct ipoib_dev - one interface: a port and a P_Key
+ * @dev:	the interface; down to @hash_seed all is fixed while registered
+ * @hca:	the device
+ * @list:	of the ports of one device
+ * @port:	the port's number
+ * @events:	of the device, asynchronous
+ * @pd:		protection domain
+ * @recv_cq:	completions for @rx_napi
+ * @send_cq:	completions for @tx_napi
+ * @qp:		unreliable datagram queue pair
+ * @max_ib_mtu:	largest that the receive ring takes
+ * @max_send_sge: what the queue pair was made with
+ * @hash_seed:	of @dests
+ * @pkey:	the P_Key; written under @ctl
+ * @gid:	the port's; written under @ctl
+ * @tx_ring:	slots; down to @tx_sge all is under the transmit lock
+ * @tx_size:	slots in it, a power of two, as @rx_size
+ * @tx_head:	posted so far
+ * @tx_tail:	completed so far
+ * @tx_open:	the queue pair takes packets
+ * @tx_armed:	a completion will schedule @tx_napi
+ * @tx_napi:	frees what was sent
+ * @tx_wc:	room for completions
+ * @tx_sge:	room for the pieces of a packet
+ * @rx_ring:	slots; down to @rx_wc all is of @rx_napi, or of who disabled it
+ * @rx_size:	slots in it
+ * @rx_posted:	posted so far
+ * @rx_tail_len: bytes behind the head, 0 or 2048
+ * @rx_napi:	hands packets to the stack
+ * @rx_wc:	room for completions
+ * @dest_lock:	@dests and @dest_count
+ * @dests:	destinations by GID
+ * @dest_count:	how many
+ * @queued:	packets in all their queues
+ * @ah_count:	address handles not yet destroyed
+ * @gc_work:	forgets destinations that nobody uses
+ * @mcast_work:	follows the stack's list of groups
+ * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
+ * @bcast_ok:	@bcast holds the group's parameters
+ * @bcast:	the broadcast group's record
+ * @qkey:	from @bcast, for the transmit path
+ * @mcast_mtu:	from @bcast: the IPoIB link's MTU
+ * @umcast:	leave user space's groups alone
+ * @ctl:	opening, stopping, flushing and the works exclude each other
+ * @admin_up:	between ndo_open and ndo_stop; under @ctl
+ * @up:		the queue pair works; under @ctl
+ * @flush_level: enum ipoib_flush, asked for
+ * @flush_work:	does it
+ * @sync_work:	what needs rtnl; holds the netdev
+ * @admin_mtu:	what the administrator set; under rtnl
+ * @counters:	by enum ipoib_counter
  *
  * Lives as the net_device's private data, from ipoib_add_port() to
  * ipoib_remove_port(). The verbs objects and rings exist from ndo_init to
@@ -282,68 +332,61 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * going down and up.
  */
 struct ipoib_dev {
-	/* Fixed while registered. */
 	struct net_device *dev;
 	struct ib_device *hca;
-	struct list_head list;		/* of the ports of one device */
+	struct list_head list;
 	u32 port;
 	struct ib_event_handler events;
 	struct ib_pd *pd;
 	struct ib_cq *recv_cq;
 	struct ib_cq *send_cq;
 	struct ib_qp *qp;
-	unsigned int max_ib_mtu;	/* largest that the receive ring takes */
+	unsigned int max_ib_mtu;
 	unsigned int max_send_sge;
 	u32 hash_seed;
 
-	/* The port's identity, written under ctl. */
 	u16 pkey;
 	union ib_gid gid;
 
-	/* Transmit, under the tx lock. */
 	struct ipoib_tx_buf *tx_ring;
-	unsigned int tx_size;		/* a power of two, as rx_size */
-	unsigned int tx_head;		/* posted so far */
-	unsigned int tx_tail;		/* completed so far */
-	bool tx_open;			/* the queue pair takes packets */
-	bool tx_armed;			/* a completion will schedule tx_napi */
+	unsigned int tx_size;
+	unsigned int tx_head;
+	unsigned int tx_tail;
+	bool tx_open;
+	bool tx_armed;
 	struct napi_struct tx_napi;
 	struct ib_wc tx_wc[IPOIB_TX_BATCH];
 	struct ib_sge tx_sge[IPOIB_TX_SGE];
 
-	/* Receive, of rx_napi, or of who has disabled it. */
 	struct ipoib_rx_buf *rx_ring;
 	unsigned int rx_size;
 	unsigned int rx_posted;
-	unsigned int rx_tail_len;	/* bytes behind the head, 0 or 2048 */
+	unsigned int rx_tail_len;
 	struct napi_struct rx_napi;
 	struct ib_wc rx_wc[IPOIB_RX_BATCH];
 
-	/* Destinations. */
-	spinlock_t dest_lock;		/* dests and dest_count */
+	spinlock_t dest_lock;	/* dests, dest_count */
 	DECLARE_HASHTABLE(dests, 10);
 	unsigned int dest_count;
-	atomic_t queued;		/* packets in all their queues */
-	atomic_t ah_count;		/* address handles not yet destroyed */
+	atomic_t queued;
+	atomic_t ah_count;
 	struct delayed_work gc_work;
 
-	/* Multicast. */
-	struct work_struct mcast_work;	/* follows the stack's list */
-	spinlock_t bcast_lock;		/* what follows, and the carrier */
-	bool bcast_ok;			/* bcast holds the group's parameters */
+	struct work_struct mcast_work;
+	spinlock_t bcast_lock;	/* down to mcast_mtu, and the carrier */
+	bool bcast_ok;
 	struct ib_sa_mcmember_rec bcast;
-	u32 qkey;			/* from bcast, for the transmit path */
-	unsigned int mcast_mtu;		/* from bcast: the IPoIB link's MTU */
-	bool umcast;			/* leave user space's groups alone */
+	u32 qkey;
+	unsigned int mcast_mtu;
+	bool umcast;
 
-	/* Control. */
-	struct mutex ctl;
-	bool admin_up;			/* between ndo_open and ndo_stop */
-	bool up;			/* the queue pair works */
-	atomic_t flush_level;		/* enum ipoib_flush, asked for */
+	struct mutex ctl;	/* opening, stopping, flushing, the works */
+	bool admin_up;
+	bool up;
+	atomic_t flush_level;
 	struct work_struct flush_work;
-	struct work_struct sync_work;	/* what needs rtnl; holds the netdev */
-	unsigned int admin_mtu;		/* what the administrator set; rtnl */
+	struct work_struct sync_work;
+	unsigned int admin_mtu;
 
 	atomic_long_t counters[IPOIB_COUNTERS];
 };

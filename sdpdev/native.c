@@ -180,7 +180,9 @@ int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss)
 	memset(ss, 0, sizeof(*ss));
 	len = kernel_getsockname(sdp_native_sk(ep)->sk_socket,
 				 (struct sockaddr *)ss);
-	return len < 0 ? len : 0;
+	if (len < 0)
+		return len;
+	return 0;
 }
 
 /**

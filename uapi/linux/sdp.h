@@ -330,10 +330,14 @@ struct sdp_ring_setup {
 /**
  * struct sdp_ring - head of a mapped ring
  * @head: index of the next byte to be taken, written by the consumer
+ * @pad0: as the others, so that each word has a cache line
  * @tail: index of the next byte to be put, written by the producer
+ * @pad1: see @pad0
  * @flags: SDP_RING_*, written by the kernel
+ * @pad2: see @pad0
  * @lock: for the producers in user space among themselves; the kernel never
  *	looks at it
+ * @pad3: see @pad0
  *
  * The data is a ring of bytes; both indices run freely and are taken modulo its
  * size.  tail - head is the number of bytes in it.
