@@ -245,7 +245,7 @@ __public ssize_t recv(int fd, void *buf, size_t n, int flags)
 
 /* A stream gives no source address: of length zero, as TCP does. */
 static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
-				 struct sockaddr *addr, socklen_t *len)
+				 const struct sockaddr *addr, socklen_t *len)
 {
 	ssize_t ret = sdp_recv(fd, buf, n, flags);
 

@@ -29,7 +29,9 @@ static struct sdp_ring *map_ring(int fd, size_t bytes, off_t where)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, where);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	return p;
 }
 
 static int map_rings(struct sdp_rings *rings)

@@ -213,8 +213,7 @@ static void warn_of(const char *name, const char *program)
 	snprintf(path, sizeof(path), "%s", program);
 	for (depth = 0; depth < 4; depth++) {
 		if (gains_rights(path)) {
-			say("%s: runs with other rights than yours, so the library is left out: TCP only",
-			    name);
+			say("%s: runs with other rights than yours: TCP only", name);
 			return;
 		}
 		fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -20,6 +20,7 @@ int sdp_ioctl_blocking(int fd, unsigned long request, void *arg)
 {
 	int type, ret;
 
+	/* NOLINTNEXTLINE(cert-pos47-c,concurrency-thread-canceltype-asynchronous) */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	ret = ioctl(fd, request, arg);
 	pthread_setcanceltype(type, &type);
