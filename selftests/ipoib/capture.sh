@@ -9,7 +9,7 @@
 capture=/tmp/capture.pcap
 
 take() {
-	tcpdump -q -U -i ib0 -w $capture > /tmp/tcpdump.log 2>&1 &
+	tcpdump -q -U -i ib0 -w "$capture" > /tmp/tcpdump.log 2>&1 &
 	until_true 10 grep -q listening /tmp/tcpdump.log || return
 	ip neigh flush dev ib0
 	no_loss -q -c 3 -i 0.1 -p 77 10.77.0.2 && no_loss -q -c 3 -i 0.1 fd77::2 ||
@@ -21,21 +21,21 @@ take() {
 }
 
 written() {
-	[ "$(tcpdump -r $capture icmp6 2> /dev/null | grep -c 'echo')" -ge "$1" ]
+	[ "$(tcpdump -r "$capture" icmp6 2> /dev/null | grep -c 'echo')" -ge "$1" ]
 }
 
 # shows FILTER COUNT: so many packets of the capture match.
 shows() {
 	local n
 
-	n=$(tshark -r $capture -Y "$1" 2> /dev/null | wc -l)
-	[ "$n" -ge "$2" ] || { tshark -r $capture; return 1; }
+	n=$(tshark -r "$capture" -Y "$1" 2> /dev/null | wc -l)
+	[ "$n" -ge "$2" ] || { tshark -r "$capture"; return 1; }
 }
 
 clean() {
 	local n
 
-	n=$(tshark -r $capture -Y '_ws.malformed' 2> /dev/null | wc -l)
+	n=$(tshark -r "$capture" -Y '_ws.malformed' 2> /dev/null | wc -l)
 	same "$n" 0
 }
 

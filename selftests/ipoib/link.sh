@@ -14,15 +14,15 @@ file() {
 }
 
 link_mtu() {
-	file $net/mtu $((VM_IB_MTU - 4))
+	file "$net"/mtu $((VM_IB_MTU - 4))
 }
 
 # 00 or 80 (which says that RC works too), the QPN, the port's GID.
 address_is_gid() {
 	local address gid
 
-	address=$(cat $net/address)
-	gid=$(cat $port/gids/0)
+	address=$(cat "$net"/address)
+	gid=$(cat "$port"/gids/0)
 	[[ ${address:0:2} =~ ^(00|80)$ ]] || { echo "flags: $address"; return 1; }
 	[ "${address:3:8}" != 00:00:00 ] || { echo "no QPN: $address"; return 1; }
 	same "$(tr -d : <<< "${address:12}")" "$(tr -d : <<< "$gid")"
@@ -33,7 +33,7 @@ mtu_refused() {
 }
 
 mtu_lower() {
-	ip link set ib0 mtu 1400 && file $net/mtu 1400 &&
+	ip link set ib0 mtu 1400 && file "$net"/mtu 1400 &&
 	no_loss -c 2 -i 0.2 -s 3000 10.77.0.2 &&
 	ip link set ib0 mtu $((VM_IB_MTU - 4)) && link_mtu
 }
@@ -46,17 +46,17 @@ carrier_follows() {
 address_stays() {
 	local before
 
-	before=$(cat $net/address)
+	before=$(cat "$net"/address)
 	ip link set ib0 down && ip link set ib0 up && until_true 10 carrier &&
-	file $net/address "$before"
+	file "$net"/address "$before"
 }
 
 statistics() {
 	local before after
 
-	before=$(cat $net/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
+	before=$(cat "$net"/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
 	no_loss -c 10 -i 0.01 10.77.0.2 || return
-	after=$(cat $net/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
+	after=$(cat "$net"/statistics/{tx_packets,rx_packets} | tr '\n' ' ')
 	echo "before: $before after: $after"
 	awk -v b="$before" -v a="$after" 'BEGIN {
 		split(b, x); split(a, y)

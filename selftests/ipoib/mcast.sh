@@ -37,19 +37,19 @@ receive() {
 	datagrams datagram 20 "$2" || return
 	until_true 5 grep -q 'datagram 20' /tmp/got
 	got=$(grep -c datagram /tmp/got)
-	kill $listener
-	wait $listener
+	kill "$listener"
+	wait "$listener"
 	same "$got" 20
 }
 
 receive_v4() {
 	receive UDP4-RECV:7000,reuseaddr,ip-add-membership=239.77.1.2:ib0 \
-		UDP4-DATAGRAM:239.77.1.2:7000,ip-multicast-if=10.77.0.1 $v4
+		UDP4-DATAGRAM:239.77.1.2:7000,ip-multicast-if=10.77.0.1 "$v4"
 }
 
 receive_v6() {
 	receive "UDP6-RECV:7000,reuseaddr,ipv6-join-group=[ff05::77:1]:ib0" \
-		"UDP6-DATAGRAM:[ff05::77:1]:7000" $v6
+		"UDP6-DATAGRAM:[ff05::77:1]:7000" "$v6"
 }
 
 left() {
@@ -57,24 +57,24 @@ left() {
 }
 
 sent_since() {
-	[ $(($(cat $stat/tx_packets) - $1)) -ge "$2" ]
+	[ $(($(cat "$stat"/tx_packets) - $1)) -ge "$2" ]
 }
 
 # Nobody listens: the group is made for the sender, and nothing is lost.
 send_only() {
 	local before dropped
 
-	before=$(cat $stat/tx_packets) dropped=$(cat $stat/tx_dropped)
+	before=$(cat "$stat"/tx_packets) dropped=$(cat "$stat"/tx_dropped)
 	datagrams datagram 5 \
 		UDP4-DATAGRAM:239.77.9.9:7000,ip-multicast-if=10.77.0.1
-	until_true 5 member $sent 1 || return
+	until_true 5 member "$sent" 1 || return
 	# What waited for the group is counted when it has gone.
 	until_true 5 sent_since "$before" 5
-	echo "sent $(($(cat $stat/tx_packets) - before))," \
-	     "dropped $(($(cat $stat/tx_dropped) - dropped))"
+	echo "sent $(($(cat "$stat"/tx_packets) - before))," \
+	     "dropped $(($(cat "$stat"/tx_dropped) - dropped))"
 	ip maddr show dev ib0 | grep -q 239.77.9.9 && return 1
 	sent_since "$before" 5 &&
-	same "$(cat $stat/tx_dropped)" "$dropped"
+	same "$(cat "$stat"/tx_dropped)" "$dropped"
 }
 
 # What was only sent to is then listened to.
@@ -89,9 +89,9 @@ send_then_listen() {
 			UDP4-DATAGRAM:239.77.9.9:7001,ip-multicast-if=10.77.0.2
 		grep -q probe /tmp/got'
 	status=$?
-	kill $listener
-	wait $listener
-	return $status
+	kill "$listener"
+	wait "$listener"
+	return "$status"
 }
 
 all_nodes() {
@@ -140,8 +140,8 @@ many_groups() {
 	listener=$!
 	until_true 30 many_joined 100
 	many_joined 100 || return
-	kill $listener
-	wait $listener
+	kill "$listener"
+	wait "$listener"
 	until_true 30 many_joined 0
 	many_joined 0
 }

@@ -40,7 +40,7 @@ unreachable() {
 	local nowhere=00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:77
 	local before=0 after
 
-	ip neigh replace 10.77.0.99 lladdr $nowhere dev ib0 nud permanent
+	ip neigh replace 10.77.0.99 lladdr "$nowhere" dev ib0 nud permanent
 	ours && before=$(counter path_queries)
 	ping -q -i 0.01 -c 500 10.77.0.99 > /tmp/lost 2>&1 &
 	no_loss -q -i 0.01 -c 300 10.77.0.2 || return

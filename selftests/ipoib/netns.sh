@@ -41,7 +41,7 @@ cm() {
 	cat /tmp/client
 	kill %% 2> /dev/null
 	wait
-	[ $status -eq 0 ] && grep -q 'return status 0' /tmp/client
+	[ "$status" -eq 0 ] && grep -q 'return status 0' /tmp/client
 }
 
 plan 5

@@ -15,9 +15,9 @@ too_big() {
 unfragmented() {
 	local stat=/sys/class/net/ib0/statistics/tx_packets before
 
-	before=$(cat $stat)
+	before=$(cat "$stat")
 	no_loss -c 20 -i 0.01 -M "do" -s $((mtu - 28)) 10.77.0.2 || return
-	[ $(($(cat $stat) - before)) -lt 30 ]
+	[ $(($(cat "$stat") - before)) -lt 30 ]
 }
 
 plan 12
@@ -30,6 +30,7 @@ check "IPv6 as large as the MTU" no_loss -c 5 -i 0.1 -M "do" -s $((mtu - 48)) fd
 check "IPv4 larger than the MTU is refused if it must not be fragmented" too_big
 check "IPv4 fragmented" no_loss -c 10 -i 0.1 -s 20000 10.77.0.2
 check "IPv6 fragmented" no_loss -c 10 -i 0.1 -s 20000 fd77::2
+# shellcheck disable=SC2016 # for the new shell to expand
 check "every size" bash -c 'for s in $(seq 0 97 4200); do
 	ping -q -c 1 -W 10 -s $s 10.77.0.2 || exit; done'
 check "2000 in a row, IPv4" no_loss -q -f -c 2000 10.77.0.2

@@ -140,7 +140,8 @@ static void carriers(void)
 	ok(!sdp_info(c, &info) && !info.tx_bytes && !info.rx_bytes,
 	   "none of which is counted as SDP's");
 	ok(sdp_send(c, "!", 1, MSG_OOB) == 1 && poll(&urgent, 1, 5000) == 1 &&
-	   recv(s, back, 1, MSG_OOB) == 1 && *back == '!', "MSG_OOB over TCP is the native socket's");
+	   recv(s, back, 1, MSG_OOB) == 1 && *back == '!',
+	   "MSG_OOB over TCP is the native socket's");
 	ok(sdp_sendmsg(c, &msg, 0) == 3 && recv(s, back, 3, MSG_WAITALL) == 3 &&
 	   send(s, "abc", 3, 0) == 3, "sdp_sendmsg over TCP");
 	iov = (struct iovec){ .iov_base = back, .iov_len = 3 };

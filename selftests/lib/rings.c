@@ -348,12 +348,12 @@ static void stress(const char *name, unsigned int senders, unsigned int receiver
 			must(!pthread_create(&to[i], NULL, receiver,
 					     (void *)(uintptr_t)(receivers == 1)));
 	}
-	if (!forked || !child)
+	if (!forked || !child) {
 		for (i = 0; i < senders; i++)
 			must(!pthread_create(&from[i], NULL, sender, (void *)i));
-	if (!forked || !child)
 		for (i = 0; i < senders; i++)
 			pthread_join(from[i], NULL);
+	}
 	if (forked && !child)
 		_exit(0);
 	if (forked) {

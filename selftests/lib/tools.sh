@@ -20,7 +20,7 @@ gives() {
 
 	shift
 	"$@" > "$WORK/out" 2> "$WORK/err" || got=$?
-	[ $got -eq "$want" ] || { echo "# exit status $got"; diag "$WORK/err"; return 1; }
+	[ "$got" -eq "$want" ] || { echo "# exit status $got"; diag "$WORK/err"; return 1; }
 }
 
 # Without /dev/sdp, as on a machine that has not loaded the module.
@@ -57,6 +57,7 @@ check "is named" said "$WORK/err" "no-such-program: program not found"
 chmod +x "$WORK/text"
 check "sdprun with what cannot be executed" gives 126 "$SDPRUN" "$WORK"
 check "passes the exit status on" gives 7 "$SDPRUN" sh -c 'exit 7'
+# shellcheck disable=SC2016 # for the new shell to expand
 check "passes arguments on" gives 0 "$SDPRUN" -- sh -c 'test "$1" = "a b"' sh 'a b'
 check "and says nothing" silent "$WORK/err"
 check "keeps LD_PRELOAD" gives 0 env LD_PRELOAD=libc.so.6 "$SDPRUN" printenv LD_PRELOAD

@@ -29,10 +29,12 @@ static void test_numbers(void)
 	struct sdp_init init = { .size = sizeof(init) };
 	int fd = end_open(SDP, AF_INET), i;
 
-	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0d), &init), ENOTTY), "the number behind the last: ENOTTY");
+	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0d), &init), ENOTTY),
+	   "the number behind the last: ENOTTY");
 	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0xff), &init), ENOTTY), "unknown number: ENOTTY");
 	ok(fails(ioctl(fd, _IO('x', 0x01), &init), ENOTTY), "other magic: ENOTTY");
-	ok(fails(ioctl(fd, _IOW(SDP_IOC_MAGIC, 0x01, int), &init), ENOTTY), "size in the number: ENOTTY");
+	ok(fails(ioctl(fd, _IOW(SDP_IOC_MAGIC, 0x01, int), &init), ENOTTY),
+	   "size in the number: ENOTTY");
 	ok(fails(ioctl(fd, 0x5401 /* TCGETS */, &init), ENOTTY) && !isatty(fd), "not a terminal");
 	for (i = 0; i <= 0x0c; i++)
 		if (!fails(ioctl(fd, _IO(SDP_IOC_MAGIC, i), NULL), EFAULT) ||
@@ -50,7 +52,8 @@ static void test_init(void)
 	struct stat a, b;
 	int fd = raw_open();
 
-	ok(fails(CALL(fd, SDP_IOC_LISTEN, (struct sdp_listen){ .size = sizeof(struct sdp_listen) }), ENOTCONN),
+	ok(fails(CALL(fd, SDP_IOC_LISTEN,
+		      (struct sdp_listen){ .size = sizeof(struct sdp_listen) }), ENOTCONN),
 	   "before INIT: ENOTCONN");
 	ok(fails(read(fd, buf, 1), ENOTCONN) && fails(write(fd, buf, 1), ENOTCONN),
 	   "before INIT: read, write: ENOTCONN");
@@ -155,8 +158,10 @@ static void test_arguments(void)
 	pair(SDP, e);
 	ok(fails(end_listen(SDP, e[0], 1), EINVAL), "LISTEN: connected: EINVAL");
 	ok(fails(end_connect(SDP, e[1], SERVER4, 9), EISCONN), "CONNECT: accepted: EISCONN");
-	ok(fails(CALL(e[1], SDP_IOC_INIT, (struct sdp_init){ .size = sizeof(struct sdp_init),
-		.major = SDP_API_MAJOR, .family = AF_INET }), EALREADY), "INIT: accepted: EALREADY");
+	ok(fails(CALL(e[1], SDP_IOC_INIT,
+		      (struct sdp_init){ .size = sizeof(struct sdp_init),
+					 .major = SDP_API_MAJOR, .family = AF_INET }), EALREADY),
+	   "INIT: accepted: EALREADY");
 	unpair(e);
 }
 
@@ -188,7 +193,7 @@ static void test_info(void)
 	n = end_native(SDP, e[0]);
 	/* User space may do anything to it. */
 	listen(n, 1);
-	connect(n, (struct sockaddr *)&ss, len);
+	(void)connect(n, (struct sockaddr *)&ss, len);
 	shutdown(n, SHUT_RDWR);
 	close(n);
 	ok(write(e[0], "x", 1) == 1 && read(e[1], buf, 1) == 1, "NATIVE: abused without harm");
@@ -215,7 +220,8 @@ static void test_rings(void)
 	ok(fails(ioctl(e[0], SDP_IOC_RING_SETUP, &arg), EINVAL), "rings: undefined flag: EINVAL");
 	arg = s;
 	arg.tx_bytes = 65535;
-	ok(fails(ioctl(e[0], SDP_IOC_RING_SETUP, &arg), EINVAL), "rings: not a power of two: EINVAL");
+	ok(fails(ioctl(e[0], SDP_IOC_RING_SETUP, &arg), EINVAL),
+	   "rings: not a power of two: EINVAL");
 	arg.tx_bytes = SDP_RING_MIN / 2;
 	ok(fails(ioctl(e[0], SDP_IOC_RING_SETUP, &arg), EINVAL), "rings: too small: EINVAL");
 	arg = s;
@@ -237,8 +243,10 @@ static void test_rings(void)
 	ok(fails(MAP(whole, PROT_READ, MAP_SHARED, 4096), EINVAL), "mmap: elsewhere: EINVAL");
 	ok(fails(MAP(whole, PROT_READ, MAP_SHARED, 100), EINVAL), "mmap: unaligned: EINVAL");
 	ok(fails(MAP(whole, PROT_READ, MAP_SHARED, 0x20000000), EINVAL), "mmap: beyond: EINVAL");
-	ok(fails(MAP(whole, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0), EINVAL), "mmap: private: EINVAL");
-	ok(fails(MAP(whole, PROT_READ | PROT_EXEC, MAP_SHARED, 0), EPERM), "mmap: to execute: EPERM");
+	ok(fails(MAP(whole, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0), EINVAL),
+	   "mmap: private: EINVAL");
+	ok(fails(MAP(whole, PROT_READ | PROT_EXEC, MAP_SHARED, 0), EPERM),
+	   "mmap: to execute: EPERM");
 	ring = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, e[0], 0);
 	ok(ring != MAP_FAILED, "mmap");
 	ok(mprotect(ring, whole, PROT_READ | PROT_EXEC) == -1, "mprotect: not to execute");
@@ -297,7 +305,8 @@ static void test_fallback(void)
 		else
 			ok(end_connect(SDP, c, SERVER4, 22001) == 0,
 			   "no SDP listener, %s: connected", how);
-		ok(end_info(c).carrier == SDP_CARRIER_TCP && end_info(c).reason == SDP_REASON_REFUSED &&
+		ok(end_info(c).carrier == SDP_CARRIER_TCP &&
+		   end_info(c).reason == SDP_REASON_REFUSED &&
 		   end_info(c).state == SDP_STATE_CONNECTED, "%s: by TCP, and why", how);
 		nonblock(c, false);
 		a = accept(l, NULL, NULL);
@@ -305,7 +314,8 @@ static void test_fallback(void)
 		must(write(a, "back", 4) == 4);
 		ok(events(c, POLLIN, 1000) == POLLIN && ioctl(c, FIONREAD, &n) == 0 && n == 4 &&
 		   read(c, buf, 10) == 4, "%s: receives", how);
-		ok(fails(ioctl(c, SDP_IOC_RING_SETUP, &s), EOPNOTSUPP), "%s: no rings: EOPNOTSUPP", how);
+		ok(fails(ioctl(c, SDP_IOC_RING_SETUP, &s), EOPNOTSUPP),
+		   "%s: no rings: EOPNOTSUPP", how);
 		/* As with TCP, what began without waiting is told once more. */
 		if (i)
 			must(end_connect(SDP, c, SERVER4, 22001) == 0);
@@ -334,20 +344,26 @@ static void test_fallback(void)
 	must(end_connect(TCP, c, SERVER4, 22002) == 0);
 	ok(events(l, POLLIN, 1000) == POLLIN, "a TCP client: IN");
 	{
-		struct sdp_accept acc = { .size = sizeof(acc), .flags = SDP_ACCEPT_CLOEXEC | SDP_ACCEPT_NONBLOCK };
+		struct sdp_accept acc = {
+			.size = sizeof(acc),
+			.flags = SDP_ACCEPT_CLOEXEC | SDP_ACCEPT_NONBLOCK,
+		};
 
 		a = ioctl(l, SDP_IOC_ACCEPT, &acc);
-		ok(a >= 0 && acc.carrier == SDP_CARRIER_TCP && acc.addr_len == sizeof(struct sockaddr_in) &&
+		ok(a >= 0 && acc.carrier == SDP_CARRIER_TCP &&
+		   acc.addr_len == sizeof(struct sockaddr_in) &&
 		   fcntl(a, F_GETFD) == FD_CLOEXEC && fcntl(a, F_GETFL) & O_NONBLOCK,
 		   "accepted: a TCP socket, with the flags");
 	}
-	ok(write(c, "x", 1) == 1 && events(a, POLLIN, 1000) && recv(a, buf, 9, 0) == 1, "which works");
+	ok(write(c, "x", 1) == 1 && events(a, POLLIN, 1000) && recv(a, buf, 9, 0) == 1,
+	   "which works");
 	close(a);
 	close(c);
 	close(l);
 
 	c = end_open(SDP, AF_INET);
-	ok(fails(end_connect(SDP, c, "10.77.0.99", 22001), EHOSTUNREACH), "nobody there: EHOSTUNREACH");
+	ok(fails(end_connect(SDP, c, "10.77.0.99", 22001), EHOSTUNREACH),
+	   "nobody there: EHOSTUNREACH");
 	close(c);
 }
 

@@ -142,7 +142,7 @@ static size_t ring_read(struct side *s, void *buf, size_t len)
 	}
 }
 
-static struct { struct side *s; bool ring; uint32_t id; } senders[SENDERS];
+static struct { struct side *s; bool ring; } senders[SENDERS];
 static atomic_uint senders_left;
 
 static void *send_records(void *arg)
@@ -220,10 +220,14 @@ static void test_doors(const char *name, const bool *ring_sender, const bool *ri
 	set_up(&side[0], e[0]);
 	set_up(&side[1], e[1]);
 	memset(seen, 0, sizeof(seen));
-	wrong = taken = by_ring = by_read = 0;
+	wrong = 0;
+	taken = 0;
+	by_ring = 0;
+	by_read = 0;
 	senders_left = SENDERS;
 	for (uintptr_t i = 0; i < (uintptr_t)receivers; i++)
-		must(pthread_create(&r[i], NULL, receive_records, (void *)(uintptr_t)ring_receiver[i]) == 0);
+		must(pthread_create(&r[i], NULL, receive_records,
+				    (void *)(uintptr_t)ring_receiver[i]) == 0);
 	for (uintptr_t i = 0; i < SENDERS; i++) {
 		senders[i].s = &side[0];
 		senders[i].ring = ring_sender[i];
@@ -263,7 +267,8 @@ static void test_agreement(void)
 	ok(read(e[0], buf, 3) == 3 && load(&side[0].rx->head) == 3, "read moves the head");
 	ok(end_recv(SDP, e[0], buf, 10, 0) == 2, "and the rest");
 	nonblock(e[0], true);
-	ok(enter(&side[0], SDP_ENTER_WAIT_RX) == -1 && errno == EAGAIN, "nothing to wait for: EAGAIN");
+	ok(enter(&side[0], SDP_ENTER_WAIT_RX) == -1 && errno == EAGAIN,
+	   "nothing to wait for: EAGAIN");
 	nonblock(e[0], false);
 
 	/* Fill ring and queue, and see both. */
@@ -274,7 +279,8 @@ static void test_agreement(void)
 	   "the ring is full and more waits");
 	ok(side[0].rx->flags & SDP_RING_NEED_ENTER, "which the ring says");
 	ok(end_recv(SDP, e[0], buf, sizeof(buf), MSG_PEEK) == sizeof(buf), "MSG_PEEK sees both");
-	ok(end_recv(SDP, e[0], buf, sizeof(buf), MSG_WAITALL) == sizeof(buf), "and so does MSG_WAITALL");
+	ok(end_recv(SDP, e[0], buf, sizeof(buf), MSG_WAITALL) == sizeof(buf),
+	   "and so does MSG_WAITALL");
 	ok(!(side[0].rx->flags & SDP_RING_NEED_ENTER), "nothing waits now");
 
 	/* What is in the ring goes before what is written. */
@@ -288,6 +294,7 @@ static void test_agreement(void)
 	/* The end. */
 	ring_write(&side[0], &byte, 1);
 	must(end_shutdown(SDP, e[0], SHUT_WR) == 0);
+	/* NOLINTNEXTLINE(misc-redundant-expression): two calls, not one twice */
 	ok(read(e[1], buf, 10) == 1 && read(e[1], buf, 10) == 0, "shutdown sends the ring first");
 	ok(enter(&side[0], SDP_ENTER_TX) == -1 && errno == EPIPE, "then: EPIPE");
 	close(e[1]);

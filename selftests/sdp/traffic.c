@@ -11,7 +11,7 @@
 static char buf[32768];
 
 /* One connection: half of them end orderly, half with bytes on their way. */
-static void one(int port, unsigned int round)
+static void connection(int port, unsigned int round)
 {
 	int l, c, a = -1, flags;
 
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (unsigned int round = 0; ; round++)
-			one(40000 + i * 1000 + round % 1000, round);
+			connection(40000 + i * 1000 + round % 1000, round);
 	}
 	while (wait(NULL) > 0)
 		;

@@ -58,10 +58,10 @@ traffic() {
 		ib_write_bw -d softib1 -F -D 60 localhost > /dev/null 2>&1 &
 		client=$!
 		sleep 1
-		kill -KILL $server
+		kill -KILL "$server"
 		sleep 0.2
-		kill -KILL $client
-		wait $server $client
+		kill -KILL "$client"
+		wait "$server" "$client"
 		pkill -x opensm
 		until_true 20 not pgrep -x opensm > /dev/null
 		until_true 20 rmmod softib || return

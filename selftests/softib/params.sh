@@ -17,7 +17,7 @@ loads_with() {
 	local devices
 
 	insmod "$module" "${@:2}" || return
-	devices=$(find $hcas/ -name 'softib*' | wc -l)
+	devices=$(find "$hcas"/ -name 'softib*' | wc -l)
 	rmmod softib
 	[ "$devices" -eq "$1" ]
 }

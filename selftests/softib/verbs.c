@@ -171,20 +171,20 @@ int post_recv(struct end *end, size_t offset, size_t len)
 	return ibv_post_recv(end->qp, &wr, &bad);
 }
 
-int post(struct end *end, struct ibv_send_wr *wr, size_t offset, size_t len)
+int post(struct end *end, const struct ibv_send_wr *wr, size_t offset, size_t len)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)end->buf + offset,
 		.length = len,
 		.lkey = end->mr->lkey,
 	};
-	struct ibv_send_wr *bad;
+	struct ibv_send_wr whole = *wr, *bad;
 
-	if (!wr->sg_list) {
-		wr->sg_list = &sge;
-		wr->num_sge = 1;
+	if (!whole.sg_list) {
+		whole.sg_list = &sge;
+		whole.num_sge = 1;
 	}
-	return ibv_post_send(end->qp, wr, &bad);
+	return ibv_post_send(end->qp, &whole, &bad);
 }
 
 static int64_t now_ms(void)

@@ -46,7 +46,7 @@ void set_state(struct end *end, enum ibv_qp_state state);
 enum ibv_qp_state get_state(struct end *end);
 
 int post_recv(struct end *end, size_t offset, size_t len);
-int post(struct end *end, struct ibv_send_wr *wr, size_t offset, size_t len);
+int post(struct end *end, const struct ibv_send_wr *wr, size_t offset, size_t len);
 
 /* The next completion, or none within @ms milliseconds: then false. */
 bool poll_for(struct end *end, struct ibv_wc *wc, int ms);

@@ -31,7 +31,7 @@ connected() {
 	sleep 1
 	timeout 100 rping -c -a 10.1.0.1 -C 100 -V
 	status=$?
-	wait $server && return $status
+	wait "$server" && return "$status"
 	cat /tmp/server
 	return 1
 }

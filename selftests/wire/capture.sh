@@ -13,12 +13,12 @@ capture=/tmp/capture.pcap
 bytes=300000 chunk=1500
 
 take() {
-	cat /sys/kernel/debug/softib/capture > $capture &
+	cat /sys/kernel/debug/softib/capture > "$capture" &
 	# The header of the file says that the capture has begun.
-	until_true 10 [ -s $capture ] || return
+	until_true 10 [ -s "$capture" ] || return
 	ip neigh flush dev ib0
 	ip netns exec node2 ip neigh flush dev ib0
-	ip netns exec node2 "$programs/sdp_end" send 10.77.0.1 $port $bytes $chunk ||
+	ip netns exec node2 "$programs/sdp_end" send 10.77.0.1 "$port" "$bytes" "$chunk" ||
 		return
 	# The CM's disconnecting follows the last message.
 	sleep 1
@@ -29,7 +29,7 @@ take() {
 
 # A line for each packet, its fields by the names below.
 decode() {
-	tshark -r $capture -T fields -E 'separator=;' \
+	tshark -r "$capture" -T fields -E 'separator=;' \
 		-e infiniband.lrh.slid -e arp.opcode -e infiniband.mad.attributeid \
 		-e infiniband.cm.req -e infiniband.cm.rep \
 		-e infiniband_sdp.bsdh.mid -e infiniband_sdp.bsdh.len \
@@ -61,7 +61,7 @@ both_ways() {
 	lids=$(shows 'mid == "0xff"' | cut -d ';' -f 1 | sort -u)
 	[ "$(wc -l <<< "$lids")" -eq 2 ] || { echo "LIDs: $lids"; return 1; }
 	for lid in $lids; do
-		[ "$(sent "$lid")" -eq $bytes ] ||
+		[ "$(sent "$lid")" -eq "$bytes" ] ||
 			{ echo "LID $lid: $(sent "$lid") bytes"; return 1; }
 	done
 }

@@ -28,8 +28,8 @@ serve() {
 }
 
 stop_serving() {
-	kill $server
-	wait $server 2> /dev/null
+	kill "$server"
+	wait "$server" 2> /dev/null
 	trap - EXIT
 }
 

@@ -46,9 +46,18 @@
 
 #define SDP_SERVICE_ID	0x10000ULL
 
-enum { HELLO = 0x00, HELLO_ACK = 0x01, DISCONN = 0x02, ABORT_CONN = 0x03,
-       MODE_CHANGE = 0x07, CH_RCV_BUF = 0x0b, SUSP_COMM = 0x0d,
-       SINK_AVAIL = 0xfd, SRC_AVAIL = 0xfe, DATA = 0xff };
+enum {
+	HELLO = 0x00,
+	HELLO_ACK = 0x01,
+	DISCONN = 0x02,
+	ABORT_CONN = 0x03,
+	MODE_CHANGE = 0x07,
+	CH_RCV_BUF = 0x0b,
+	SUSP_COMM = 0x0d,
+	SINK_AVAIL = 0xfd,
+	SRC_AVAIL = 0xfe,
+	DATA = 0xff,
+};
 
 struct bsdh {
 	uint8_t mid, flags;
@@ -350,9 +359,9 @@ static const struct bsdh *receive(unsigned int *bytes)
 			poll(NULL, 0, over ? 0 : 1);
 			continue;
 		}
-		if (wc.status != IBV_WC_SUCCESS)
+		if (wc.status != IBV_WC_SUCCESS) {
 			over = true;
-		else if (wc.wr_id < BUFS) {
+		} else if (wc.wr_id < BUFS) {
 			h = (const void *)(mem + wc.wr_id * BUF_BYTES);
 			last_rcvd = be32toh(h->mseq);
 			*bytes = wc.byte_len;

@@ -82,8 +82,8 @@ static void closed(void)
 	say_events("the other end shows", shows(p[1]));
 	say("what was sent before arrives", recv(p[1], back, sizeof(back), 0));
 	say("then the end", recv(p[1], back, sizeof(back), 0));
-	say("peer's name is known still", getpeername(p[1], (struct sockaddr *)back,
-						       &(socklen_t){ sizeof(back) }));
+	say("peer's name is known still",
+	    getpeername(p[1], (struct sockaddr *)back, &(socklen_t){ sizeof(back) }));
 	must(!close(p[1]));
 }
 

@@ -125,10 +125,13 @@ static int receive(int over)
 	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
 		.msg_control = &control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *head;
 	int fd;
 
 	must(recvmsg(over, &msg, MSG_CMSG_CLOEXEC) == 1);
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	head = CMSG_FIRSTHDR(&msg);
+	must(head);
+	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
 	return fd;
 }
 

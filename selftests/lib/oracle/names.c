@@ -61,6 +61,7 @@ static void fresh(void)
 	len = -1;
 	say("SO_TYPE with a negative length", getsockopt(fd, SOL_SOCKET, SO_TYPE, &c, &len));
 
+	memset(&addr, 0, sizeof(addr));
 	len = sizeof(addr);
 	say("name of a new socket", getsockname(fd, (struct sockaddr *)&addr, &len));
 	printf("its family %d, port %d, length %u\n", addr.ss_family,
@@ -125,6 +126,8 @@ static void connecting(void)
 	say("connect again", connect(c, &server_addr.any, server_len));
 	say_events("a listener with a connection shows", wait_for(l, POLLIN));
 	memset(&given, 0, sizeof(given));
+	memset(&ours, 0, sizeof(ours));
+	memset(&theirs, 0, sizeof(theirs));
 	len = sizeof(given);
 	s = accept4(l, (struct sockaddr *)&given, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	say("accept4", s >= 0);
