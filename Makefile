@@ -10,8 +10,11 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
 CFLAGS  ?= -O2 -g
+# Test suites, each in a virtual machine, that run at the same time.
+JOBS    ?= 2
 
 KERNELS := 6.1 6.12
+DEBUG   := debug
 CACHE   := $(or $(SDPDEV_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sdpdev)
 override BUILD := $(if $(BUILD),$(abspath $(BUILD)),$(CURDIR)/build)
 
@@ -42,11 +45,15 @@ else
     endif
   endif
   ifdef KERNEL
-    ifeq ($(filter $(KERNEL),$(KERNELS)),)
-      $(error KERNEL=$(KERNEL) is not one of: $(KERNELS))
+    ifeq ($(filter $(KERNEL),$(KERNELS) $(DEBUG)),)
+      $(error KERNEL=$(KERNEL) is not one of: $(KERNELS) $(DEBUG))
     endif
     KDIR  := $(CACHE)/kernel/$(KERNEL)/build
     KNAME := $(KERNEL)
+    ifeq ($(KERNEL),$(DEBUG))
+      # Coverage of the project's modules, by gcov and kcov.
+      KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y
+    endif
   endif
 endif
 
@@ -59,8 +66,8 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 # What make install installs for a kernel; the fabric is a test tool.
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
-.PHONY: all modules mirror setup user tests check lint demo install clean help \
-	$(PROGRAMS) $(SUITES)
+.PHONY: all modules mirror setup user tests check check-debug everything lint \
+	demo install clean help $(PROGRAMS) $(SUITES)
 
 all: modules user
 
@@ -69,7 +76,7 @@ all: modules user
 # One build of a kernel's modules at a time.
 modules: mirror $(KDIR)/Makefile
 	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory \
-		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" modules
+		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" $(KFLAGS) modules
 
 # Links what is new, forgets what is gone.
 mirror:
@@ -109,11 +116,22 @@ setup:
 	tools/setup
 
 check: setup
-	+$(MAKE) --no-print-directory lint
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
-	selftests/run
+	selftests/run --jobs $(JOBS)
+
+check-debug: setup
+	tools/setup kernel $(DEBUG)
+	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
+	+$(MAKE) --no-print-directory user
+	selftests/run --kernel $(DEBUG) --jobs $(JOBS)
+
+# For every kernel that the tests run on.
+everything:
+	+for k in $(KERNELS) $(DEBUG); do \
+		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
+	+$(MAKE) --no-print-directory user
 
 lint: setup
 	tools/lint
@@ -135,13 +153,14 @@ clean:
 
 help:
 	@echo 'make                 modules for the running kernel (or Debian 6.1) and programs'
-	@echo 'make KERNEL=6.12     modules for another Debian kernel: $(KERNELS)'
+	@echo 'make KERNEL=6.12     modules for another kernel: $(KERNELS) $(DEBUG)'
 	@echo 'make KDIR=FOLDER     modules for the kernel built in FOLDER'
 	@echo '     W=1 C=1         with more warnings, with sparse'
 	@echo 'make user            the programs and the library only'
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run every test in the VM'
+	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
-	@echo 'make lint            compiler warnings, sparse'
+	@echo 'make lint            static checks'
 	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
 	@echo 'make clean           remove build/'

@@ -49,6 +49,7 @@ function say(line) {
 		result(0, "planned " plan " tests, reported " seen)
 	else if ($2 != 0 && !bad)
 		result(0, "exit status " $2)
+	printf "     %s/%s: %d s\n", title, file, $3
 	file = ""
 	next
 }

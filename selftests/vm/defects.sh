@@ -26,7 +26,28 @@ log() {
 	awk -f tools/vm/defects.awk
 }
 
-plan 9
+# What only the checked kernel sees, all in one run.
+checked() {
+	tools/vm/run --bare --kernel debug --log "$tmp/log" -- \
+		sh -c 'for how in use-after-free leak; do
+				insmod "$0" how=$how && rmmod provoke || exit
+			done
+			insmod "$0" how=keep' \
+		"$provoke" < /dev/null 2> "$tmp/err"
+	[ $? -eq 123 ] || diag "$(cat "$tmp/err")"
+	check "the checked kernel: memory used after it was freed" \
+		grep -q "BUG: KASAN: .*use-after-free in use_after_free" "$tmp/err"
+	check "with file and line" \
+		grep -q "use_after_free (.*provoke/provoke.c:[0-9]*)" "$tmp/err"
+	check "memory that nobody points to" \
+		grep -q "unreferenced object .*(size 4096)" "$tmp/err"
+	check "a module that cannot be unloaded" \
+		grep -q "leak: modules cannot be unloaded: provoke(1)" "$tmp/err"
+	check "skbs that were not given back" \
+		grep -q "leak: skbuff_head_cache: [0-9]* at the start, [0-9]* at the end" "$tmp/err"
+}
+
+plan $([ "$KERNEL" = debug ] && echo 14 || echo 9)
 provoked warn "WARNING: .*provoke_init"
 result $? "WARN"
 provoked oops "BUG: kernel NULL pointer dereference"
@@ -102,4 +123,5 @@ unregister_netdevice: waiting for ib0 to become free. Usage count = 2
 EOF
 )
 check "every kind of report is known" test -z "$missed"
+[ "$KERNEL" != debug ] || checked
 finish

@@ -35,7 +35,7 @@ function flush() {
 	next
 }
 
-/WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free/ {
+/WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free|\] leak: / {
 	bad = 1
 }
 

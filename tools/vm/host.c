@@ -29,12 +29,10 @@
 /* Where the emulator finds its end of the serial port's socket. */
 #define EMULATOR_FD	3
 
-/* Seconds that the VM may take to stop after the program has ended. */
-#define STOP_TIME	60
-
 /**
  * struct host - the host's end
  * @sock: the VM's serial port
+ * @stop_time: seconds that the VM may take to stop after the program's end
  * @tty: standard input is a terminal, passed through
  * @up: the VM has said that it is up; nothing is read for it before
  * @in_open: standard input has not ended
@@ -47,6 +45,7 @@
  */
 struct host {
 	int sock;
+	unsigned int stop_time;
 	bool tty;
 	bool up;
 	bool in_open;
@@ -199,7 +198,7 @@ static void received(struct host *h)
 		if (h->from.len == 1) {
 			h->status = h->from.data[0];
 			h->bye_due = true;
-			limit_time(STOP_TIME);
+			limit_time(h->stop_time);
 		}
 		break;
 	}
@@ -288,7 +287,8 @@ static const char *outcome(const struct host *h, int status)
 
 static void usage(void)
 {
-	fputs("usage: host [--tty] [--timeout SECONDS] REPORT LOG EMULATOR [ARG...]\n"
+	fputs("usage: host [--tty] [--timeout SECONDS] [--stop-time SECONDS]\n"
+	      "            REPORT LOG EMULATOR [ARG...]\n"
 	      "runs REPORT LOG OUTCOME STATUS at the end\n", stderr);
 	exit(2);
 }
@@ -298,9 +298,14 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "tty", no_argument, NULL, 'i' },
 		{ "timeout", required_argument, NULL, 't' },
+		{ "stop-time", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
-	static struct host h = { .in_open = true, .status = -1 };
+	static struct host h = {
+		.in_open = true,
+		.status = -1,
+		.stop_time = 60,
+	};
 	unsigned int seconds = 0;
 	char status[16];
 	int c, wstatus;
@@ -310,6 +315,8 @@ int main(int argc, char **argv)
 			h.tty = true;
 		else if (c == 't')
 			seconds = atoi(optarg);
+		else if (c == 's')
+			h.stop_time = atoi(optarg);
 		else
 			usage();
 	}

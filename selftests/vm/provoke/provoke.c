@@ -7,11 +7,49 @@
 #include <linux/compiler.h>
 #include <linux/module.h>
 #include <linux/panic.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 static char *how = "warn";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "What to provoke: warn, oops or panic");
+MODULE_PARM_DESC(how, "What to provoke: warn, oops, panic, use-after-free, leak or keep");
+
+static struct sk_buff_head kept;
+
+/* READ_ONCE: or the compiler sees through it. */
+static void use_after_free(void)
+{
+	u8 *p = kmalloc(32, GFP_KERNEL);
+
+	kfree(p);
+	if (p)
+		pr_info("provoke: %u\n", READ_ONCE(p[1]));
+}
+
+/* Not zeroes: kmemleak believes only in what two scans saw alike. */
+static void leak(void)
+{
+	void *p = kmalloc(4000, GFP_KERNEL);
+
+	if (p)
+		memset(p, 0x5a, 4000);
+}
+
+/* Pointed to, and so no leak, but not given back; nor can the module go. */
+static void keep(void)
+{
+	struct sk_buff *skb;
+	int i;
+
+	__module_get(THIS_MODULE);
+	skb_queue_head_init(&kept);
+	for (i = 0; i < 200; i++) {
+		skb = alloc_skb(64, GFP_KERNEL);
+		if (skb)
+			skb_queue_tail(&kept, skb);
+	}
+}
 
 static int __init provoke_init(void)
 {
@@ -21,6 +59,12 @@ static int __init provoke_init(void)
 		WRITE_ONCE(*(int *)8, 0);
 	} else if (!strcmp(how, "panic")) {
 		panic("provoked on request");
+	} else if (!strcmp(how, "use-after-free")) {
+		use_after_free();
+	} else if (!strcmp(how, "leak")) {
+		leak();
+	} else if (!strcmp(how, "keep")) {
+		keep();
 	} else {
 		pr_err("provoke: how=%s is not known\n", how);
 		return -EINVAL;

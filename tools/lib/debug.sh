@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The checked kernel: $CACHE/kernel/debug, laid out as Debian's kernels are
+# (kernel.sh), and with vmlinux for who wants source lines. It is built from
+# $CACHE/source/6.1 and tools/kernel/debug.config; another source or another
+# configuration makes another kernel beside it.
+
+DEBUG_CONFIG=$ROOT/tools/kernel/debug.config
+
+# debug_name SOURCE: the folder of the kernel that belongs to it.
+debug_name() {
+	printf 'debug_%s_%s\n' "$(basename "$1")" \
+		"$(grep '^CONFIG\|^# CONFIG' "$DEBUG_CONFIG" | sha256sum | cut -c 1-16)"
+}
+
+# Every line of the fragment has to be in force: an option whose condition is
+# not met is dropped without a word.
+debug_configure() {
+	local source=$1 build=$2 line
+
+	make -s -C "$source" O="$build" CC=gcc-12 \
+		KCONFIG_ALLCONFIG="$DEBUG_CONFIG" allnoconfig > "$build.log" 2>&1 || {
+		cat "$build.log" >&2
+		return 1
+	}
+	while read -r line; do
+		grep -qxF "$line" "$build/.config" || {
+			say "debug.config: not possible: $line"
+			return 1
+		}
+	done < <(grep '^CONFIG' "$DEBUG_CONFIG")
+}
+
+debug_make() {
+	local source=$1 build=$2 jobs
+
+	shift 2
+	jobs=$(nproc)
+	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 "$@" \
+		> "$build.log" 2>&1 && return
+	tail -n 30 "$build.log" >&2
+	return 1
+}
+
+# What modules are built with is kept of the build, and vmlinux.
+debug_install() {
+	local source=$1 tmp=$2 release
+
+	release=$(cat "$tmp/build/include/config/kernel.release") &&
+	debug_make "$source" "$tmp/build" INSTALL_MOD_PATH="$tmp" modules_install &&
+	cp "$tmp/build/arch/x86/boot/bzImage" "$tmp/vmlinuz" &&
+	mv "$tmp/build/vmlinux" "$tmp/vmlinux" &&
+	rm -f "$tmp/lib/modules/$release/build" "$tmp/lib/modules/$release/source" &&
+	find "$tmp/build" -path "$tmp/build/scripts" -prune -o \
+		-path "$tmp/build/tools" -prune -o -type f \
+		\( -name '*.o' -o -name '*.a' -o -name '*.ko' -o -name '*.cmd' \
+		   -o -name '*.mod*' -o -name 'vmlinux*' -o -name '*Image*' \) \
+		! -name module.lds -exec rm {} + &&
+	rm -f "$tmp/build.log" &&
+	printf '%s\n' "$release" > "$tmp/release"
+}
+
+debug_setup() {
+	local source tree tmp
+
+	kernel_source
+	source=$(readlink -f "$CACHE/source/6.1")
+	tree=$CACHE/kernel/$(debug_name "$source")
+	if [ ! -e "$tree/release" ]; then
+		cache_lock
+	fi
+	if [ ! -e "$tree/release" ]; then
+		say "building the checked kernel into $tree (some minutes)"
+		tmp=$(cache_tmp) && mkdir -p "$tmp/build" "$CACHE/kernel" &&
+		debug_configure "$source" "$tmp/build" &&
+		debug_make "$source" "$tmp/build" bzImage modules &&
+		debug_install "$source" "$tmp" &&
+		rm -rf "$tree" &&
+		mv "$tmp" "$tree" || die "could not build the checked kernel"
+	fi
+	[ "$CACHE/kernel/debug" -ef "$tree" ] ||
+		cache_point "$CACHE/kernel/debug" "$tree"
+}
