@@ -13,6 +13,7 @@ programs=$BUILD/selftests/softib
 hcas=/sys/class/infiniband
 parameters=/sys/module/softib/parameters
 debug=/sys/kernel/debug/softib
+conf=/sys/kernel/config/softib
 }
 
 # until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
@@ -29,7 +30,9 @@ until_true() {
 mountpoint -q /sys/kernel/debug ||
 	mount -t debugfs debugfs /sys/kernel/debug || exit
 ip link set lo up
-modprobe -a ib_umad ib_uverbs rdma_ucm rdmavt || exit
+modprobe -a ib_umad ib_uverbs rdma_ucm rdmavt configfs || exit
+mountpoint -q /sys/kernel/config ||
+	mount -t configfs configfs /sys/kernel/config || exit
 
 # all_active N: the ports of N HCAs are up.
 all_active() {
