@@ -111,7 +111,8 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 		softib_ud_receive(priv, pkt);
 		break;
 	case IB_QPT_RC:
-		softib_rc_receive(priv, pkt);
+	case IB_QPT_UC:
+		softib_conn_receive(priv, pkt);
 		break;
 	default:
 		break;
@@ -219,7 +220,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	bool more = true;
 	int n;
 
-	next = qp->ibqp.qp_type == IB_QPT_RC ? softib_rc_send : softib_ud_send;
+	next = softib_is_connected(qp) ? softib_conn_send : softib_ud_send;
 	__skb_queue_head_init(&out);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);

@@ -60,6 +60,10 @@ int softib_eth_len(u8 opcode)
 		if (op == IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE)
 			return DETH + IMM;
 		return -EPROTO;
+	case IB_OPCODE_UC:
+		if (op > IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE)
+			return -EPROTO;
+		fallthrough;
 	case IB_OPCODE_RC:
 		return op < ARRAY_SIZE(eth_len) ? eth_len[op] - 1 : -EPROTO;
 	default:

@@ -81,6 +81,19 @@ enum softib_msg {
 	SOFTIB_MSG_WRITE = 2,
 };
 
+/* What becomes of a packet of a message */
+enum softib_msg_result {
+	SOFTIB_MSG_DONE,
+	SOFTIB_MSG_NOT_READY,	/* no receive has been posted */
+	SOFTIB_MSG_BAD_RECEIVE,	/* and completed: one that makes no sense */
+	SOFTIB_MSG_BAD_LENGTH,
+	SOFTIB_MSG_INVALID,	/* out of sequence, or not allowed at all */
+	SOFTIB_MSG_NO_ACCESS,	/* the R_Key does not allow it */
+};
+
+/* IBV_WC_WITH_INV */
+#define SOFTIB_USER_WC_WITH_INV	BIT(3)
+
 /**
  * struct softib_qp - our part of a QP
  * @qp:		rdmavt's part
@@ -88,7 +101,8 @@ enum softib_msg {
  * @events:	what the consumer is to be told once the locks are dropped: a
  *		mask of 1 << enum ib_event_type
  *
- * The rest is RC's. The requester's fields are protected by qp->s_lock.
+ * The rest is RC's, and partly UC's. The requester's fields are protected by
+ * qp->s_lock.
  *
  * @req_max:	first PSN that was never sent
  * @req_pos:	data of the next packet of a send or write
@@ -98,6 +112,8 @@ enum softib_msg {
  * The responder's fields are protected by qp->r_lock.
  *
  * @msg:	kind of the message that is arriving, enum softib_msg
+ * @rcv:	where its next packet goes; qp->r_sge, which holds the references,
+ *		stays at its beginning
  * @nak_status:	error that the QP falls into once the NAK is sent; a success
  *		if it does not
  * @ack_psn:	for each entry of qp->s_ack_queue the PSN of its next response
@@ -114,6 +130,7 @@ struct softib_qp {
 	bool gap;
 
 	enum softib_msg msg;
+	struct rvt_sge_state rcv;
 	enum ib_wc_status nak_status;
 	u32 ack_psn[SOFTIB_NACKS];
 	u32 ack_first[SOFTIB_NACKS];
@@ -127,6 +144,11 @@ static inline struct softib_hca *to_softib_hca(struct ib_device *ibdev)
 static inline struct softib_hca *qp_to_hca(struct rvt_qp *qp)
 {
 	return to_softib_hca(qp->ibqp.device);
+}
+
+static inline bool softib_is_connected(const struct rvt_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_RC || qp->ibqp.qp_type == IB_QPT_UC;
 }
 
 static inline struct softib_port *softib_hca_port(struct softib_hca *hca)
@@ -181,10 +203,32 @@ int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_mad *in, struct ib_mad *out,
 		       size_t *out_size, u16 *out_pkey_index);
 
-/* rc.c */
-void softib_rc_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn);
-bool softib_rc_send(struct softib_qp *priv, struct sk_buff_head *out);
-void softib_rc_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
+/* conn.c */
+void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn);
+void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status);
+void softib_conn_local(struct rvt_qp *qp);
+bool softib_conn_send(struct softib_qp *priv, struct sk_buff_head *out);
+void softib_conn_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
+bool softib_is_local(const struct rvt_swqe *wqe);
+bool softib_flush_send(struct rvt_qp *qp);
+
+/* msg.c */
+u32 softib_msg_offset(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn);
+void softib_msg_seek(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn,
+		     struct softib_pos *pos);
+struct sk_buff *softib_msg_build(struct softib_qp *priv, struct rvt_swqe *wqe,
+				 struct softib_hdrs *hdrs);
+bool softib_msg_begins(u8 opcode);
+void softib_msg_abandon(struct softib_qp *priv);
+enum softib_msg_result softib_msg_receive(struct softib_qp *priv,
+					  const struct softib_pkt *pkt);
+void softib_put_reth(struct ib_reth *reth, u64 vaddr, u32 rkey, u32 len);
+bool softib_rkey_ok(struct rvt_qp *qp, struct rvt_sge *sge, u64 vaddr,
+		    u32 rkey, u32 len, int access);
+
+/* uc.c */
+bool softib_uc_send(struct softib_qp *priv, struct sk_buff_head *out);
+void softib_uc_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
 
 /* rc_req.c */
 void softib_req_timeout(struct rvt_qp *qp, u32 psn, int wait);

@@ -30,16 +30,17 @@ const enum ib_wc_opcode softib_wc_opcode[] = {
 
 #define QPT_UD	(BIT(IB_QPT_SMI) | BIT(IB_QPT_GSI) | BIT(IB_QPT_UD))
 #define QPT_RC	BIT(IB_QPT_RC)
+#define QPT_C	(BIT(IB_QPT_UC) | QPT_RC)
 
 /* Which work requests may be posted on which QPs, IBA table 96 */
 static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	[IB_WR_SEND] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_UD | QPT_RC,
+		.qpt_support = QPT_UD | QPT_C,
 	},
 	[IB_WR_SEND_WITH_IMM] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_UD | QPT_RC,
+		.qpt_support = QPT_UD | QPT_C,
 	},
 	[IB_WR_SEND_WITH_INV] = {
 		.length = sizeof(struct ib_send_wr),
@@ -47,11 +48,11 @@ static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	},
 	[IB_WR_RDMA_WRITE] = {
 		.length = sizeof(struct ib_rdma_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 	},
 	[IB_WR_RDMA_WRITE_WITH_IMM] = {
 		.length = sizeof(struct ib_rdma_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 	},
 	[IB_WR_RDMA_READ] = {
 		.length = sizeof(struct ib_rdma_wr),
@@ -70,12 +71,12 @@ static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	},
 	[IB_WR_REG_MR] = {
 		.length = sizeof(struct ib_reg_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 		.flags = RVT_OPERATION_LOCAL,
 	},
 	[IB_WR_LOCAL_INV] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 		.flags = RVT_OPERATION_LOCAL,
 	},
 };
@@ -112,8 +113,6 @@ static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
 	struct softib_qp *priv;
 
-	if (qp->ibqp.qp_type == IB_QPT_UC)
-		return ERR_PTR(-EOPNOTSUPP);
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
