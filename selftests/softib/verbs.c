@@ -120,24 +120,27 @@ static void connect_end(struct end *end, struct end *peer,
 		.retry_cnt = conn->retry_cnt,
 		.rnr_retry = conn->rnr_retry,
 	};
+	bool reliable = end->qp->qp_type == IBV_QPT_RC;
 
 	attr.qp_state = IBV_QPS_INIT;
 	modify(end, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 	       IBV_QP_ACCESS_FLAGS);
 	attr.qp_state = IBV_QPS_RTR;
 	modify(end, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-	       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-	       IBV_QP_MIN_RNR_TIMER);
+	       IBV_QP_RQ_PSN |
+	       (reliable ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
 	attr.qp_state = IBV_QPS_RTS;
-	modify(end, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-	       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(end, &attr, IBV_QP_SQ_PSN |
+	       (reliable ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			   IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0));
 }
 
-void connect_rc(struct end *a, struct end *b, const struct conn *conn)
+void connect_qps(enum ibv_qp_type type, struct end *a, struct end *b,
+		 const struct conn *conn)
 {
 	conn = conn ?: &default_conn;
-	make_qp(a, IBV_QPT_RC);
-	make_qp(b, IBV_QPT_RC);
+	make_qp(a, type);
+	make_qp(b, type);
 	connect_end(a, b, conn);
 	connect_end(b, a, conn);
 }

@@ -24,7 +24,7 @@ struct end {
 	uint16_t lid;
 };
 
-/* How RC QPs are connected; connect_rc() takes default_conn for NULL. */
+/* How QPs are connected; connect_qps() takes default_conn for NULL. */
 struct conn {
 	uint32_t psn;
 	int access;
@@ -41,7 +41,8 @@ void open_end(struct end *end, const char *device);
 void close_end(struct end *end);
 
 void make_qp(struct end *end, enum ibv_qp_type type);
-void connect_rc(struct end *a, struct end *b, const struct conn *conn);
+void connect_qps(enum ibv_qp_type type, struct end *a, struct end *b,
+		 const struct conn *conn);
 void set_state(struct end *end, enum ibv_qp_state state);
 enum ibv_qp_state get_state(struct end *end);
 
