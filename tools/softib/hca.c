@@ -67,36 +67,6 @@ void softib_qp_unschedule(struct rvt_qp *qp)
 		rvt_put_qp(qp);
 }
 
-/**
- * softib_qp_error - put a QP into the error state
- * @qp:		the QP, with r_lock and s_lock held
- * @status:	what a receive that is being worked on completes with
- */
-void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
-{
-	struct softib_qp *priv = qp->priv;
-
-	if (rvt_error_qp(qp, status))
-		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
-}
-
-/* Tell the consumer what happened while the locks were held. The caller keeps
- * the QP from going away.
- */
-static void report_events(struct rvt_qp *qp, unsigned long events)
-{
-	struct ib_event ev = { .device = qp->ibqp.device };
-	unsigned int event;
-
-	if (!qp->ibqp.event_handler)
-		return;
-	ev.element.qp = &qp->ibqp;
-	for_each_set_bit(event, &events, BITS_PER_LONG) {
-		ev.event = event;
-		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
-	}
-}
-
 static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 {
 	struct softib_qp *priv = qp->priv;
@@ -122,7 +92,7 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 	if (unlikely(events))
-		report_events(qp, events);
+		softib_qp_report(qp, events);
 }
 
 static bool receive_mcast(struct softib_hca *hca, const struct softib_pkt *pkt)
@@ -226,6 +196,8 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	spin_lock(&qp->s_lock);
 	for (n = 0; more && n < TX_BUDGET; n++)
 		more = next(priv, &out);
+	if (!more)
+		softib_qp_drain(priv);
 	events = priv->events;
 	priv->events = 0;
 	spin_unlock(&qp->s_lock);
@@ -234,7 +206,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	while ((skb = __skb_dequeue(&out)))
 		softib_hca_send(hca, skb);
 	if (unlikely(events))
-		report_events(qp, events);
+		softib_qp_report(qp, events);
 	return more;
 }
 
@@ -539,7 +511,7 @@ static void kill_qp(struct rvt_qp *qp, u64 unused)
 	spin_unlock(&qp->s_lock);
 	spin_unlock(&qp->s_hlock);
 	spin_unlock_irq(&qp->r_lock);
-	report_events(qp, events);
+	softib_qp_report(qp, events);
 }
 
 /**

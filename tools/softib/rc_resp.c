@@ -396,6 +396,19 @@ static struct sk_buff *build_ack(struct rvt_qp *qp, u32 psn, __be32 aeth)
 	return softib_pkt_build(qp_to_hca(qp), &hdrs, NULL, 0, false);
 }
 
+/* What no completion tells the consumer an event does (11.6.3.2). */
+static void end_in_error(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+	bool completes = test_bit(RVT_R_WRID_VALID, &qp->r_aflags);
+
+	if (qp->r_nak_state == IB_NAK_REMOTE_ACCESS_ERROR)
+		__set_bit(IB_EVENT_QP_ACCESS_ERR, &priv->events);
+	else if (qp->r_nak_state == IB_NAK_INVALID_REQUEST && !completes)
+		__set_bit(IB_EVENT_QP_REQ_ERR, &priv->events);
+	softib_qp_error(qp, priv->nak_status);
+}
+
 static struct sk_buff *build_nak(struct softib_qp *priv)
 {
 	struct rvt_qp *qp = priv->qp;
@@ -405,7 +418,7 @@ static struct sk_buff *build_nak(struct softib_qp *priv)
 
 	skb = build_ack(qp, qp->r_psn, cpu_to_be32(aeth));
 	if (priv->nak_status != IB_WC_SUCCESS)
-		softib_qp_error(qp, priv->nak_status);
+		end_in_error(priv);
 	return skb;
 }
 

@@ -98,8 +98,12 @@ enum softib_msg_result {
  * struct softib_qp - our part of a QP
  * @qp:		rdmavt's part
  * @send_node:	in softib_hca.send_list, under its lock
+ * @late_timer:	runs while a user's QP is in error, for the receives that are
+ *		posted then
  * @events:	what the consumer is to be told once the locks are dropped: a
- *		mask of 1 << enum ib_event_type
+ *		mask of 1 << enum ib_event_type; under r_lock and s_lock
+ * @draining:	the consumer wants to hear when the send queue is drained;
+ *		under s_lock
  *
  * The rest is RC's, and partly UC's. The requester's fields are protected by
  * qp->s_lock.
@@ -122,7 +126,9 @@ enum softib_msg_result {
 struct softib_qp {
 	struct rvt_qp *qp;
 	struct list_head send_node;
+	struct timer_list late_timer;
 	unsigned long events;
+	bool draining;
 
 	u32 req_max;
 	struct softib_pos req_pos;
@@ -190,8 +196,16 @@ void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
 void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb);
 void softib_qp_schedule(struct rvt_qp *qp);
 void softib_qp_unschedule(struct rvt_qp *qp);
-void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status);
 bool softib_pkey_ok(u16 a, u16 b);
+
+/* qp.c */
+void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp);
+void softib_qp_reset(struct rvt_qp *qp);
+void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status);
+void softib_qp_error_notify(struct rvt_qp *qp);
+void softib_qp_quiesce(struct rvt_qp *qp);
+void softib_qp_drain(struct softib_qp *priv);
+void softib_qp_report(struct rvt_qp *qp, unsigned long events);
 
 /* verbs.c */
 void softib_verbs_init(struct softib_hca *hca);

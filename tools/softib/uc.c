@@ -38,6 +38,7 @@ bool softib_uc_send(struct softib_qp *priv, struct sk_buff_head *out)
 	skb = softib_msg_build(priv, wqe, &hdrs);
 	if (skb)
 		__skb_queue_tail(out, skb);
+	priv->req_max = qp->s_psn;
 	if (softib_psn_diff(qp->s_psn, wqe->lpsn) > 0)
 		rvt_send_complete(qp, wqe, IB_WC_SUCCESS);
 	return true;

@@ -91,24 +91,6 @@ static struct pci_dev *get_pci_dev(struct rvt_dev_info *rdi)
 	return &no_pci_dev;
 }
 
-static void qp_reset(struct rvt_qp *qp)
-{
-	struct softib_qp *priv = qp->priv;
-	int i;
-
-	priv->events = 0;
-	priv->req_pos.valid = false;
-	priv->rd_pos.valid = false;
-	priv->gap = false;
-	priv->msg = SOFTIB_MSG_NONE;
-	priv->nak_status = IB_WC_SUCCESS;
-	atomic_set(&qp->local_ops_pending, 0);
-	for (i = 0; qp->s_ack_queue && i < SOFTIB_NACKS; i++) {
-		qp->s_ack_queue[i].opcode = 0;
-		qp->s_ack_queue[i].sent = 1;
-	}
-}
-
 static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
 	struct softib_qp *priv;
@@ -116,10 +98,7 @@ static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
-	priv->qp = qp;
-	INIT_LIST_HEAD(&priv->send_node);
-	qp->priv = priv;
-	qp_reset(qp);
+	softib_qp_init(priv, qp);
 	return priv;
 }
 
@@ -234,8 +213,12 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 		priv->rd_pos.valid = false;
 	}
 	/* A queue that was drained may hold what was posted since. */
-	if (mask & IB_QP_STATE)
+	if (mask & IB_QP_STATE) {
+		priv->draining = attr->qp_state == IB_QPS_SQD &&
+				 mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+				 attr->en_sqd_async_notify;
 		softib_qp_schedule(qp);
+	}
 }
 
 static int get_guid_be(struct rvt_dev_info *rdi, struct rvt_ibport *rvp,
@@ -370,7 +353,7 @@ static const struct rvt_driver_provided driver_f = {
 	.get_pci_dev = get_pci_dev,
 	.qp_priv_alloc = qp_priv_alloc,
 	.qp_priv_free = qp_priv_free,
-	.notify_qp_reset = qp_reset,
+	.notify_qp_reset = softib_qp_reset,
 	.free_all_qps = free_all_qps,
 	.schedule_send = schedule_send,
 	.schedule_send_no_lock = schedule_send_no_lock,
@@ -378,8 +361,8 @@ static const struct rvt_driver_provided driver_f = {
 	.setup_wqe = setup_wqe,
 	.flush_qp_waiters = qp_nothing,
 	.stop_send_queue = softib_qp_unschedule,
-	.quiesce_qp = qp_nothing,
-	.notify_error_qp = qp_nothing,
+	.quiesce_qp = softib_qp_quiesce,
+	.notify_error_qp = softib_qp_error_notify,
 	.notify_restart_rc = softib_req_timeout,
 	.modify_qp = modify_qp,
 	.notify_new_ah = notify_new_ah,
