@@ -50,6 +50,49 @@ up() {
 	until_true 60 all_active "$n"
 }
 
+# manage [OPTION...]: opensm, on the first HCA unless told otherwise.
+manage() {
+	opensm -B -f /tmp/opensm.log "$@" > /dev/null
+}
+
+# unmanage: as if the node it runs on had crashed.
+unmanage() {
+	pkill -KILL -x opensm
+	until_true 20 not pgrep -x opensm > /dev/null
+}
+
+# add_hca NAME, add_switch NAME PORTS, add_link NAME NODE/PORT NODE/PORT: to the
+# fabric, by way of configfs.
+add_hca() {
+	mkdir "$conf/hcas/$1" && echo 1 > "$conf/hcas/$1/enable"
+}
+
+add_switch() {
+	mkdir "$conf/switches/$1" && echo "$2" > "$conf/switches/$1/ports" &&
+	echo 1 > "$conf/switches/$1/enable"
+}
+
+add_link() {
+	mkdir "$conf/links/$1" && echo "$2" > "$conf/links/$1/a/port" &&
+	echo "$3" > "$conf/links/$1/b/port" && echo 1 > "$conf/links/$1/enable"
+}
+
+# remove_all: everything that was added.
+remove_all() {
+	local dir
+
+	for dir in "$conf"/{hcas,links,switches}/*/; do
+		[ ! -d "$dir" ] || rmdir "$dir" || return
+	done
+}
+
+# port_is HCA STATE
+port_is() {
+	local state
+
+	read -r state < "$hcas/$1/ports/1/state" && [ "${state#*: }" = "$2" ]
+}
+
 down() {
 	pkill -x opensm
 	until_true 20 not pgrep -x opensm > /dev/null

@@ -40,7 +40,7 @@ bool softib_conf_name_ok(const char *name)
 {
 	const char *p = name;
 
-	if (!isalpha(*p))
+	if (!isalnum(*p))
 		return false;
 	while (isalnum(*p) || *p == '_' || *p == '-')
 		p++;

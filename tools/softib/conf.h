@@ -9,44 +9,37 @@
 
 #include "fabric.h"
 
-/* A writable attribute of the item that container_of finds in a config_item;
- * both functions are called with softib_topology held.
+struct softib_conf_link;
+
+/**
+ * struct softib_conf_end - the directory of an end of a link
+ * @group:	the directory
+ * @conf:	the link
+ * @side:	which end it is
+ * @node:	name of the node whose port it is, or empty
+ * @port:	number of the port
  */
-#define CONF_ATTR_SHOW(_pfx, _name, _to)				\
-static ssize_t _pfx##_name##_show(struct config_item *item, char *page)	\
-{									\
-	ssize_t ret;							\
-									\
-	mutex_lock(&softib_topology);					\
-	ret = _pfx##show_##_name(_to(item), page);			\
-	mutex_unlock(&softib_topology);					\
-	return ret;							\
-}
+struct softib_conf_end {
+	struct config_group group;
+	struct softib_conf_link *conf;
+	u8 side;
+	char node[SOFTIB_NAME_LEN];
+	unsigned int port;
+};
 
-#define CONF_ATTR_STORE(_pfx, _name, _to)				\
-static ssize_t _pfx##_name##_store(struct config_item *item,		\
-				   const char *page, size_t count)	\
-{									\
-	int ret;							\
-									\
-	mutex_lock(&softib_topology);					\
-	ret = _pfx##store_##_name(_to(item), page);			\
-	mutex_unlock(&softib_topology);					\
-	return ret ?: count;						\
-}
-
-#define CONF_ATTR(_pfx, _name, _to)					\
-	CONF_ATTR_SHOW(_pfx, _name, _to)				\
-	CONF_ATTR_STORE(_pfx, _name, _to)				\
-	CONFIGFS_ATTR(_pfx, _name)
-
-#define CONF_ATTR_RO(_pfx, _name, _to)					\
-	CONF_ATTR_SHOW(_pfx, _name, _to)				\
-	CONFIGFS_ATTR_RO(_pfx, _name)
-
-#define CONF_ATTR_WO(_pfx, _name, _to)					\
-	CONF_ATTR_STORE(_pfx, _name, _to)				\
-	CONFIGFS_ATTR_WO(_pfx, _name)
+/**
+ * struct softib_conf_link - a directory in links
+ * @group:	the directory
+ * @end:	the directories of its ends
+ * @link:	the link
+ *
+ * softib_topology protects what changes.
+ */
+struct softib_conf_link {
+	struct config_group group;
+	struct softib_conf_end end[2];
+	struct softib_link link;
+};
 
 bool softib_conf_name_ok(const char *name);
 
@@ -59,6 +52,9 @@ struct config_group *softib_conf_switch_new(const char *name,
 int softib_conf_node_enable(struct config_group *group);
 void softib_conf_node_unregister(struct config_group *group);
 void softib_conf_node_disable(struct config_group *group);
+
+/* conf_end.c: the directories a and b of a link */
+extern const struct config_item_type softib_conf_end_type;
 
 /* conf_link.c: the directory links */
 extern const struct config_item_type softib_conf_links_type;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Links and their faults in configfs
+ * Links in configfs
  *
- * A directory has one of its own for each end, a and b: which port it is, what
- * befalls the port, and what befalls the packets that it sends.
+ * A directory has one of its own for each end, a and b (conf_end.c).
  */
 #include <linux/slab.h>
 #include <linux/stringhash.h>
@@ -11,75 +10,22 @@
 #include "conf.h"
 #include "softib.h"
 
-#define MAX_DELAY	1000000		/* microseconds */
-
-/**
- * struct conf_end - the directory of an end of a link
- * @group:	the directory
- * @conf:	the link
- * @side:	which end it is
- * @node:	name of the node whose port it is, or empty
- * @port:	number of the port
- */
-struct conf_end {
-	struct config_group group;
-	struct conf_link *conf;
-	u8 side;
-	char node[SOFTIB_NAME_LEN];
-	unsigned int port;
+/* In Gbit/s */
+static const char * const rate_names[] = {
+	[SOFTIB_RATE_2_5] = "2.5",
+	[SOFTIB_RATE_5] = "5",
+	[SOFTIB_RATE_10] = "10",
+	[SOFTIB_RATE_20] = "20",
+	[SOFTIB_RATE_40] = "40",
 };
 
-/**
- * struct conf_link - a directory in links
- * @group:	the directory
- * @end:	the directories of its ends
- * @link:	the link
- *
- * softib_topology protects what changes.
- */
-struct conf_link {
-	struct config_group group;
-	struct conf_end end[2];
-	struct softib_link link;
-};
-
-static const struct {
-	const char *name;
-	u8 width;
-	u8 speed;
-} rates[] = {
-	{ "2.5", IB_WIDTH_1X, IB_SPEED_SDR },
-	{ "5", IB_WIDTH_1X, IB_SPEED_DDR },
-	{ "10", IB_WIDTH_4X, IB_SPEED_SDR },
-	{ "20", IB_WIDTH_4X, IB_SPEED_DDR },
-	{ "40", IB_WIDTH_4X, IB_SPEED_QDR },
-};
-
-static const char * const state_names[] = {
-	[IB_PORT_DOWN] = "DOWN",
-	[IB_PORT_INIT] = "INIT",
-	[IB_PORT_ARMED] = "ARMED",
-	[IB_PORT_ACTIVE] = "ACTIVE",
-};
-
-static struct conf_link *to_conf_link(struct config_item *item)
+static struct softib_conf_link *to_conf_link(struct config_item *item)
 {
-	return container_of(to_config_group(item), struct conf_link, group);
+	return container_of(to_config_group(item), struct softib_conf_link,
+			    group);
 }
 
-static struct conf_end *to_conf_end(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct conf_end, group);
-}
-
-static bool plugged(const struct conf_link *conf)
-{
-	return conf->link.end[0];
-}
-
-/* --- the link ----------------------------------------------------------- */
-
-static struct softib_port *find_port(const struct conf_end *end)
+static struct softib_port *find_port(const struct softib_conf_end *end)
 {
 	struct softib_node *node;
 
@@ -91,11 +37,11 @@ static struct softib_port *find_port(const struct conf_end *end)
 	return &node->ports[end->port];
 }
 
-static int plug(struct conf_link *conf)
+static int plug(struct softib_conf_link *conf)
 {
 	struct softib_port *a, *b;
 
-	if (plugged(conf))
+	if (softib_link_plugged(&conf->link))
 		return 0;
 	a = find_port(&conf->end[0]);
 	if (IS_ERR(a))
@@ -106,76 +52,86 @@ static int plug(struct conf_link *conf)
 	return softib_link_plug(&conf->link, a, b);
 }
 
-static void unplug(struct conf_link *conf)
+static void unplug(struct softib_conf_link *conf)
 {
-	if (plugged(conf))
+	if (softib_link_plugged(&conf->link))
 		softib_link_unplug(&conf->link);
 }
 
-static ssize_t link_show_enable(struct conf_link *conf, char *page)
+static ssize_t link_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", plugged(conf));
+	struct softib_conf_link *conf = to_conf_link(item);
+
+	return sysfs_emit(page, "%d\n", softib_link_plugged(&conf->link));
 }
 
-static int link_store_enable(struct conf_link *conf, const char *page)
+static ssize_t link_enable_store(struct config_item *item, const char *page,
+				 size_t count)
 {
+	struct softib_conf_link *conf = to_conf_link(item);
 	bool on;
 	int ret = kstrtobool(page, &on);
 
 	if (ret)
 		return ret;
+	mutex_lock(&softib_topology);
 	if (on)
-		return plug(conf);
-	unplug(conf);
-	return 0;
+		ret = plug(conf);
+	else
+		unplug(conf);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
 }
 
-CONF_ATTR(link_, enable, to_conf_link);
+CONFIGFS_ATTR(link_, enable);
 
-/* Change what a link is made of; it is trained anew. */
-static void change(struct conf_link *conf, bool up, u8 mtu, u8 width, u8 speed)
+/* Store what a link is made of in one of its fields; it is trained anew. */
+static void change(struct softib_conf_link *conf, u8 *field, u8 value)
 {
 	struct softib_link *link = &conf->link;
 
+	mutex_lock(&softib_topology);
 	spin_lock_irq(&softib_mgmt_lock);
-	if (up != link->up || mtu != link->mtu || width != link->width ||
-	    speed != link->speed) {
-		link->up = up;
-		link->mtu = mtu;
-		link->width = width;
-		link->speed = speed;
-		if (plugged(conf))
+	if (*field != value) {
+		WRITE_ONCE(*field, value);
+		if (softib_link_plugged(link))
 			softib_link_train(link);
 	}
 	spin_unlock_irq(&softib_mgmt_lock);
+	mutex_unlock(&softib_topology);
 }
 
-static ssize_t link_show_up(struct conf_link *conf, char *page)
+static ssize_t link_up_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", conf->link.up);
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_conf_link(item)->link.up));
 }
 
-static int link_store_up(struct conf_link *conf, const char *page)
+static ssize_t link_up_store(struct config_item *item, const char *page,
+			     size_t count)
 {
-	const struct softib_link *link = &conf->link;
+	struct softib_conf_link *conf = to_conf_link(item);
 	bool up;
 	int ret = kstrtobool(page, &up);
 
-	if (!ret)
-		change(conf, up, link->mtu, link->width, link->speed);
-	return ret;
+	if (ret)
+		return ret;
+	change(conf, &conf->link.up, up);
+	return count;
 }
 
-CONF_ATTR(link_, up, to_conf_link);
+CONFIGFS_ATTR(link_, up);
 
-static ssize_t link_show_mtu(struct conf_link *conf, char *page)
+static ssize_t link_mtu_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", ib_mtu_enum_to_int(conf->link.mtu));
+	u8 mtu = READ_ONCE(to_conf_link(item)->link.mtu);
+
+	return sysfs_emit(page, "%d\n", ib_mtu_enum_to_int(mtu));
 }
 
-static int link_store_mtu(struct conf_link *conf, const char *page)
+static ssize_t link_mtu_store(struct config_item *item, const char *page,
+			      size_t count)
 {
-	const struct softib_link *link = &conf->link;
+	struct softib_conf_link *conf = to_conf_link(item);
 	unsigned int mtu;
 	int ret = kstrtouint(page, 0, &mtu);
 
@@ -183,40 +139,32 @@ static int link_store_mtu(struct conf_link *conf, const char *page)
 		return ret;
 	if (!softib_mtu_ok(mtu))
 		return -EINVAL;
-	change(conf, link->up, softib_mtu_enum(mtu), link->width, link->speed);
-	return 0;
+	change(conf, &conf->link.mtu, softib_mtu_enum(mtu));
+	return count;
 }
 
-CONF_ATTR(link_, mtu, to_conf_link);
+CONFIGFS_ATTR(link_, mtu);
 
-static ssize_t link_show_rate(struct conf_link *conf, char *page)
+static ssize_t link_rate_show(struct config_item *item, char *page)
 {
-	const struct softib_link *link = &conf->link;
-	int i;
+	u8 rate = READ_ONCE(to_conf_link(item)->link.rate);
 
-	for (i = 0; i < ARRAY_SIZE(rates) - 1; i++)
-		if (rates[i].width == link->width &&
-		    rates[i].speed == link->speed)
-			break;
-	return sysfs_emit(page, "%s\n", rates[i].name);
+	return sysfs_emit(page, "%s\n", rate_names[rate]);
 }
 
-static int link_store_rate(struct conf_link *conf, const char *page)
+static ssize_t link_rate_store(struct config_item *item, const char *page,
+			       size_t count)
 {
-	const struct softib_link *link = &conf->link;
-	int i;
+	struct softib_conf_link *conf = to_conf_link(item);
+	int rate = sysfs_match_string(rate_names, page);
 
-	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		if (!sysfs_streq(page, rates[i].name))
-			continue;
-		change(conf, link->up, link->mtu, rates[i].width,
-		       rates[i].speed);
-		return 0;
-	}
-	return -EINVAL;
+	if (rate < 0)
+		return rate;
+	change(conf, &conf->link.rate, rate);
+	return count;
 }
 
-CONF_ATTR(link_, rate, to_conf_link);
+CONFIGFS_ATTR(link_, rate);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_enable,
@@ -225,200 +173,6 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_rate,
 	NULL
 };
-
-/* --- its ends ----------------------------------------------------------- */
-
-static ssize_t end_show_port(struct conf_end *end, char *page)
-{
-	if (!end->node[0])
-		return sysfs_emit(page, "\n");
-	return sysfs_emit(page, "%s/%u\n", end->node, end->port);
-}
-
-static int end_store_port(struct conf_end *end, const char *page)
-{
-	const char *slash = strchr(page, '/');
-	unsigned int port;
-	int ret;
-
-	if (!slash || slash == page || slash - page >= SOFTIB_NAME_LEN)
-		return -EINVAL;
-	ret = kstrtouint(slash + 1, 10, &port);
-	if (ret)
-		return ret;
-	/* Port 0 is inside a switch. */
-	if (!port || port > SOFTIB_MAX_PORTS)
-		return -EINVAL;
-	if (plugged(end->conf))
-		return -EBUSY;
-	strscpy(end->node, page, slash - page + 1);
-	end->port = port;
-	return 0;
-}
-
-CONF_ATTR(end_, port, to_conf_end);
-
-static ssize_t end_show_state(struct conf_end *end, char *page)
-{
-	struct softib_port *port = end->conf->link.end[end->side];
-
-	return sysfs_emit(page, "%s\n", state_names[port ? port->state :
-						    IB_PORT_DOWN]);
-}
-
-/* What no manager orders: that a port loses its link for a moment, or falls
- * back to where it waits for a manager.
- */
-static int end_store_state(struct conf_end *end, const char *page)
-{
-	struct softib_port *port = end->conf->link.end[end->side];
-	int ret = 0;
-
-	if (!port)
-		return -ENODEV;
-	spin_lock_irq(&softib_mgmt_lock);
-	if (sysfs_streq(page, state_names[IB_PORT_DOWN]))
-		softib_port_retrain(port);
-	else if (!sysfs_streq(page, state_names[IB_PORT_INIT]))
-		ret = -EINVAL;
-	else if (port->state < IB_PORT_INIT)
-		ret = -ENETDOWN;
-	else
-		softib_port_set_state(port, IB_PORT_INIT);
-	spin_unlock_irq(&softib_mgmt_lock);
-	return ret;
-}
-
-CONF_ATTR(end_, state, to_conf_end);
-
-static int end_store_remove_pkey(struct conf_end *end, const char *page)
-{
-	struct softib_port *port = end->conf->link.end[end->side];
-	bool found;
-	u16 pkey;
-	int ret = kstrtou16(page, 0, &pkey);
-
-	if (ret)
-		return ret;
-	if (!(pkey & 0x7fff))
-		return -EINVAL;
-	if (!port)
-		return -ENODEV;
-	spin_lock_irq(&softib_mgmt_lock);
-	found = softib_port_remove_pkey(port, pkey);
-	spin_unlock_irq(&softib_mgmt_lock);
-	return found ? 0 : -ENOENT;
-}
-
-CONF_ATTR_WO(end_, remove_pkey, to_conf_end);
-
-static struct softib_way *end_way(struct conf_end *end)
-{
-	return &end->conf->link.way[end->side];
-}
-
-static int store_fault(struct conf_end *end, enum softib_fault fault, u32 max,
-		       const char *page)
-{
-	u32 value;
-	int ret = kstrtou32(page, 0, &value);
-
-	if (ret)
-		return ret;
-	if (value > max)
-		return -EINVAL;
-	softib_way_set(end_way(end), fault, value);
-	return 0;
-}
-
-/* A fault that happens by chance */
-#define END_ATTR_PPM(_name, _fault)					\
-static ssize_t end_show_##_name(struct conf_end *end, char *page)	\
-{									\
-	return sysfs_emit(page, "%u\n", end_way(end)->ppm[_fault]);	\
-}									\
-									\
-static int end_store_##_name(struct conf_end *end, const char *page)	\
-{									\
-	return store_fault(end, _fault, SOFTIB_MILLION, page);		\
-}									\
-									\
-CONF_ATTR(end_, _name, to_conf_end)
-
-END_ATTR_PPM(loss, SOFTIB_FAULT_LOSS);
-END_ATTR_PPM(corrupt, SOFTIB_FAULT_CORRUPT);
-END_ATTR_PPM(duplicate, SOFTIB_FAULT_DUPLICATE);
-END_ATTR_PPM(reorder, SOFTIB_FAULT_REORDER);
-
-static ssize_t end_show_delay(struct conf_end *end, char *page)
-{
-	return sysfs_emit(page, "%u\n", end_way(end)->delay);
-}
-
-static int end_store_delay(struct conf_end *end, const char *page)
-{
-	return store_fault(end, SOFTIB_FAULT_DELAY, MAX_DELAY, page);
-}
-
-CONF_ATTR(end_, delay, to_conf_end);
-
-static ssize_t end_show_seed(struct conf_end *end, char *page)
-{
-	return sysfs_emit(page, "%u\n", end_way(end)->seed);
-}
-
-static int end_store_seed(struct conf_end *end, const char *page)
-{
-	u32 seed;
-	int ret = kstrtou32(page, 0, &seed);
-
-	if (!ret)
-		softib_way_seed(end_way(end), seed);
-	return ret;
-}
-
-CONF_ATTR(end_, seed, to_conf_end);
-
-static ssize_t end_show_counts(struct conf_end *end, char *page)
-{
-	struct softib_way *way = end_way(end);
-	u64 count[SOFTIB_NFAULT_COUNTS];
-
-	spin_lock_bh(&way->lock);
-	memcpy(count, way->count, sizeof(count));
-	spin_unlock_bh(&way->lock);
-	return sysfs_emit(page,
-			  "packets %llu\nlost %llu\ncorrupted %llu\nduplicated %llu\nreordered %llu\ndelayed %llu\n",
-			  count[SOFTIB_FAULT_PASSED],
-			  count[SOFTIB_FAULT_LOSS],
-			  count[SOFTIB_FAULT_CORRUPT],
-			  count[SOFTIB_FAULT_DUPLICATE],
-			  count[SOFTIB_FAULT_REORDER],
-			  count[SOFTIB_FAULT_DELAY]);
-}
-
-CONF_ATTR_RO(end_, counts, to_conf_end);
-
-static struct configfs_attribute *end_attrs[] = {
-	&end_attr_port,
-	&end_attr_state,
-	&end_attr_remove_pkey,
-	&end_attr_loss,
-	&end_attr_corrupt,
-	&end_attr_duplicate,
-	&end_attr_reorder,
-	&end_attr_delay,
-	&end_attr_seed,
-	&end_attr_counts,
-	NULL
-};
-
-static const struct config_item_type end_type = {
-	.ct_owner = THIS_MODULE,
-	.ct_attrs = end_attrs,
-};
-
-/* --- the directory links ------------------------------------------------ */
 
 static void link_release(struct config_item *item)
 {
@@ -443,7 +197,7 @@ static const struct config_item_type link_type = {
  */
 struct config_group *softib_conf_link_new(const char *name)
 {
-	struct conf_link *conf;
+	struct softib_conf_link *conf;
 	int i;
 
 	if (!softib_conf_name_ok(name))
@@ -454,7 +208,7 @@ struct config_group *softib_conf_link_new(const char *name)
 	softib_link_init(&conf->link);
 	config_group_init_type_name(&conf->group, name, &link_type);
 	for (i = 0; i < 2; i++) {
-		struct conf_end *end = &conf->end[i];
+		struct softib_conf_end *end = &conf->end[i];
 
 		end->conf = conf;
 		end->side = i;
@@ -462,7 +216,7 @@ struct config_group *softib_conf_link_new(const char *name)
 		softib_way_seed(&conf->link.way[i],
 				full_name_hash(NULL, name, strlen(name)) + i);
 		config_group_init_type_name(&end->group, i ? "b" : "a",
-					    &end_type);
+					    &softib_conf_end_type);
 		configfs_add_default_group(&end->group, &conf->group);
 	}
 	return &conf->group;
@@ -482,7 +236,7 @@ int softib_conf_link_join(struct config_group *group, const char *a,
 			  unsigned int a_port, const char *b,
 			  unsigned int b_port)
 {
-	struct conf_link *conf = to_conf_link(&group->cg_item);
+	struct softib_conf_link *conf = to_conf_link(&group->cg_item);
 
 	strscpy(conf->end[0].node, a, SOFTIB_NAME_LEN);
 	conf->end[0].port = a_port;

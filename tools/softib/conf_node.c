@@ -58,13 +58,13 @@ static int enable(struct conf_node *conf)
 		node = softib_switch_create(name, conf->guid, conf->ports);
 		if (IS_ERR(node))
 			return PTR_ERR(node);
-		conf->node = node;
+		WRITE_ONCE(conf->node, node);
 		return 0;
 	}
 	hca = softib_hca_create(name, conf->guid);
 	if (IS_ERR(hca))
 		return PTR_ERR(hca);
-	conf->node = &hca->node;
+	WRITE_ONCE(conf->node, &hca->node);
 	return 0;
 }
 
@@ -85,37 +85,45 @@ static void disable(struct conf_node *conf)
 		softib_switch_destroy(conf->node);
 	else
 		softib_hca_destroy(node_to_hca(conf->node));
-	conf->node = NULL;
+	WRITE_ONCE(conf->node, NULL);
 	conf->unregistered = false;
 }
 
-static ssize_t node_show_enable(struct conf_node *conf, char *page)
+static ssize_t node_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", !!conf->node);
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_conf_node(item)->node));
 }
 
-static int node_store_enable(struct conf_node *conf, const char *page)
+static ssize_t node_enable_store(struct config_item *item, const char *page,
+				 size_t count)
 {
+	struct conf_node *conf = to_conf_node(item);
 	bool on;
 	int ret = kstrtobool(page, &on);
 
 	if (ret)
 		return ret;
+	mutex_lock(&softib_topology);
 	if (on)
-		return enable(conf);
-	disable(conf);
-	return 0;
+		ret = enable(conf);
+	else
+		disable(conf);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
 }
 
-CONF_ATTR(node_, enable, to_conf_node);
+CONFIGFS_ATTR(node_, enable);
 
-static ssize_t node_show_node_guid(struct conf_node *conf, char *page)
+static ssize_t node_node_guid_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "0x%016llx\n", conf->guid);
+	return sysfs_emit(page, "0x%016llx\n",
+			  READ_ONCE(to_conf_node(item)->guid));
 }
 
-static int node_store_node_guid(struct conf_node *conf, const char *page)
+static ssize_t node_node_guid_store(struct config_item *item, const char *page,
+				    size_t count)
 {
+	struct conf_node *conf = to_conf_node(item);
 	u64 guid;
 	int ret = kstrtou64(page, 0, &guid);
 
@@ -124,21 +132,26 @@ static int node_store_node_guid(struct conf_node *conf, const char *page)
 	/* An HCA's port has the next one. */
 	if (!guid || guid == U64_MAX)
 		return -EINVAL;
+	mutex_lock(&softib_topology);
 	if (conf->node)
-		return -EBUSY;
-	conf->guid = guid;
-	return 0;
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(conf->guid, guid);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
 }
 
-CONF_ATTR(node_, node_guid, to_conf_node);
+CONFIGFS_ATTR(node_, node_guid);
 
-static ssize_t node_show_ports(struct conf_node *conf, char *page)
+static ssize_t node_ports_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", conf->ports);
+	return sysfs_emit(page, "%u\n", READ_ONCE(to_conf_node(item)->ports));
 }
 
-static int node_store_ports(struct conf_node *conf, const char *page)
+static ssize_t node_ports_store(struct config_item *item, const char *page,
+				size_t count)
 {
+	struct conf_node *conf = to_conf_node(item);
 	unsigned int ports;
 	int ret = kstrtouint(page, 0, &ports);
 
@@ -146,16 +159,21 @@ static int node_store_ports(struct conf_node *conf, const char *page)
 		return ret;
 	if (!ports || ports > SOFTIB_MAX_PORTS)
 		return -EINVAL;
+	mutex_lock(&softib_topology);
 	if (conf->node)
-		return -EBUSY;
-	conf->ports = ports;
-	return 0;
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(conf->ports, ports);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
 }
 
-CONF_ATTR(node_, ports, to_conf_node);
+CONFIGFS_ATTR(node_, ports);
 
-static int node_store_fatal(struct conf_node *conf, const char *page)
+static ssize_t node_fatal_store(struct config_item *item, const char *page,
+				size_t count)
 {
+	struct conf_node *conf = to_conf_node(item);
 	bool on;
 	int ret = kstrtobool(page, &on);
 
@@ -163,13 +181,16 @@ static int node_store_fatal(struct conf_node *conf, const char *page)
 		return ret;
 	if (!on)
 		return -EINVAL;
-	if (!conf->node)
-		return -ENODEV;
-	softib_hca_kill(node_to_hca(conf->node));
-	return 0;
+	mutex_lock(&softib_topology);
+	if (conf->node)
+		softib_hca_kill(node_to_hca(conf->node));
+	else
+		ret = -ENODEV;
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
 }
 
-CONF_ATTR_WO(node_, fatal, to_conf_node);
+CONFIGFS_ATTR_WO(node_, fatal);
 
 static void node_release(struct config_item *item)
 {

@@ -199,9 +199,9 @@ enum softib_fault {
 	SOFTIB_FAULT_CORRUPT,
 	SOFTIB_FAULT_DUPLICATE,
 	SOFTIB_FAULT_REORDER,
+	SOFTIB_FAULT_DELAY,
 	SOFTIB_NFAULTS,
-	SOFTIB_FAULT_DELAY = SOFTIB_NFAULTS,
-	SOFTIB_FAULT_PASSED,		/* counted only */
+	SOFTIB_FAULT_PASSED = SOFTIB_NFAULTS,		/* counted only */
 	SOFTIB_NFAULT_COUNTS
 };
 
@@ -211,8 +211,8 @@ enum softib_fault {
  * @side:	the end that sends
  * @active:	there is something to do to packets; read without the lock
  * @lock:	protects all that follows; taken with bottom halves disabled
- * @ppm:	how many in a million packets meet with each fault
- * @delay:	time that packets take, in microseconds
+ * @fault:	how many in a million packets meet with each fault; how long
+ *		all take, in microseconds
  * @seed:	what @rng was started with
  * @rng:	decides which packets meet with a fault
  * @count:	what was done, and to how many packets
@@ -227,8 +227,7 @@ struct softib_way {
 	bool active;
 
 	spinlock_t lock;	/* see above */
-	u32 ppm[SOFTIB_NFAULTS];
-	u32 delay;
+	u32 fault[SOFTIB_NFAULTS];
 	u32 seed;
 	struct rnd_state rng;
 	u64 count[SOFTIB_NFAULT_COUNTS];
@@ -237,24 +236,30 @@ struct softib_way {
 	struct hrtimer timer;
 };
 
+enum softib_rate {
+	SOFTIB_RATE_2_5,
+	SOFTIB_RATE_5,
+	SOFTIB_RATE_10,
+	SOFTIB_RATE_20,
+	SOFTIB_RATE_40,
+};
+
 /**
  * struct softib_link - what carries packets between two ports
  * @end:	the ports, or both NULL; written with softib_topology held, while
  *		neither port points to the link
- * @up:		the cable is in; under softib_mgmt_lock, as the next three
+ * @up:		the cable is in, a bool; under softib_mgmt_lock, as the next two
  * @mtu:	MTUCap of both ports, enum ib_mtu
- * @width:	LinkWidthActive, enum ib_port_width
- * @speed:	LinkSpeedActive, enum ib_port_speed
+ * @rate:	LinkWidthActive and LinkSpeedActive, enum softib_rate
  * @way:	the directions, by the end that sends
  *
  * Whoever embeds it frees it, after softib_link_unplug().
  */
 struct softib_link {
 	struct softib_port *end[2];
-	bool up;
+	u8 up;
 	u8 mtu;
-	u8 width;
-	u8 speed;
+	u8 rate;
 	struct softib_way way[2];
 };
 
@@ -388,6 +393,11 @@ void softib_link_unplug(struct softib_link *link);
 void softib_link_train(struct softib_link *link);
 void softib_link_xmit(struct softib_port *port, struct sk_buff *skb);
 void softib_link_arrive(struct softib_port *port, struct sk_buff *skb);
+
+static inline bool softib_link_plugged(const struct softib_link *link)
+{
+	return READ_ONCE(link->end[0]);
+}
 
 /* fault.c */
 extern unsigned int softib_loss;

@@ -56,12 +56,12 @@ static bool happens(struct softib_way *way, u32 ppm)
 static void put(struct softib_way *way, struct sk_buff *skb,
 		struct sk_buff_head *out)
 {
-	if (!way->delay && skb_queue_empty(&way->queue)) {
+	if (!way->fault[SOFTIB_FAULT_DELAY] && skb_queue_empty(&way->queue)) {
 		__skb_queue_tail(out, skb);
 		return;
 	}
 	way->count[SOFTIB_FAULT_DELAY]++;
-	skb->tstamp = ktime_add_us(ktime_get(), way->delay);
+	skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY]);
 	__skb_queue_tail(&way->queue, skb);
 }
 
@@ -75,11 +75,11 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	enum softib_fault fault;
 
 	way->count[SOFTIB_FAULT_PASSED]++;
-	lost = happens(way, way->ppm[SOFTIB_FAULT_LOSS] ?:
+	lost = happens(way, way->fault[SOFTIB_FAULT_LOSS] ?:
 			    READ_ONCE(softib_loss));
-	bad = happens(way, way->ppm[SOFTIB_FAULT_CORRUPT]);
-	twice = happens(way, way->ppm[SOFTIB_FAULT_DUPLICATE]);
-	late = happens(way, way->ppm[SOFTIB_FAULT_REORDER]);
+	bad = happens(way, way->fault[SOFTIB_FAULT_CORRUPT]);
+	twice = happens(way, way->fault[SOFTIB_FAULT_DUPLICATE]);
+	late = happens(way, way->fault[SOFTIB_FAULT_REORDER]);
 
 	if (lost || bad) {
 		fault = lost ? SOFTIB_FAULT_LOSS : SOFTIB_FAULT_CORRUPT;
@@ -92,7 +92,7 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	}
 	if (late && !way->held) {
 		way->count[SOFTIB_FAULT_REORDER]++;
-		skb->tstamp = ktime_add_us(ktime_get(), way->delay + HOLD_US);
+		skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY] + HOLD_US);
 		way->held = skb;
 		return;
 	}
@@ -202,7 +202,7 @@ void softib_way_stop(struct softib_way *way)
 /**
  * softib_way_set - say how often a fault is to happen
  * @way:	the way
- * @fault:	a fault that happens by chance, or SOFTIB_FAULT_DELAY
+ * @fault:	the fault
  * @value:	packets in a million, or microseconds
  */
 void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
@@ -211,13 +211,10 @@ void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 	int i;
 
 	spin_lock_bh(&way->lock);
-	if (fault == SOFTIB_FAULT_DELAY)
-		way->delay = value;
-	else
-		way->ppm[fault] = value;
-	active = way->delay || !skb_queue_empty(&way->queue) || way->held;
+	WRITE_ONCE(way->fault[fault], value);
+	active = !skb_queue_empty(&way->queue) || way->held;
 	for (i = 0; i < SOFTIB_NFAULTS; i++)
-		active |= way->ppm[i];
+		active |= !!way->fault[i];
 	WRITE_ONCE(way->active, active);
 	spin_unlock_bh(&way->lock);
 }
@@ -230,7 +227,7 @@ void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 void softib_way_seed(struct softib_way *way, u32 seed)
 {
 	spin_lock_bh(&way->lock);
-	way->seed = seed;
+	WRITE_ONCE(way->seed, seed);
 	prandom_seed_state(&way->rng, seed);
 	memset(way->count, 0, sizeof(way->count));
 	spin_unlock_bh(&way->lock);

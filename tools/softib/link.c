@@ -4,6 +4,17 @@
  */
 #include "softib.h"
 
+static const struct {
+	u8 width;
+	u8 speed;
+} rates[] = {
+	[SOFTIB_RATE_2_5] = { IB_WIDTH_1X, IB_SPEED_SDR },
+	[SOFTIB_RATE_5] = { IB_WIDTH_1X, IB_SPEED_DDR },
+	[SOFTIB_RATE_10] = { IB_WIDTH_4X, IB_SPEED_SDR },
+	[SOFTIB_RATE_20] = { IB_WIDTH_4X, IB_SPEED_DDR },
+	[SOFTIB_RATE_40] = { IB_WIDTH_4X, IB_SPEED_QDR },
+};
+
 /**
  * softib_link_init - set up a link that is not plugged in
  * @link:	the link, zeroed
@@ -12,8 +23,7 @@ void softib_link_init(struct softib_link *link)
 {
 	link->up = true;
 	link->mtu = softib_mtu_enum(softib_mtu);
-	link->width = IB_WIDTH_4X;
-	link->speed = IB_SPEED_QDR;
+	link->rate = SOFTIB_RATE_40;
 	softib_way_init(&link->way[0], link, 0);
 	softib_way_init(&link->way[1], link, 1);
 }
@@ -44,9 +54,9 @@ void softib_link_train(struct softib_link *link)
 				     IB_PORT_PHYS_STATE_POLLING);
 		if (!up)
 			continue;
-		info->link_width_active = link->width;
+		info->link_width_active = rates[link->rate].width;
 		info->linkspeedactive_enabled &= 0x0f;
-		info->linkspeedactive_enabled |= link->speed << 4;
+		info->linkspeedactive_enabled |= rates[link->rate].speed << 4;
 		info->inittypereply_mtucap &= 0xf0;
 		info->inittypereply_mtucap |= link->mtu;
 		if (info->neighbormtu_mastersmsl >> 4 > link->mtu) {
@@ -76,7 +86,7 @@ int softib_link_plug(struct softib_link *link, struct softib_port *a,
 	if (a == b || rcu_access_pointer(a->link) ||
 	    rcu_access_pointer(b->link))
 		return -EBUSY;
-	link->end[0] = a;
+	WRITE_ONCE(link->end[0], a);
 	link->end[1] = b;
 	spin_lock_irqsave(&softib_mgmt_lock, flags);
 	a->side = 0;
@@ -111,7 +121,7 @@ void softib_link_unplug(struct softib_link *link)
 	for (i = 0; i < 2; i++)
 		softib_way_stop(&link->way[i]);
 	/* The timers that have just been stopped delivered to the ports. */
-	link->end[0] = NULL;
+	WRITE_ONCE(link->end[0], NULL);
 	link->end[1] = NULL;
 }
 

@@ -4,8 +4,8 @@
  */
 #include "softib.h"
 
-DEFINE_MUTEX(softib_topology);
-DEFINE_SPINLOCK(softib_mgmt_lock);
+DEFINE_MUTEX(softib_topology);		/* see fabric.h */
+DEFINE_SPINLOCK(softib_mgmt_lock);	/* the same */
 
 static LIST_HEAD(nodes);	/* under softib_topology */
 
