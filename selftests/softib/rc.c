@@ -296,6 +296,8 @@ static void test_flush(void)
 	ok(good, "receives are flushed");
 	ok(!post(&a, &send, 0, 1) && status(&a) == IBV_WC_WR_FLUSH_ERR,
 	   "so is a send that is posted later");
+	ok(!post_recv(&a, 0, 10) && status(&a) == IBV_WC_WR_FLUSH_ERR,
+	   "and a receive");
 }
 
 static void test_psn_wrap(void)
@@ -379,7 +381,7 @@ int main(int argc, char **argv)
 {
 	bool loss = argc > 1 && !strcmp(argv[1], "loss");
 
-	plan(loss ? 4 : 44);
+	plan(loss ? 4 : 45);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	if (!loss) {
