@@ -20,33 +20,9 @@ void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
 		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
 }
 
-/* User space posts receives without a word to the kernel. */
-static void flush_receives(struct rvt_qp *qp)
-{
-	struct rvt_rq *rq = &qp->r_rq;
-	struct ib_wc wc = {
-		.qp = &qp->ibqp,
-		.opcode = IB_WC_RECV,
-		.status = IB_WC_WR_FLUSH_ERR,
-	};
-	u32 head, tail;
-
-	spin_lock(&rq->kwq->c_lock);
-	head = RDMA_READ_UAPI_ATOMIC(rq->wq->head);
-	tail = RDMA_READ_UAPI_ATOMIC(rq->wq->tail);
-	if (head < rq->size && tail < rq->size) {
-		while (tail != head) {
-			wc.wr_id = rvt_get_rwqe_ptr(rq, tail)->wr_id;
-			if (++tail >= rq->size)
-				tail = 0;
-			rvt_cq_enter(ibcq_to_rvtcq(qp->ibqp.recv_cq), &wc,
-				     true);
-		}
-		RDMA_WRITE_UAPI_ATOMIC(rq->wq->tail, tail);
-	}
-	spin_unlock(&rq->kwq->c_lock);
-}
-
+/* User space posts receives without a word to the kernel. rdmavt flushes what
+ * is there when a QP falls into error, so now and then it falls again.
+ */
 static void late_receives(struct timer_list *t)
 {
 	struct softib_qp *priv = from_timer(priv, t, late_timer);
@@ -56,8 +32,8 @@ static void late_receives(struct timer_list *t)
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
 	if (qp->state == IB_QPS_ERR) {
-		flush_receives(qp);
-		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
+		qp->state = IB_QPS_SQE;
+		rvt_error_qp(qp, IB_WC_WR_FLUSH_ERR);
 	}
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
