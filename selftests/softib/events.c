@@ -222,12 +222,23 @@ static void test_qp_events(void)
 	   "there are no other events");
 }
 
+static struct ibv_port_attr port_of(struct end *end)
+{
+	struct ibv_port_attr attr;
+
+	if (ibv_query_port(end->ctx, 1, &attr))
+		die("ibv_query_port");
+	return attr;
+}
+
 /* Entry 1 of a P_Key table that nobody has filled holds what matches nothing. */
 static void test_pkey(void)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
 	struct conn other = default_conn;
+	unsigned int violations;
 
+	violations = port_of(&b).bad_pkey_cntr;
 	other.pkey_index = 1;
 	other.timeout = 8;
 	other.retry_cnt = 1;
@@ -239,11 +250,13 @@ static void test_pkey(void)
 	post(&a, &send, 0, 100);
 	ok(status(&a) == IBV_WC_RETRY_EXC_ERR && quiet(&b, 1),
 	   "a packet with a wrong P_Key is dropped");
+	ok(port_of(&b).bad_pkey_cntr >= violations + 2,
+	   "and counted, each time that it is tried");
 }
 
 int main(void)
 {
-	plan(24);
+	plan(25);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	test_notification();

@@ -84,7 +84,8 @@ check "path MTU 256" pair ibv_rc_pingpong -c -m 256 -s 10000 -n 50
 check "by GID" pair ibv_rc_pingpong -c -g 0 -n 100
 check "ibv_srq_pingpong" pair ibv_srq_pingpong -c -n 300
 check "ibv_uc_pingpong" pair ibv_uc_pingpong -c -n 300
-check "path MTU 512, with events" pair ibv_uc_pingpong -c -e -m 512 -s 50000 -n 50
+check "by GID, path MTU 512, with events" \
+	pair ibv_uc_pingpong -c -e -g 0 -m 512 -s 50000 -n 50
 check "ibv_ud_pingpong" pair ibv_ud_pingpong -c -n 300
 check "with events" pair ibv_ud_pingpong -c -e -n 300
 check "ib_send_bw, in both directions" pair ib_send_bw -F -n 100 -b
