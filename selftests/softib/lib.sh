@@ -30,7 +30,9 @@ until_true() {
 mountpoint -q /sys/kernel/debug ||
 	mount -t debugfs debugfs /sys/kernel/debug || exit
 ip link set lo up
-modprobe -a ib_umad ib_uverbs rdma_ucm rdmavt configfs || exit
+modprobe -a ib_umad ib_uverbs rdmavt configfs || exit
+# What needs it fails without.
+modprobe -q rdma_ucm
 mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
 
@@ -46,13 +48,14 @@ up() {
 
 	shift
 	insmod "$module" hcas="$n" "$@" &&
-	opensm -B -f /tmp/opensm.log > /dev/null &&
+	manage &&
 	until_true 60 all_active "$n"
 }
 
-# manage [OPTION...]: opensm, on the first HCA unless told otherwise.
+# manage [OPTION...]: opensm, on the first HCA unless told otherwise. It looks
+# at the fabric only when it is told of a change.
 manage() {
-	opensm -B -f /tmp/opensm.log "$@" > /dev/null
+	opensm -B -f /tmp/opensm.log -s 0 "$@" > /dev/null
 }
 
 # unmanage: as if the node it runs on had crashed.

@@ -41,7 +41,7 @@ all_up() {
 	[ "$(cat $hcas/hca*/ports/1/state | grep -c ACTIVE)" -eq 4 ]
 }
 
-plan 23
+plan 24
 
 insmod "$module" hcas=0
 check "three switches and four HCAs" make_tree
@@ -97,6 +97,10 @@ check "an interface on each HCA" interfaces
 check "multicast and unicast from leaf to leaf" \
 	ip netns exec n0 ping -c 2 -w 20 10.9.0.3
 check "and on a leaf" ip netns exec n2 ping -c 2 -w 20 10.9.0.3
+
+echo renamed > $hcas/hca3/node_desc
+check "a new node description is known" until_true 10 \
+	sh -c "saquery NR | grep -q 'NodeDescription.*renamed'"
 
 # A second manager, with a higher priority, takes over; when it dies, so does
 # the first.

@@ -114,13 +114,14 @@ static int enable_all(unsigned int hcas)
 }
 
 /* All HCAs are taken from their consumers while all links still work, so that
- * consumers can say goodbye.
+ * consumers can say goodbye: the first HCA's last, for there the subnet manager
+ * tends to be.
  */
 static void disable_all(void)
 {
 	int i;
 
-	for (i = 0; i < SOFTIB_MAX_HCAS; i++)
+	for (i = SOFTIB_MAX_HCAS - 1; i >= 0; i--)
 		if (first_hcas[i])
 			softib_conf_node_unregister(first_hcas[i]);
 	for (i = 0; i < SOFTIB_MAX_HCAS; i++)
