@@ -13,6 +13,7 @@ programs=$BUILD/selftests/softib
 hcas=/sys/class/infiniband
 parameters=/sys/module/softib/parameters
 debug=/sys/kernel/debug/softib
+conf=/sys/kernel/config/softib
 }
 
 # until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
@@ -29,7 +30,11 @@ until_true() {
 mountpoint -q /sys/kernel/debug ||
 	mount -t debugfs debugfs /sys/kernel/debug || exit
 ip link set lo up
-modprobe -a ib_umad ib_uverbs rdma_ucm rdmavt || exit
+modprobe -a ib_umad ib_uverbs rdmavt configfs || exit
+# What needs it fails without.
+modprobe -q rdma_ucm
+mountpoint -q /sys/kernel/config ||
+	mount -t configfs configfs /sys/kernel/config || exit
 
 # all_active N: the ports of N HCAs are up.
 all_active() {
@@ -43,8 +48,52 @@ up() {
 
 	shift
 	insmod "$module" hcas="$n" "$@" &&
-	opensm -B -f /tmp/opensm.log > /dev/null &&
+	manage &&
 	until_true 60 all_active "$n"
+}
+
+# manage [OPTION...]: opensm, on the first HCA unless told otherwise. It looks
+# at the fabric only when it is told of a change.
+manage() {
+	opensm -B -f /tmp/opensm.log -s 0 "$@" > /dev/null
+}
+
+# unmanage: as if the node it runs on had crashed.
+unmanage() {
+	pkill -KILL -x opensm
+	until_true 20 not pgrep -x opensm > /dev/null
+}
+
+# add_hca NAME, add_switch NAME PORTS, add_link NAME NODE/PORT NODE/PORT: to the
+# fabric, by way of configfs.
+add_hca() {
+	mkdir "$conf/hcas/$1" && echo 1 > "$conf/hcas/$1/enable"
+}
+
+add_switch() {
+	mkdir "$conf/switches/$1" && echo "$2" > "$conf/switches/$1/ports" &&
+	echo 1 > "$conf/switches/$1/enable"
+}
+
+add_link() {
+	mkdir "$conf/links/$1" && echo "$2" > "$conf/links/$1/a/port" &&
+	echo "$3" > "$conf/links/$1/b/port" && echo 1 > "$conf/links/$1/enable"
+}
+
+# remove_all: everything that was added.
+remove_all() {
+	local dir
+
+	for dir in "$conf"/{hcas,links,switches}/*/; do
+		[ ! -d "$dir" ] || rmdir "$dir" || return
+	done
+}
+
+# port_is HCA STATE
+port_is() {
+	local state
+
+	read -r state < "$hcas/$1/ports/1/state" && [ "${state#*: }" = "$2" ]
 }
 
 down() {

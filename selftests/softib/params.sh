@@ -24,8 +24,8 @@ loads_with() {
 
 plan 20
 
-check "no HCA is too few" refused "hcas=0 is not in the range 1 to 64" hcas=0
-check "65 HCAs are too many" refused "hcas=65 is not in the range" hcas=65
+check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
+	hcas=65
 check "2^32 - 1 as well" refused "is not in the range" hcas=4294967295
 check "a negative number" refused "invalid for parameter" hcas=-1
 check "no number" refused "invalid for parameter" hcas=two
@@ -39,6 +39,7 @@ check "a loss that is no number" refused "loss is in packets per million" \
 	loss=1%
 
 check "two HCAs, if nobody says anything" loads_with 2
+check "none" loads_with 0 hcas=0
 check "one" loads_with 1 hcas=1
 check "64" loads_with 64 hcas=64
 check "the smallest MTU" loads_with 2 ib_mtu=256

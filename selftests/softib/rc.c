@@ -11,9 +11,6 @@
 #define HALF	(BUF_SIZE / 2)
 #define MTU	2048
 
-/* rdmavt hands user space the kernel's flag; IBV_WC_WITH_INV is another bit. */
-#define WITH_INV	(1 << 2)
-
 static struct end a, b;
 
 static void test_sends(void)
@@ -24,7 +21,7 @@ static void test_sends(void)
 	struct ibv_wc wc;
 	unsigned int i;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 		size_t len = lengths[i];
@@ -57,7 +54,7 @@ static void test_send_kinds(void)
 	struct ibv_wc wc;
 	int i;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	post_recv(&b, 0, 5000);
 	post(&a, &imm, 0, 5000);
 	ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
@@ -89,7 +86,7 @@ static void test_send_kinds(void)
 	post_recv(&b, 0, 100);
 	post(&a, &inv, 0, 100);
 	ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
-	   wc.wc_flags & WITH_INV && wc.invalidated_rkey == mr->rkey,
+	   wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == mr->rkey,
 	   "send with invalidate");
 	write.wr.rdma.remote_addr = (uintptr_t)b.buf;
 	write.wr.rdma.rkey = mr->rkey;
@@ -116,7 +113,7 @@ static void test_rdma(void)
 	bool good = true;
 	int i;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	fill(&a, 1, 1000003, 1);
 	memset(b.buf, 0, BUF_SIZE);
 	rdma(&write, 3);
@@ -177,7 +174,7 @@ static void test_atomics(void)
 {
 	uint64_t *value = (uint64_t *)(b.buf + 8);
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	*value = 40;
 	ok(atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 2, 0) == 40 && *value == 42,
 	   "fetch and add");
@@ -210,43 +207,43 @@ static void test_refused(void)
 	struct conn none = default_conn;
 	struct ibv_wc wc;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	rdma(&write, 0);
 	write.wr.rdma.rkey ^= 0x100;
 	refused(&write, 1, IBV_WC_REM_ACCESS_ERR, "write with a wrong R_Key");
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	rdma(&write, BUF_SIZE - 1);
 	write.sg_list = NULL;
 	refused(&write, 2, IBV_WC_REM_ACCESS_ERR, "write beyond the end");
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	write.wr.rdma.remote_addr = (uintptr_t)b.buf - 1;
 	write.sg_list = NULL;
 	refused(&write, 1, IBV_WC_REM_ACCESS_ERR, "write before the start");
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	rdma(&write, 0);
 	write.wr.rdma.rkey = 0;
 	write.sg_list = NULL;
 	refused(&write, 1, IBV_WC_REM_ACCESS_ERR, "write with R_Key 0");
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	rdma(&read, BUF_SIZE - 1);
 	refused(&read, 2, IBV_WC_REM_ACCESS_ERR, "read beyond the end");
 
 	none.access = IBV_ACCESS_LOCAL_WRITE;
-	connect_rc(&a, &b, &none);
+	connect_qps(IBV_QPT_RC, &a, &b, &none);
 	rdma(&write, 0);
 	write.sg_list = NULL;
 	refused(&write, 1, IBV_WC_REM_INV_REQ_ERR, "write where none may");
 
-	connect_rc(&a, &b, &none);
+	connect_qps(IBV_QPT_RC, &a, &b, &none);
 	rdma(&read, 0);
 	read.sg_list = NULL;
 	refused(&read, 1, IBV_WC_REM_INV_REQ_ERR, "read where none may");
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	post_recv(&b, 0, 100);
 	refused(&send, 101, IBV_WC_REM_INV_REQ_ERR, "send of too much");
 	ok(poll_for(&b, &wc, 20000) && wc.status == IBV_WC_LOC_LEN_ERR,
@@ -258,7 +255,7 @@ static void test_not_ready(void)
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
 	struct conn conn = default_conn;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	fill(&a, 0, 5000, 9);
 	post(&a, &send, 0, 5000);
 	ok(quiet(&a, 100), "a send waits for a receive");
@@ -267,7 +264,7 @@ static void test_not_ready(void)
 	   filled(&b, 0, 5000, 9), "and is done when there is one");
 
 	conn.rnr_retry = 2;
-	connect_rc(&a, &b, &conn);
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
 	send.sg_list = NULL;
 	post(&a, &send, 0, 1);
 	ok(status(&a) == IBV_WC_RNR_RETRY_EXC_ERR &&
@@ -277,7 +274,7 @@ static void test_not_ready(void)
 	conn = default_conn;
 	conn.timeout = 8;
 	conn.retry_cnt = 2;
-	connect_rc(&a, &b, &conn);
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
 	set_state(&b, IBV_QPS_RESET);
 	send.sg_list = NULL;
 	post(&a, &send, 0, 1);
@@ -290,7 +287,7 @@ static void test_flush(void)
 	bool good = true;
 	int i;
 
-	connect_rc(&a, &b, NULL);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
 	for (i = 0; i < 3; i++)
 		post_recv(&a, 0, 10);
 	set_state(&a, IBV_QPS_ERR);
@@ -299,6 +296,8 @@ static void test_flush(void)
 	ok(good, "receives are flushed");
 	ok(!post(&a, &send, 0, 1) && status(&a) == IBV_WC_WR_FLUSH_ERR,
 	   "so is a send that is posted later");
+	ok(!post_recv(&a, 0, 10) && status(&a) == IBV_WC_WR_FLUSH_ERR,
+	   "and a receive");
 }
 
 static void test_psn_wrap(void)
@@ -310,7 +309,7 @@ static void test_psn_wrap(void)
 
 	conn.psn = 0xfffffe;
 	conn.mtu = IBV_MTU_256;
-	connect_rc(&a, &b, &conn);
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
 	fill(&a, 0, 100000, 4);
 	rdma(&write, 0);
 	good = !post(&a, &write, 0, 100000) && status(&a) == IBV_WC_SUCCESS &&
@@ -327,7 +326,7 @@ static void test_loopback(void)
 	struct end c;
 
 	open_end(&c, "softib0");
-	connect_rc(&a, &c, NULL);
+	connect_qps(IBV_QPT_RC, &a, &c, NULL);
 	fill(&a, 0, 10000, 11);
 	post_recv(&c, 0, 10000);
 	post(&a, &send, 0, 10000);
@@ -348,7 +347,7 @@ static void test_mix(int rounds)
 	size_t len = 20000, at;
 
 	conn.timeout = 12;
-	connect_rc(&a, &b, &conn);
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
 	*value = 0;
 	for (i = 0; i < rounds; i++) {
 		at = 4096 + i % 16 * len;
@@ -382,7 +381,7 @@ int main(int argc, char **argv)
 {
 	bool loss = argc > 1 && !strcmp(argv[1], "loss");
 
-	plan(loss ? 4 : 44);
+	plan(loss ? 4 : 45);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	if (!loss) {

@@ -30,13 +30,13 @@ diag "$output"
 for i in 0 1 2 3 4; do
 	guid=$(printf '0253494200000%x00' $((i + 1)))
 	port=$((i + 1))
-	grep -qE "^\[$port\].*\"H-$guid\"\[1\].*\"softib HCA $i\" lid [0-9]+ 4xQDR" \
+	grep -qE "^\[$port\].*\"H-$guid\"\[1\].*\"softib$i\" lid [0-9]+ 4xQDR" \
 		<<< "$output"
 	result $? "HCA $i is on port $port of the switch"
 done
 [ "$(grep -c '^Switch' <<< "$output") $(grep -c '^Ca' <<< "$output")" = "1 5" ]
 result $? "one switch, five HCAs, no more"
-grep -qE '^Switch[[:space:]]+5 "S-0253494201000000".*"softib switch" base port 0' \
+grep -qE '^Switch[[:space:]]+5 "S-0253494201000000".*"switch" base port 0' \
 	<<< "$output"
 result $? "the switch has five ports and a name"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ void make_qp(struct end *end, enum ibv_qp_type type)
 			.max_send_sge = 4,
 			.max_recv_sge = 4,
 		},
+		.srq = end->srq,
 		.qp_type = type,
 		.sq_sig_all = 1,
 	};
@@ -101,11 +103,11 @@ static void modify(struct end *end, struct ibv_qp_attr *attr, int mask)
 		die("ibv_modify_qp");
 }
 
-static void connect_end(struct end *end, struct end *peer,
-			const struct conn *conn)
+void connect_end(struct end *end, struct end *peer, const struct conn *conn,
+		 enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = {
-		.pkey_index = 0,
+		.pkey_index = conn->pkey_index,
 		.port_num = 1,
 		.qp_access_flags = conn->access,
 		.path_mtu = conn->mtu,
@@ -120,26 +122,31 @@ static void connect_end(struct end *end, struct end *peer,
 		.retry_cnt = conn->retry_cnt,
 		.rnr_retry = conn->rnr_retry,
 	};
+	bool reliable = end->qp->qp_type == IBV_QPT_RC;
 
 	attr.qp_state = IBV_QPS_INIT;
 	modify(end, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 	       IBV_QP_ACCESS_FLAGS);
 	attr.qp_state = IBV_QPS_RTR;
 	modify(end, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-	       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-	       IBV_QP_MIN_RNR_TIMER);
+	       IBV_QP_RQ_PSN |
+	       (reliable ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
+	if (state == IBV_QPS_RTR)
+		return;
 	attr.qp_state = IBV_QPS_RTS;
-	modify(end, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-	       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(end, &attr, IBV_QP_SQ_PSN |
+	       (reliable ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			   IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0));
 }
 
-void connect_rc(struct end *a, struct end *b, const struct conn *conn)
+void connect_qps(enum ibv_qp_type type, struct end *a, struct end *b,
+		 const struct conn *conn)
 {
 	conn = conn ?: &default_conn;
-	make_qp(a, IBV_QPT_RC);
-	make_qp(b, IBV_QPT_RC);
-	connect_end(a, b, conn);
-	connect_end(b, a, conn);
+	make_qp(a, type);
+	make_qp(b, type);
+	connect_end(a, b, conn, IBV_QPS_RTS);
+	connect_end(b, a, conn, IBV_QPS_RTS);
 }
 
 void set_state(struct end *end, enum ibv_qp_state state)
@@ -223,6 +230,26 @@ bool quiet(struct end *end, int ms)
 	struct ibv_wc wc;
 
 	return !poll_for(end, &wc, ms);
+}
+
+bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+bool event_comes(struct end *end, enum ibv_event_type type)
+{
+	struct ibv_async_event event;
+
+	if (!readable(end->ctx->async_fd, PATIENCE_MS) ||
+	    ibv_get_async_event(end->ctx, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	if (event.event_type != type)
+		printf("# event: %s\n", ibv_event_type_str(event.event_type));
+	return event.event_type == type;
 }
 
 static uint8_t byte(size_t i, unsigned int seed)

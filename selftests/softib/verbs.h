@@ -13,20 +13,22 @@
 #define BUF_SIZE	(2 << 20)
 #define QUEUE_LEN	64
 
-/* One end: its QP, and memory that all of the HCA's operations may use */
+/* One end: its QP, on an SRQ if there is one, and memory that all of the HCA's operations may use */
 struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	struct ibv_srq *srq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	uint16_t lid;
 };
 
-/* How RC QPs are connected; connect_rc() takes default_conn for NULL. */
+/* How QPs are connected; connect_qps() takes default_conn for NULL. */
 struct conn {
 	uint32_t psn;
+	int pkey_index;
 	int access;
 	int max_rd_atomic;
 	int retry_cnt;
@@ -41,7 +43,11 @@ void open_end(struct end *end, const char *device);
 void close_end(struct end *end);
 
 void make_qp(struct end *end, enum ibv_qp_type type);
-void connect_rc(struct end *a, struct end *b, const struct conn *conn);
+/* Take an end to a state, RTR or RTS. */
+void connect_end(struct end *end, struct end *peer, const struct conn *conn,
+		 enum ibv_qp_state state);
+void connect_qps(enum ibv_qp_type type, struct end *a, struct end *b,
+		 const struct conn *conn);
 void set_state(struct end *end, enum ibv_qp_state state);
 enum ibv_qp_state get_state(struct end *end);
 
@@ -53,6 +59,9 @@ bool poll_for(struct end *end, struct ibv_wc *wc, int ms);
 /* The next completion's status, or -1 */
 int status(struct end *end);
 bool quiet(struct end *end, int ms);
+/* Is this the end's next asynchronous event? */
+bool event_comes(struct end *end, enum ibv_event_type type);
+bool readable(int fd, int ms);
 
 void fill(struct end *end, size_t offset, size_t len, unsigned int seed);
 bool filled(struct end *end, size_t offset, size_t len, unsigned int seed);

@@ -2,13 +2,14 @@
 /*
  * An HCA: its place in the fabric, its tasklet, its queue of work
  */
+#include <linux/platform_device.h>
+#include <linux/wait_bit.h>
+
 #include "softib.h"
 
 /* How much one run of the tasklet may do before others get a turn */
 #define RX_BUDGET	64
 #define TX_BUDGET	16
-
-#define HCA_GUID	0x0253494200000000ULL	/* locally administered */
 
 /**
  * softib_pkey_ok - do two P_Keys match (IBA 10.9.3)?
@@ -66,36 +67,6 @@ void softib_qp_unschedule(struct rvt_qp *qp)
 		rvt_put_qp(qp);
 }
 
-/**
- * softib_qp_error - put a QP into the error state
- * @qp:		the QP, with r_lock and s_lock held
- * @status:	what a receive that is being worked on completes with
- */
-void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
-{
-	struct softib_qp *priv = qp->priv;
-
-	if (rvt_error_qp(qp, status))
-		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
-}
-
-/* Tell the consumer what happened while the locks were held. The caller keeps
- * the QP from going away.
- */
-static void report_events(struct rvt_qp *qp, unsigned long events)
-{
-	struct ib_event ev = { .device = qp->ibqp.device };
-	unsigned int event;
-
-	if (!qp->ibqp.event_handler)
-		return;
-	ev.element.qp = &qp->ibqp;
-	for_each_set_bit(event, &events, BITS_PER_LONG) {
-		ev.event = event;
-		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
-	}
-}
-
 static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 {
 	struct softib_qp *priv = qp->priv;
@@ -110,7 +81,8 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 		softib_ud_receive(priv, pkt);
 		break;
 	case IB_QPT_RC:
-		softib_rc_receive(priv, pkt);
+	case IB_QPT_UC:
+		softib_conn_receive(priv, pkt);
 		break;
 	default:
 		break;
@@ -120,7 +92,7 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 	if (unlikely(events))
-		report_events(qp, events);
+		softib_qp_report(qp, events);
 }
 
 static bool receive_mcast(struct softib_hca *hca, const struct softib_pkt *pkt)
@@ -218,12 +190,14 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	bool more = true;
 	int n;
 
-	next = qp->ibqp.qp_type == IB_QPT_RC ? softib_rc_send : softib_ud_send;
+	next = softib_is_connected(qp) ? softib_conn_send : softib_ud_send;
 	__skb_queue_head_init(&out);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
 	for (n = 0; more && n < TX_BUDGET; n++)
 		more = next(priv, &out);
+	if (!more)
+		softib_qp_drain(priv);
 	events = priv->events;
 	priv->events = 0;
 	spin_unlock(&qp->s_lock);
@@ -232,7 +206,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	while ((skb = __skb_dequeue(&out)))
 		softib_hca_send(hca, skb);
 	if (unlikely(events))
-		report_events(qp, events);
+		softib_qp_report(qp, events);
 	return more;
 }
 
@@ -301,6 +275,37 @@ static void hca_receive(struct softib_port *port, struct sk_buff *skb)
 	tasklet_schedule(&hca->tasklet);
 }
 
+/* The packet may be the last that softib_hca_destroy() waits for; then the HCA
+ * lives until the end of this reader of RCU.
+ */
+static void uncharge(struct sk_buff *skb)
+{
+	struct softib_hca *hca = softib_cb(skb)->origin;
+	int left;
+
+	rcu_read_lock();
+	left = atomic_dec_return(&hca->inflight);
+	if (left < SOFTIB_INFLIGHT / 2 && atomic_read(&hca->stalled) &&
+	    atomic_xchg(&hca->stalled, 0))
+		tasklet_schedule(&hca->tasklet);
+	if (!left)
+		wake_up_var(&hca->inflight);
+	rcu_read_unlock();
+}
+
+/**
+ * softib_hca_charge - charge an HCA for a packet until it is freed
+ * @hca:	the HCA that is going to send it
+ * @skb:	the packet, new
+ */
+void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb)
+{
+	softib_cb(skb)->origin = hca;
+	softib_cb(skb)->captured = false;
+	atomic_inc(&hca->inflight);
+	skb->destructor = uncharge;
+}
+
 /**
  * softib_hca_send - send a packet from an HCA
  * @hca:	the HCA
@@ -328,6 +333,14 @@ void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb)
 	softib_link_xmit(port, skb);
 }
 
+static void hca_node_send(struct softib_node *node, struct sk_buff *skb)
+{
+	softib_hca_send(node_to_hca(node), skb);
+}
+
+/* The core copies the event and passes it on from a work queue, which it
+ * flushes when it forgets the device.
+ */
 static void hca_port_event(struct softib_port *port, enum ib_event_type event)
 {
 	struct softib_hca *hca = node_to_hca(port->node);
@@ -337,7 +350,8 @@ static void hca_port_event(struct softib_port *port, enum ib_event_type event)
 		.event = event,
 	};
 
-	ib_dispatch_event(&ev);
+	if (hca->registered)
+		ib_dispatch_event(&ev);
 }
 
 static const char *hca_get_desc(struct softib_node *node)
@@ -368,22 +382,41 @@ static void hca_port_update(struct softib_port *port)
 
 static const struct softib_node_ops hca_ops = {
 	.receive = hca_receive,
+	.send = hca_node_send,
 	.port_event = hca_port_event,
 	.port_update = hca_port_update,
 	.get_desc = hca_get_desc,
 	.port_fill = hca_port_fill,
 };
 
+static void set_registered(struct softib_hca *hca, bool registered)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&softib_mgmt_lock, flags);
+	hca->registered = registered;
+	spin_unlock_irqrestore(&softib_mgmt_lock, flags);
+}
+
+static void hca_free(struct softib_hca *hca)
+{
+	softib_port_free(softib_hca_port(hca));
+	platform_device_unregister(hca->parent);
+	rvt_dealloc_device(&hca->rdi);
+}
+
 /**
- * softib_hca_create - make an HCA, without telling anybody
- * @index:	number of the HCA, from 0
+ * softib_hca_create - make an HCA and add it to the fabric
+ * @name:	its name
+ * @guid:	node GUID; the port's is the next one
+ *
+ * softib_topology is held. Consumers see the HCA at once, with its port down:
+ * nothing happens to it before they can hear of it.
  *
  * Return: the HCA or an error pointer.
  */
-struct softib_hca *softib_hca_create(unsigned int index)
+struct softib_hca *softib_hca_create(const char *name, u64 guid)
 {
-	u64 guid = HCA_GUID + ((index + 1) << 8);
-	struct softib_port *port;
 	struct rvt_dev_info *rdi;
 	struct softib_hca *hca;
 	int ret;
@@ -392,71 +425,114 @@ struct softib_hca *softib_hca_create(unsigned int index)
 	if (!rdi)
 		return ERR_PTR(-ENOMEM);
 	hca = container_of(rdi, struct softib_hca, rdi);
-	port = softib_hca_port(hca);
 
+	strscpy(hca->node.name, name, sizeof(hca->node.name));
 	hca->node.ops = &hca_ops;
 	hca->node.type = RDMA_NODE_IB_CA;
 	hca->node.nports = 1;
 	hca->node.guid = cpu_to_be64(guid);
 	hca->node.ports = hca->ports;
+	softib_traps_init(&hca->node);
 	skb_queue_head_init(&hca->rxq);
 	tasklet_setup(&hca->tasklet, hca_work);
 	spin_lock_init(&hca->send_lock);
 	INIT_LIST_HEAD(&hca->send_list);
 
-	ret = softib_port_init(port, &hca->node, 1, guid + 1);
-	if (ret) {
-		rvt_dealloc_device(rdi);
-		return ERR_PTR(ret);
+	hca->parent = platform_device_register_simple("softib",
+						      PLATFORM_DEVID_AUTO,
+						      NULL, 0);
+	if (IS_ERR(hca->parent)) {
+		ret = PTR_ERR(hca->parent);
+		goto err_dealloc;
 	}
-	softib_verbs_init(hca, index);
-	hca_port_update(port);
+	ret = softib_port_init(softib_hca_port(hca), &hca->node, 1, guid + 1);
+	if (ret)
+		goto err_free;
+	ret = softib_node_add(&hca->node);
+	if (ret)
+		goto err_free;
+	softib_verbs_init(hca);
+	hca_port_update(softib_hca_port(hca));
+	ret = rvt_register_device(rdi);
+	if (ret)
+		goto err_remove;
+	set_registered(hca, true);
 	return hca;
-}
 
-/**
- * softib_hca_register - let consumers see an HCA
- * @hca:	the HCA, linked
- *
- * Return: 0 or an error.
- */
-int softib_hca_register(struct softib_hca *hca)
-{
-	int ret = rvt_register_device(&hca->rdi);
-
-	hca->registered = !ret;
-	return ret;
+err_remove:
+	softib_node_remove(&hca->node);
+err_free:
+	hca_free(hca);
+	return ERR_PTR(ret);
+err_dealloc:
+	rvt_dealloc_device(rdi);
+	return ERR_PTR(ret);
 }
 
 /**
  * softib_hca_unregister - take an HCA away from its consumers
- * @hca:	the HCA, registered or not
+ * @hca:	the HCA; softib_topology is held
  *
- * Afterwards it has no QP, so it originates nothing more.
+ * Its link still works, so that they can say goodbye. Afterwards it has no QP,
+ * so it originates nothing more but traps.
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
-	if (hca->registered)
-		rvt_unregister_device(&hca->rdi);
-	hca->registered = false;
+	set_registered(hca, false);
+	rvt_unregister_device(&hca->rdi);
 }
 
 /**
- * softib_hca_stop - stop the work of an HCA
- * @hca:	the HCA; no HCA of the fabric may be registered any more
- */
-void softib_hca_stop(struct softib_hca *hca)
-{
-	tasklet_kill(&hca->tasklet);
-	skb_queue_purge(&hca->rxq);
-}
-
-/**
- * softib_hca_destroy - free an HCA
- * @hca:	the HCA, stopped, as all others are
+ * softib_hca_destroy - take an HCA out of the fabric and free it
+ * @hca:	the HCA, unregistered; softib_topology is held
  */
 void softib_hca_destroy(struct softib_hca *hca)
 {
-	softib_port_free(softib_hca_port(hca));
-	rvt_dealloc_device(&hca->rdi);
+	softib_node_remove(&hca->node);
+	/* Its own packets may still be with others, and with itself. */
+	wait_var_event(&hca->inflight, !atomic_read(&hca->inflight));
+	synchronize_rcu_expedited();
+	tasklet_kill(&hca->tasklet);
+	skb_queue_purge(&hca->rxq);
+	hca_free(hca);
+}
+
+static void kill_qp(struct rvt_qp *qp, u64 unused)
+{
+	struct softib_qp *priv = qp->priv;
+	unsigned long events;
+
+	spin_lock_irq(&qp->r_lock);
+	spin_lock(&qp->s_hlock);
+	spin_lock(&qp->s_lock);
+	softib_qp_error(qp, IB_WC_WR_FLUSH_ERR);
+	events = priv->events;
+	priv->events = 0;
+	spin_unlock(&qp->s_lock);
+	spin_unlock(&qp->s_hlock);
+	spin_unlock_irq(&qp->r_lock);
+	softib_qp_report(qp, events);
+}
+
+/**
+ * softib_hca_kill - have an HCA die (IBA 11.6.3.2, locally catastrophic error)
+ * @hca:	the HCA; softib_topology is held
+ *
+ * Its port goes down and never up again, its QPs are in error, and consumers
+ * are told. It can only be destroyed then.
+ */
+void softib_hca_kill(struct softib_hca *hca)
+{
+	struct softib_port *port = softib_hca_port(hca);
+
+	spin_lock_irq(&softib_mgmt_lock);
+	if (port->broken) {
+		spin_unlock_irq(&softib_mgmt_lock);
+		return;
+	}
+	port->broken = true;
+	softib_port_retrain(port);
+	softib_port_event(port, IB_EVENT_DEVICE_FATAL);
+	spin_unlock_irq(&softib_mgmt_lock);
+	rvt_qp_iter(&hca->rdi, 0, kill_qp);
 }

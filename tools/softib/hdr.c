@@ -60,6 +60,10 @@ int softib_eth_len(u8 opcode)
 		if (op == IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE)
 			return DETH + IMM;
 		return -EPROTO;
+	case IB_OPCODE_UC:
+		if (op > IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE)
+			return -EPROTO;
+		fallthrough;
 	case IB_OPCODE_RC:
 		return op < ARRAY_SIZE(eth_len) ? eth_len[op] - 1 : -EPROTO;
 	default:
@@ -172,15 +176,6 @@ static void put_payload(struct sk_buff *skb, struct rvt_sge_state *ss, u32 len,
 	}
 }
 
-static void softib_pkt_free(struct sk_buff *skb)
-{
-	struct softib_hca *hca = softib_cb(skb)->origin;
-
-	if (atomic_dec_return(&hca->inflight) < SOFTIB_INFLIGHT / 2 &&
-	    atomic_read(&hca->stalled) && atomic_xchg(&hca->stalled, 0))
-		tasklet_schedule(&hca->tasklet);
-}
-
 /**
  * softib_pkt_build - build a packet
  * @hca:	the HCA that sends it and is charged for it
@@ -236,10 +231,7 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 		put_payload(skb, ss, len, release);
 	skb_put_zero(skb, pad + SOFTIB_ICRC_BYTES + SOFTIB_VCRC_BYTES);
 
-	softib_cb(skb)->origin = hca;
-	softib_cb(skb)->captured = false;
-	atomic_inc(&hca->inflight);
-	skb->destructor = softib_pkt_free;
+	softib_hca_charge(hca, skb);
 	return skb;
 }
 

@@ -34,10 +34,12 @@ enum {
  * struct softib_cb - what travels with a packet in skb->cb
  * @origin:	HCA that is charged for the packet until it is freed
  * @captured:	the packet has been offered to captures
+ * @hops:	switches that it has come to
  */
 struct softib_cb {
 	struct softib_hca *origin;
 	bool captured;
+	u8 hops;
 };
 
 static inline struct softib_cb *softib_cb(struct sk_buff *skb)

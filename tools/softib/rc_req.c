@@ -25,12 +25,6 @@ static u32 una(const struct rvt_qp *qp)
 	return qp->s_last_psn + 1;
 }
 
-static bool is_local(const struct rvt_swqe *wqe)
-{
-	return wqe->wr.opcode == IB_WR_REG_MR ||
-	       wqe->wr.opcode == IB_WR_LOCAL_INV;
-}
-
 static bool is_atomic(const struct rvt_swqe *wqe)
 {
 	return wqe->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
@@ -56,42 +50,10 @@ static bool takes_receive(const struct rvt_swqe *wqe)
 	}
 }
 
-/* Complete the oldest work request with an error, and flush the others. */
-static void fail(struct rvt_qp *qp, enum ib_wc_status status)
-{
-	if (qp->s_last != READ_ONCE(qp->s_head))
-		rvt_send_complete(qp, rvt_get_swqe_ptr(qp, qp->s_last), status);
-	softib_qp_error(qp, IB_WC_WR_FLUSH_ERR);
-}
-
-/* Operations on memory regions wait for all that was posted before them. Most
- * were carried out when they were posted, and only complete here.
- */
-static void complete_local(struct rvt_qp *qp)
-{
-	while (qp->s_last != READ_ONCE(qp->s_head)) {
-		struct rvt_swqe *wqe = rvt_get_swqe_ptr(qp, qp->s_last);
-		int ret = 0;
-
-		if (!is_local(wqe))
-			return;
-		if (!(wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY)) {
-			ret = rvt_invalidate_rkey(qp,
-						  wqe->wr.ex.invalidate_rkey);
-			atomic_dec(&qp->local_ops_pending);
-		}
-		if (ret) {
-			fail(qp, IB_WC_LOC_PROT_ERR);
-			return;
-		}
-		rvt_send_complete(qp, wqe, IB_WC_SUCCESS);
-	}
-}
-
 /* Send again from the first PSN that was not acknowledged. */
 static void restart(struct rvt_qp *qp)
 {
-	complete_local(qp);
+	softib_conn_local(qp);
 	qp->s_psn = una(qp);
 	qp->s_cur = qp->s_last;
 	qp->s_num_rd_atomic = 0;
@@ -101,7 +63,7 @@ static void restart(struct rvt_qp *qp)
 static void retry(struct rvt_qp *qp)
 {
 	if (!qp->s_retry) {
-		fail(qp, IB_WC_RETRY_EXC_ERR);
+		softib_conn_fail(qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
 	qp->s_retry--;
@@ -158,7 +120,7 @@ static void settle(struct softib_qp *priv)
 {
 	struct rvt_qp *qp = priv->qp;
 
-	complete_local(qp);
+	softib_conn_local(qp);
 	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
 		return;
 	if (softib_psn_diff(qp->s_psn, una(qp)) < 0) {
@@ -182,7 +144,7 @@ static bool acknowledge(struct softib_qp *priv, u32 psn)
 	for (;;) {
 		struct rvt_swqe *wqe;
 
-		complete_local(qp);
+		softib_conn_local(qp);
 		if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK) ||
 		    softib_psn_diff(psn, una(qp)) <= 0 ||
 		    qp->s_last == READ_ONCE(qp->s_head))
@@ -206,7 +168,7 @@ static void rnr_nak(struct softib_qp *priv, u32 aeth)
 	if (qp->s_flags & RVT_S_WAIT_RNR)
 		return;
 	if (!qp->s_rnr_retry) {
-		fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		softib_conn_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	if (qp->s_rnr_retry_cnt < 7)
@@ -228,15 +190,15 @@ static void nak(struct softib_qp *priv, u32 aeth)
 		break;
 	case IB_NAK_INVALID_REQUEST:
 		rvt_to_iport(qp)->n_other_naks++;
-		fail(qp, IB_WC_REM_INV_REQ_ERR);
+		softib_conn_fail(qp, IB_WC_REM_INV_REQ_ERR);
 		break;
 	case IB_NAK_REMOTE_ACCESS_ERROR:
 		rvt_to_iport(qp)->n_other_naks++;
-		fail(qp, IB_WC_REM_ACCESS_ERR);
+		softib_conn_fail(qp, IB_WC_REM_ACCESS_ERR);
 		break;
 	case IB_NAK_REMOTE_OPERATIONAL_ERROR:
 		rvt_to_iport(qp)->n_other_naks++;
-		fail(qp, IB_WC_REM_OP_ERR);
+		softib_conn_fail(qp, IB_WC_REM_OP_ERR);
 		break;
 	default:
 		/* Reserved codes are ignored (9.7.5.2.8). */
@@ -278,26 +240,6 @@ static void receive_ack(struct softib_qp *priv, u32 psn, u32 aeth)
 	}
 }
 
-/* Where in the message of @wqe the packet with @psn begins */
-static u32 offset_of(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn)
-{
-	return softib_psn_diff(psn, wqe->psn) << qp->log_pmtu;
-}
-
-/* Make @pos point to the data of the packet with @psn. It does if the packet
- * before was the last that it was used for.
- */
-static void seek(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn,
-		 struct softib_pos *pos)
-{
-	u32 offset = offset_of(qp, wqe, psn);
-
-	if (!offset || !pos->valid || softib_psn_diff(psn, pos->psn))
-		rvt_restart_sge(&pos->ss, wqe, offset);
-	pos->valid = true;
-	pos->psn = psn + 1;
-}
-
 static void finish_rd_atomic(struct softib_qp *priv, struct rvt_swqe *wqe)
 {
 	struct rvt_qp *qp = priv->qp;
@@ -316,7 +258,7 @@ static bool receive_read(struct softib_qp *priv, struct rvt_swqe *wqe,
 {
 	struct rvt_qp *qp = priv->qp;
 	u32 psn = una(qp);
-	u32 left = wqe->length - offset_of(qp, wqe, psn);
+	u32 left = wqe->length - softib_msg_offset(qp, wqe, psn);
 	bool last = !softib_psn_diff(psn, wqe->lpsn);
 
 	switch (pkt->opcode) {
@@ -333,7 +275,7 @@ static bool receive_read(struct softib_qp *priv, struct rvt_swqe *wqe,
 		return false;
 
 	if (pkt->len) {
-		seek(qp, wqe, psn, &priv->rd_pos);
+		softib_msg_seek(qp, wqe, psn, &priv->rd_pos);
 		rvt_copy_sge(qp, &priv->rd_pos.ss, pkt->payload, pkt->len,
 			     false, last && rvt_is_user_qp(qp));
 	}
@@ -349,7 +291,7 @@ static bool receive_atomic(struct softib_qp *priv, struct rvt_swqe *wqe,
 	struct rvt_qp *qp = priv->qp;
 	u64 value = ib_u64_get(&pkt->bth->u.at.atomic_ack_eth);
 
-	seek(qp, wqe, wqe->psn, &priv->rd_pos);
+	softib_msg_seek(qp, wqe, wqe->psn, &priv->rd_pos);
 	rvt_copy_sge(qp, &priv->rd_pos.ss, &value, sizeof(value), false, false);
 	advance(priv, wqe->psn + 1);
 	finish_rd_atomic(priv, wqe);
@@ -382,7 +324,7 @@ static void receive_data(struct softib_qp *priv, const struct softib_pkt *pkt)
 		ok = wqe->wr.opcode == IB_WR_RDMA_READ &&
 		     receive_read(priv, wqe, pkt);
 	if (!ok) {
-		fail(qp, IB_WC_BAD_RESP_ERR);
+		softib_conn_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
 	if (pkt->opcode != IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE)
@@ -409,92 +351,10 @@ void softib_req_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 	settle(priv);
 }
 
-static u8 send_opcode(const struct rvt_swqe *wqe, bool first, bool last)
+static bool wants_ack(const struct rvt_qp *qp, const struct rvt_swqe *wqe)
 {
-	if (!last)
-		return first ? IB_OPCODE_RC_SEND_FIRST :
-			       IB_OPCODE_RC_SEND_MIDDLE;
-	switch (wqe->wr.opcode) {
-	case IB_WR_SEND_WITH_IMM:
-		return first ? IB_OPCODE_RC_SEND_ONLY_WITH_IMMEDIATE :
-			       IB_OPCODE_RC_SEND_LAST_WITH_IMMEDIATE;
-	case IB_WR_SEND_WITH_INV:
-		return first ? IB_OPCODE_RC_SEND_ONLY_WITH_INVALIDATE :
-			       IB_OPCODE_RC_SEND_LAST_WITH_INVALIDATE;
-	default:
-		return first ? IB_OPCODE_RC_SEND_ONLY : IB_OPCODE_RC_SEND_LAST;
-	}
-}
-
-static u8 write_opcode(const struct rvt_swqe *wqe, bool first, bool last)
-{
-	if (!last)
-		return first ? IB_OPCODE_RC_RDMA_WRITE_FIRST :
-			       IB_OPCODE_RC_RDMA_WRITE_MIDDLE;
-	if (wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM)
-		return first ? IB_OPCODE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE :
-			       IB_OPCODE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE;
-	return first ? IB_OPCODE_RC_RDMA_WRITE_ONLY :
-		       IB_OPCODE_RC_RDMA_WRITE_LAST;
-}
-
-static void put_reth(struct ib_reth *reth, u64 vaddr, u32 rkey, u32 len)
-{
-	put_ib_reth_vaddr(vaddr, reth);
-	reth->rkey = cpu_to_be32(rkey);
-	reth->length = cpu_to_be32(len);
-}
-
-/* Headers of the packet with PSN qp->s_psn of a send or write; the immediate
- * data or the R_Key to invalidate comes last, behind a RETH if there is one.
- */
-static void message_hdrs(struct rvt_qp *qp, struct rvt_swqe *wqe,
-			 struct softib_hdrs *hdrs)
-{
-	bool first = !softib_psn_diff(qp->s_psn, wqe->psn);
-	bool last = !softib_psn_diff(qp->s_psn, wqe->lpsn);
-
-	if (wqe->wr.opcode == IB_WR_RDMA_WRITE ||
-	    wqe->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
-		hdrs->opcode = write_opcode(wqe, first, last);
-		if (first)
-			put_reth(&hdrs->eth.rc.reth, wqe->rdma_wr.remote_addr,
-				 wqe->rdma_wr.rkey, wqe->length);
-		if (last && first)
-			hdrs->eth.rc.imm_data = wqe->wr.ex.imm_data;
-		else if (last)
-			hdrs->eth.imm_data = wqe->wr.ex.imm_data;
-	} else {
-		hdrs->opcode = send_opcode(wqe, first, last);
-		if (wqe->wr.opcode == IB_WR_SEND_WITH_INV)
-			hdrs->eth.ieth =
-				cpu_to_be32(wqe->wr.ex.invalidate_rkey);
-		else
-			hdrs->eth.imm_data = wqe->wr.ex.imm_data;
-	}
-	if (last && wqe->wr.send_flags & IB_SEND_SOLICITED)
-		hdrs->flags |= IB_BTH_SOLICITED;
-	if (last || !(qp->s_psn % ACK_INTERVAL))
-		hdrs->psn |= IB_BTH_REQ_ACK;
-}
-
-static struct sk_buff *build_message(struct softib_qp *priv,
-				     struct rvt_swqe *wqe,
-				     struct softib_hdrs *hdrs)
-{
-	struct rvt_qp *qp = priv->qp;
-	u32 offset = offset_of(qp, wqe, qp->s_psn);
-	u32 len = min_t(u32, wqe->length - offset, qp->pmtu);
-	struct sk_buff *skb;
-
-	message_hdrs(qp, wqe, hdrs);
-	if (len)
-		seek(qp, wqe, qp->s_psn, &priv->req_pos);
-	skb = softib_pkt_build(qp_to_hca(qp), hdrs, &priv->req_pos.ss, len,
-			       false);
-	if (softib_psn_diff(++qp->s_psn, wqe->lpsn) > 0)
-		qp->s_cur = rvt_qp_swqe_incr(qp, qp->s_cur);
-	return skb;
+	return !softib_psn_diff(qp->s_psn, wqe->lpsn) ||
+	       !(qp->s_psn % ACK_INTERVAL);
 }
 
 /* One request for all that has not been answered; it takes up the PSNs of its
@@ -505,13 +365,14 @@ static struct sk_buff *build_rd_atomic(struct softib_qp *priv,
 				       struct softib_hdrs *hdrs)
 {
 	struct rvt_qp *qp = priv->qp;
-	u32 offset = offset_of(qp, wqe, qp->s_psn);
+	u32 offset = softib_msg_offset(qp, wqe, qp->s_psn);
 	struct ib_atomic_eth *eth = &hdrs->eth.atomic_eth;
 
 	if (wqe->wr.opcode == IB_WR_RDMA_READ) {
 		hdrs->opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
-		put_reth(&hdrs->eth.rc.reth, wqe->rdma_wr.remote_addr + offset,
-			 wqe->rdma_wr.rkey, wqe->length - offset);
+		softib_put_reth(&hdrs->eth.rc.reth,
+				wqe->rdma_wr.remote_addr + offset,
+				wqe->rdma_wr.rkey, wqe->length - offset);
 	} else {
 		bool swap = wqe->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP;
 		u64 arg = wqe->atomic_wr.compare_add;
@@ -549,19 +410,6 @@ static bool may_send(struct softib_qp *priv, struct rvt_swqe *wqe)
 	return !is_rd_atomic(wqe) || qp->s_num_rd_atomic < qp->s_max_rd_atomic;
 }
 
-static bool flush(struct rvt_qp *qp)
-{
-	struct rvt_swqe *wqe = rvt_get_swqe_ptr(qp, qp->s_last);
-
-	if (!(ib_rvt_state_ops[qp->state] & RVT_FLUSH_SEND) ||
-	    qp->s_last == READ_ONCE(qp->s_head))
-		return false;
-	if (is_local(wqe) && !(wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY))
-		atomic_dec(&qp->local_ops_pending);
-	rvt_send_complete(qp, wqe, IB_WC_WR_FLUSH_ERR);
-	return true;
-}
-
 /**
  * softib_req_send - send the next packet of the requester
  * @priv:	the QP
@@ -577,15 +425,15 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	struct sk_buff *skb;
 
 	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
-		return flush(qp);
+		return softib_flush_send(qp);
 	if (qp->s_flags & RVT_S_WAIT_RNR)
 		return false;
-	complete_local(qp);
+	softib_conn_local(qp);
 	/* Pairs with the barrier in rvt_post_one_wr() */
 	if (qp->s_cur == smp_load_acquire(&qp->s_head))
 		return false;
 	wqe = rvt_get_swqe_ptr(qp, qp->s_cur);
-	if (is_local(wqe)) {
+	if (softib_is_local(wqe)) {
 		if (!(wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY))
 			return false;
 		qp->s_cur = rvt_qp_swqe_incr(qp, qp->s_cur);
@@ -594,11 +442,14 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	if (!may_send(priv, wqe))
 		return false;
 
-	softib_rc_hdrs(qp, &hdrs, qp->s_psn);
-	if (is_rd_atomic(wqe))
+	softib_conn_hdrs(qp, &hdrs, qp->s_psn);
+	if (is_rd_atomic(wqe)) {
 		skb = build_rd_atomic(priv, wqe, &hdrs);
-	else
-		skb = build_message(priv, wqe, &hdrs);
+	} else {
+		if (wants_ack(qp, wqe))
+			hdrs.psn |= IB_BTH_REQ_ACK;
+		skb = softib_msg_build(priv, wqe, &hdrs);
+	}
 	if (skb)
 		__skb_queue_tail(out, skb);
 	if (softib_psn_diff(qp->s_psn, priv->req_max) > 0)

@@ -71,175 +71,35 @@ static void not_ready(struct softib_qp *priv)
 	owe_nak(priv, IB_RNR_NAK | priv->qp->r_min_rnr_timer, IB_WC_SUCCESS);
 }
 
-/* rvt_rkey_ok() takes R_Key 0 for all of memory, which no peer may have, and
- * trusts the end of the range not to wrap.
- */
-static bool rkey_ok(struct rvt_qp *qp, struct rvt_sge *sge, u64 vaddr,
-		    u32 rkey, u32 len, int access)
-{
-	if (!rkey || vaddr + len < vaddr)
-		return false;
-	return rvt_rkey_ok(qp, sge, len, vaddr, rkey, access);
-}
-
-/* Get a receive. Returns false, and has dealt with that, if there is none. */
-static bool get_receive(struct softib_qp *priv, bool wr_id_only)
-{
-	int ret = rvt_get_rwqe(priv->qp, wr_id_only);
-
-	if (ret > 0)
-		return true;
-	if (ret)
-		owe_nak(priv, IB_NAK_REMOTE_OPERATIONAL_ERROR,
-			IB_WC_LOC_QP_OP_ERR);
-	else
-		not_ready(priv);
-	return false;
-}
-
-/* What the opcode of a send or write says about a packet; the first two are
- * enum softib_msg.
- */
-#define SEND	SOFTIB_MSG_SEND
-#define RWRITE	SOFTIB_MSG_WRITE
-#define FIRST	BIT(2)
-#define LAST	BIT(3)
-#define WITH_IMM BIT(4)
-#define WITH_INV BIT(5)
-
-static const u8 parts[] = {
-	[IB_OPCODE_RC_SEND_FIRST] = SEND | FIRST,
-	[IB_OPCODE_RC_SEND_MIDDLE] = SEND,
-	[IB_OPCODE_RC_SEND_LAST] = SEND | LAST,
-	[IB_OPCODE_RC_SEND_LAST_WITH_IMMEDIATE] = SEND | LAST | WITH_IMM,
-	[IB_OPCODE_RC_SEND_LAST_WITH_INVALIDATE] = SEND | LAST | WITH_INV,
-	[IB_OPCODE_RC_SEND_ONLY] = SEND | FIRST | LAST,
-	[IB_OPCODE_RC_SEND_ONLY_WITH_IMMEDIATE] =
-		SEND | FIRST | LAST | WITH_IMM,
-	[IB_OPCODE_RC_SEND_ONLY_WITH_INVALIDATE] =
-		SEND | FIRST | LAST | WITH_INV,
-	[IB_OPCODE_RC_RDMA_WRITE_FIRST] = RWRITE | FIRST,
-	[IB_OPCODE_RC_RDMA_WRITE_MIDDLE] = RWRITE,
-	[IB_OPCODE_RC_RDMA_WRITE_LAST] = RWRITE | LAST,
-	[IB_OPCODE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE] = RWRITE | LAST | WITH_IMM,
-	[IB_OPCODE_RC_RDMA_WRITE_ONLY] = RWRITE | FIRST | LAST,
-	[IB_OPCODE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE] =
-		RWRITE | FIRST | LAST | WITH_IMM,
-};
-
-/* Take in what a first packet says about its message. */
-static bool begin_write(struct softib_qp *priv, const struct softib_pkt *pkt)
-{
-	struct rvt_qp *qp = priv->qp;
-	struct ib_reth *reth = &pkt->bth->u.rc.reth;
-	u32 len = be32_to_cpu(reth->length);
-
-	if (!(qp->qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
-	    len > SOFTIB_MAX_MSG) {
-		invalid_request(priv);
-		return false;
-	}
-	if (len && !rkey_ok(qp, &qp->r_sge.sge, get_ib_reth_vaddr(reth),
-			    be32_to_cpu(reth->rkey), len,
-			    IB_ACCESS_REMOTE_WRITE)) {
-		access_error(priv);
-		return false;
-	}
-	qp->r_sge.sg_list = NULL;
-	qp->r_sge.num_sge = !!len;
-	qp->r_sge.total_len = len;
-	qp->r_len = len;
-	return true;
-}
-
-/* Lengths, 9.7.4.1.6: every packet but the last is full, and a message fits
- * what was announced or posted for it.
- */
-static bool length_ok(struct rvt_qp *qp, u8 part, u32 len)
-{
-	u32 sum = qp->r_rcv_len + len;
-
-	if (len > qp->pmtu || (!(part & LAST) && len != qp->pmtu) ||
-	    (!(part & FIRST) && !len) || sum > qp->r_len)
-		return false;
-	return !(part & RWRITE) || !(part & LAST) || sum == qp->r_len;
-}
-
-static void complete_receive(struct rvt_qp *qp, u8 part,
-			     const struct softib_pkt *pkt)
-{
-	const struct ib_other_headers *bth = pkt->bth;
-	struct ib_wc wc = {
-		.wr_id = qp->r_wr_id,
-		.opcode = part & SEND ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM,
-		.byte_len = qp->r_rcv_len,
-		.qp = &qp->ibqp,
-		.src_qp = qp->remote_qpn,
-		.slid = pkt->slid,
-		.sl = pkt->sl,
-		.port_num = qp->port_num,
-	};
-
-	if (!test_and_clear_bit(RVT_R_WRID_VALID, &qp->r_aflags))
-		return;
-	if (part & WITH_IMM) {
-		wc.wc_flags = IB_WC_WITH_IMM;
-		wc.ex.imm_data = part & RWRITE && part & FIRST ?
-				 bth->u.rc.imm_data : bth->u.imm_data;
-	} else if (part & WITH_INV) {
-		wc.wc_flags = IB_WC_WITH_INVALIDATE;
-		wc.ex.invalidate_rkey = be32_to_cpu(bth->u.ieth);
-	}
-	rvt_recv_cq(qp, &wc, ib_bth_is_solicited(pkt->bth));
-}
-
-/* A send takes its receive at its start; a write, if it does, at its end. */
-static bool takes_receive(u8 part)
-{
-	return part & SEND ? part & FIRST : part & WITH_IMM;
-}
-
 /* A packet of a send or of a write */
 static void execute_message(struct softib_qp *priv,
 			    const struct softib_pkt *pkt)
 {
-	u8 part = parts[pkt->opcode], msg = part & (SEND | RWRITE);
 	struct rvt_qp *qp = priv->qp;
 
-	if (priv->msg != (part & FIRST ? SOFTIB_MSG_NONE : msg)) {
-		invalid_request(priv);
-		return;
-	}
-	if (takes_receive(part) && !get_receive(priv, msg == RWRITE))
-		return;
-	if (part & FIRST) {
-		if (msg == RWRITE && !begin_write(priv, pkt))
-			return;
-		qp->r_rcv_len = 0;
-	}
-	if (!length_ok(qp, part, pkt->len)) {
+	switch (softib_msg_receive(priv, pkt)) {
+	case SOFTIB_MSG_DONE:
+		qp->r_psn = (qp->r_psn + 1) & SOFTIB_PSN_MASK;
+		if (ib_bth_get_ackreq(pkt->bth))
+			owe_ack(qp);
+		break;
+	case SOFTIB_MSG_NOT_READY:
+		not_ready(priv);
+		break;
+	case SOFTIB_MSG_BAD_RECEIVE:
+		owe_nak(priv, IB_NAK_REMOTE_OPERATIONAL_ERROR,
+			IB_WC_LOC_QP_OP_ERR);
+		break;
+	case SOFTIB_MSG_BAD_LENGTH:
 		owe_nak(priv, IB_NAK_INVALID_REQUEST, IB_WC_LOC_LEN_ERR);
-		return;
-	}
-	if (part & WITH_INV &&
-	    rvt_invalidate_rkey(qp, be32_to_cpu(pkt->bth->u.ieth))) {
+		break;
+	case SOFTIB_MSG_INVALID:
+		invalid_request(priv);
+		break;
+	case SOFTIB_MSG_NO_ACCESS:
 		access_error(priv);
-		return;
+		break;
 	}
-
-	priv->msg = part & LAST ? SOFTIB_MSG_NONE : msg;
-	if (pkt->len)
-		rvt_copy_sge(qp, &qp->r_sge, pkt->payload, pkt->len, true,
-			     msg == RWRITE && part & LAST && rvt_is_user_qp(qp));
-	qp->r_rcv_len += pkt->len;
-	qp->r_psn = (qp->r_psn + 1) & SOFTIB_PSN_MASK;
-	if (part & LAST) {
-		rvt_put_ss(&qp->r_sge);
-		qp->r_msn++;
-		complete_receive(qp, part, pkt);
-	}
-	if (ib_bth_get_ackreq(pkt->bth))
-		owe_ack(qp);
 }
 
 /* Room for one more read or atomic operation. There is some for as many as may
@@ -293,7 +153,7 @@ static bool read_ok(struct rvt_qp *qp, struct ib_reth *reth,
 	u32 len = be32_to_cpu(reth->length);
 
 	memset(sge, 0, sizeof(*sge));
-	return !len || rkey_ok(qp, sge, get_ib_reth_vaddr(reth),
+	return !len || softib_rkey_ok(qp, sge, get_ib_reth_vaddr(reth),
 			       be32_to_cpu(reth->rkey), len,
 			       IB_ACCESS_REMOTE_READ);
 }
@@ -330,9 +190,9 @@ static bool atomic_op(struct rvt_qp *qp, const struct softib_pkt *pkt,
 	atomic64_t *target;
 	bool ok;
 
-	if (!rkey_ok(qp, &sge, get_ib_ateth_vaddr(eth),
-		     be32_to_cpu(eth->rkey), sizeof(u64),
-		     IB_ACCESS_REMOTE_ATOMIC))
+	if (!softib_rkey_ok(qp, &sge, get_ib_ateth_vaddr(eth),
+			    be32_to_cpu(eth->rkey), sizeof(u64),
+			    IB_ACCESS_REMOTE_ATOMIC))
 		return false;
 	target = sge.vaddr;
 	ok = sge.length >= sizeof(u64) &&
@@ -455,10 +315,6 @@ void softib_resp_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 
 	if (priv->nak_status != IB_WC_SUCCESS)
 		return;
-	if (qp->state == IB_QPS_RTR && !(qp->r_flags & RVT_R_COMM_EST)) {
-		qp->r_flags |= RVT_R_COMM_EST;
-		__set_bit(IB_EVENT_COMM_EST, &priv->events);
-	}
 	if (diff < 0) {
 		receive_duplicate(priv, pkt);
 		return;
@@ -506,7 +362,7 @@ static struct sk_buff *build_read(struct softib_qp *priv, u32 i)
 
 	if (e->rdma_sge.mr)
 		len = min_t(u32, e->rdma_sge.sge_length, qp->pmtu);
-	softib_rc_hdrs(qp, &hdrs, psn);
+	softib_conn_hdrs(qp, &hdrs, psn);
 	hdrs.opcode = response_opcode(psn == priv->ack_first[i], last);
 	hdrs.eth.aeth = rvt_compute_aeth(qp);
 	skb = softib_pkt_build(qp_to_hca(qp), &hdrs, &ss, len, false);
@@ -523,7 +379,7 @@ static struct sk_buff *build_atomic(struct softib_qp *priv, u32 i)
 	struct softib_hdrs hdrs;
 
 	e->sent = 1;
-	softib_rc_hdrs(qp, &hdrs, e->psn);
+	softib_conn_hdrs(qp, &hdrs, e->psn);
 	hdrs.opcode = IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
 	hdrs.eth.at.aeth = rvt_compute_aeth(qp);
 	ib_u64_put(e->atomic_data, &hdrs.eth.at.atomic_ack_eth);
@@ -534,10 +390,23 @@ static struct sk_buff *build_ack(struct rvt_qp *qp, u32 psn, __be32 aeth)
 {
 	struct softib_hdrs hdrs;
 
-	softib_rc_hdrs(qp, &hdrs, psn);
+	softib_conn_hdrs(qp, &hdrs, psn);
 	hdrs.opcode = IB_OPCODE_RC_ACKNOWLEDGE;
 	hdrs.eth.aeth = aeth;
 	return softib_pkt_build(qp_to_hca(qp), &hdrs, NULL, 0, false);
+}
+
+/* What no completion tells the consumer an event does (11.6.3.2). */
+static void end_in_error(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+	bool completes = test_bit(RVT_R_WRID_VALID, &qp->r_aflags);
+
+	if (qp->r_nak_state == IB_NAK_REMOTE_ACCESS_ERROR)
+		__set_bit(IB_EVENT_QP_ACCESS_ERR, &priv->events);
+	else if (qp->r_nak_state == IB_NAK_INVALID_REQUEST && !completes)
+		__set_bit(IB_EVENT_QP_REQ_ERR, &priv->events);
+	softib_qp_error(qp, priv->nak_status);
 }
 
 static struct sk_buff *build_nak(struct softib_qp *priv)
@@ -549,7 +418,7 @@ static struct sk_buff *build_nak(struct softib_qp *priv)
 
 	skb = build_ack(qp, qp->r_psn, cpu_to_be32(aeth));
 	if (priv->nak_status != IB_WC_SUCCESS)
-		softib_qp_error(qp, priv->nak_status);
+		end_in_error(priv);
 	return skb;
 }
 

@@ -26,12 +26,6 @@ static struct softib_port *get_port(struct softib_port *port, u32 num)
 	return &node->ports[num];
 }
 
-/* The port whose M_Key guards the node */
-static struct softib_port *mkey_port(struct softib_port *port)
-{
-	return softib_is_switch(port->node) ? &port->node->ports[0] : port;
-}
-
 static u16 get_node_desc(struct softib_port *port, struct ib_smp *smp)
 {
 	const char *desc = port->node->ops->get_desc(port->node);
@@ -55,7 +49,7 @@ static u16 get_node_info(struct softib_port *port, struct ib_smp *smp)
 	info->num_ports = node->nports;
 	info->sys_guid = node->guid;
 	info->node_guid = node->guid;
-	info->port_guid = mkey_port(port)->guids[0];
+	info->port_guid = softib_mgmt_port(port)->guids[0];
 	info->partition_cap = cpu_to_be16(SOFTIB_NPKEYS);
 	info->device_id = cpu_to_be16(SOFTIB_DEVICE_ID);
 	info->local_port_num = port->num;
@@ -67,7 +61,7 @@ static u16 get_node_info(struct softib_port *port, struct ib_smp *smp)
 
 static u16 get_guid_info(struct softib_port *port, struct ib_smp *smp)
 {
-	port = mkey_port(port);
+	port = softib_mgmt_port(port);
 	if (smp->attr_mod)
 		return BAD_FIELD;
 	memcpy(smp->data, port->guids, sizeof(port->guids));
@@ -79,13 +73,13 @@ static u16 set_guid_info(struct softib_port *port, struct ib_smp *smp)
 	const __be64 *guids = (const __be64 *)smp->data;
 	int i;
 
-	port = mkey_port(port);
+	port = softib_mgmt_port(port);
 	if (smp->attr_mod)
 		return BAD_FIELD;
 	/* The first is the port GUID, which nobody may change. */
 	for (i = 1; i < SOFTIB_NGUIDS; i++)
 		WRITE_ONCE(port->guids[i], guids[i]);
-	__set_bit(IB_EVENT_GID_CHANGE, &port->events);
+	softib_port_event(port, IB_EVENT_GID_CHANGE);
 	return OK;
 }
 
@@ -128,7 +122,7 @@ static u16 set_pkey_table(struct softib_port *port, struct ib_smp *smp)
 		WRITE_ONCE(port->pkeys[i], pkey);
 	}
 	if (changed)
-		__set_bit(IB_EVENT_PKEY_CHANGE, &port->events);
+		softib_port_event(port, IB_EVENT_PKEY_CHANGE);
 	return OK;
 }
 
@@ -143,7 +137,7 @@ static u16 get_vl_table(struct softib_port *port, struct ib_smp *smp)
 static u16 get_port_info(struct softib_port *port, struct ib_smp *smp)
 {
 	struct ib_port_info *info = (struct ib_port_info *)smp->data;
-	struct softib_port *guard = mkey_port(port), *target;
+	struct softib_port *guard = softib_mgmt_port(port), *target;
 
 	target = get_port(port, be32_to_cpu(smp->attr_mod));
 	if (!target)
@@ -169,13 +163,13 @@ static void note_changes(struct softib_port *port,
 	const struct ib_port_info *new = &port->info;
 
 	if (new->gid_prefix != old->gid_prefix)
-		__set_bit(IB_EVENT_GID_CHANGE, &port->events);
+		softib_port_event(port, IB_EVENT_GID_CHANGE);
 	if (new->lid != old->lid ||
 	    new->mkeyprot_resv_lmc != old->mkeyprot_resv_lmc)
-		__set_bit(IB_EVENT_LID_CHANGE, &port->events);
+		softib_port_event(port, IB_EVENT_LID_CHANGE);
 	if (new->sm_lid != old->sm_lid ||
 	    new->neighbormtu_mastersmsl != old->neighbormtu_mastersmsl)
-		__set_bit(IB_EVENT_SM_CHANGE, &port->events);
+		softib_port_event(port, IB_EVENT_SM_CHANGE);
 }
 
 /* The components that a port with a LID has: of an HCA, and a switch's own */
@@ -208,7 +202,7 @@ static u16 set_endport(struct softib_port *port, const struct ib_port_info *in)
 
 	note_changes(port, &old);
 	if (in->clientrereg_resv_subnetto & 0x80)
-		__set_bit(IB_EVENT_CLIENT_REREGISTER, &port->events);
+		softib_port_event(port, IB_EVENT_CLIENT_REREGISTER);
 	return OK;
 }
 
@@ -223,11 +217,11 @@ static u16 set_link(struct softib_port *port, const struct ib_port_info *in)
 		break;
 	case IB_PORT_PHYS_STATE_POLLING:
 		port->disabled = false;
-		softib_link_retrain(port);
+		softib_port_retrain(port);
 		break;
 	case IB_PORT_PHYS_STATE_DISABLED:
 		port->disabled = true;
-		softib_link_retrain(port);
+		softib_port_retrain(port);
 		break;
 	default:
 		return BAD_FIELD;
@@ -237,7 +231,7 @@ static u16 set_link(struct softib_port *port, const struct ib_port_info *in)
 	case 0:
 		return OK;
 	case IB_PORT_DOWN:
-		softib_link_retrain(port);
+		softib_port_retrain(port);
 		return OK;
 	case IB_PORT_ARMED:
 		if (port->state != IB_PORT_INIT && port->state != state)
@@ -357,7 +351,7 @@ static u16 set_attr(struct softib_port *port, struct ib_smp *smp)
  */
 static bool mkey_ok(struct softib_port *port, const struct ib_smp *smp)
 {
-	struct softib_port *guard = mkey_port(port);
+	struct softib_port *guard = softib_mgmt_port(port);
 	struct ib_port_info *info = &guard->info;
 	unsigned int lease = be16_to_cpu(info->mkey_lease_period);
 
@@ -391,12 +385,12 @@ static bool is_sm(struct softib_port *port)
 static enum softib_sma_result handle(struct softib_port *port,
 				     struct ib_smp *smp, u16 *status)
 {
+	bool repress = smp->method == IB_MGMT_METHOD_TRAP_REPRESS;
 	bool set = smp->method == IB_MGMT_METHOD_SET;
 
-	if (smp->method != IB_MGMT_METHOD_GET && !set) {
-		/* Responses and traps are a manager's business. */
+	/* Responses and traps are a manager's business. */
+	if (smp->method != IB_MGMT_METHOD_GET && !set && !repress)
 		return SOFTIB_SMA_PASS;
-	}
 	if (smp->base_version != IB_MGMT_BASE_VERSION ||
 	    smp->class_version != SMP_CLASS_VERSION) {
 		*status = BAD_VERSION;
@@ -406,6 +400,10 @@ static enum softib_sma_result handle(struct softib_port *port,
 		return SOFTIB_SMA_PASS;
 	if (!mkey_ok(port, smp))
 		return SOFTIB_SMA_DROP;
+	if (repress) {
+		softib_trap_repress(port->node, smp);
+		return SOFTIB_SMA_DROP;
+	}
 
 	*status = set ? set_attr(port, smp) : OK;
 	if (*status != BAD_ATTR) {
@@ -429,15 +427,9 @@ static enum softib_sma_result handle(struct softib_port *port,
 enum softib_sma_result softib_sma(struct softib_port *port,
 				  struct ib_smp *smp)
 {
-	struct softib_port *target = port;
 	enum softib_sma_result result;
 	unsigned long flags;
 	u16 status = OK;
-
-	/* Of the ports of this node, an SMP changes but one. */
-	if (softib_is_switch(port->node) &&
-	    smp->attr_id == IB_SMP_ATTR_PORT_INFO)
-		target = get_port(port, be32_to_cpu(smp->attr_mod));
 
 	spin_lock_irqsave(&softib_mgmt_lock, flags);
 	result = handle(port, smp, &status);
@@ -448,11 +440,6 @@ enum softib_sma_result softib_sma(struct softib_port *port,
 		smp->status = cpu_to_be16(status);
 		if (smp->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
 			smp->status |= IB_SMP_DIRECTION;
-		if (target) {
-			softib_port_report(target);
-			if (target->peer)
-				softib_port_report(target->peer);
-		}
 	}
 	return result;
 }

@@ -104,7 +104,7 @@ static u16 *mft_block(struct softib_switch *sw, const struct ib_smp *smp)
 	u32 block = mod & 0x1ff, position = mod >> 28;
 
 	if (block >= SOFTIB_MFT_SIZE / MFT_BLOCK ||
-	    position >= SOFTIB_MFT_POSITIONS)
+	    position >= sw->positions)
 		return NULL;
 	return &sw->mft[position][block * MFT_BLOCK];
 }

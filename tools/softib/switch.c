@@ -8,8 +8,6 @@
 
 #include "softib.h"
 
-#define SWITCH_GUID	0x0253494201000000ULL	/* locally administered */
-
 static struct softib_port *external_port(struct softib_switch *sw, u8 num)
 {
 	if (!num || num > sw->node.nports)
@@ -59,7 +57,7 @@ static void forward_mcast(struct softib_switch *sw, struct softib_port *in,
 	unsigned int position, bit;
 	bool found = false;
 
-	for (position = 0; position < SOFTIB_MFT_POSITIONS; position++) {
+	for (position = 0; position < sw->positions; position++) {
 		unsigned long mask = i < SOFTIB_MFT_SIZE ?
 				     READ_ONCE(sw->mft[position][i]) : 0;
 
@@ -199,7 +197,10 @@ static void switch_receive(struct softib_port *in, struct sk_buff *skb)
 	struct softib_switch *sw = node_to_switch(in->node);
 	u16 dlid = softib_dlid(skb);
 
-	if (dlid == be16_to_cpu(IB_LID_PERMISSIVE))
+	/* Tables that lead in a circle would never let go of it. */
+	if (++softib_cb(skb)->hops > SOFTIB_MAX_HOPS)
+		relay_error(in, skb);
+	else if (dlid == be16_to_cpu(IB_LID_PERMISSIVE))
 		receive_dr(sw, in, skb);
 	else if (softib_lid_is_mcast(dlid))
 		forward_mcast(sw, in, skb);
@@ -209,35 +210,68 @@ static void switch_receive(struct softib_port *in, struct sk_buff *skb)
 		forward(sw, in, skb);
 }
 
+static void switch_send(struct softib_node *node, struct sk_buff *skb)
+{
+	forward(node_to_switch(node), &node->ports[0], skb);
+}
+
 static const char *switch_get_desc(struct softib_node *node)
 {
 	return node_to_switch(node)->desc;
 }
 
+static void switch_port_fill(struct softib_port *port,
+			     struct ib_port_info *info)
+{
+	if (!port->num)
+		info->cap_mask = cpu_to_be32(IB_PORT_TRAP_SUP);
+}
+
 static const struct softib_node_ops switch_ops = {
 	.receive = switch_receive,
+	.send = switch_send,
 	.get_desc = switch_get_desc,
+	.port_fill = switch_port_fill,
 };
 
+static void switch_free(struct softib_switch *sw)
+{
+	int i;
+
+	for (i = 0; sw->node.ports && i <= sw->node.nports; i++)
+		softib_port_free(&sw->node.ports[i]);
+	kfree(sw->node.ports);
+	vfree(sw);
+}
+
 /**
- * softib_switch_create - make a switch
+ * softib_switch_create - make a switch and add it to the fabric
+ * @name:	its name
+ * @guid:	node GUID, which is that of all its ports
  * @nports:	number of external ports
+ *
+ * softib_topology is held.
  *
  * Return: the switch's node or an error pointer.
  */
-struct softib_node *softib_switch_create(unsigned int nports)
+struct softib_node *softib_switch_create(const char *name, u64 guid,
+					 unsigned int nports)
 {
+	unsigned int positions = DIV_ROUND_UP(nports + 1, 16);
 	struct softib_switch *sw;
-	int i;
+	int i, ret = -ENOMEM;
 
-	sw = vzalloc(sizeof(*sw));
+	sw = vzalloc(struct_size(sw, mft, positions));
 	if (!sw)
 		return ERR_PTR(-ENOMEM);
+	sw->positions = positions;
+	strscpy(sw->node.name, name, sizeof(sw->node.name));
 	sw->node.ops = &switch_ops;
 	sw->node.type = RDMA_NODE_IB_SWITCH;
 	sw->node.nports = nports;
-	sw->node.guid = cpu_to_be64(SWITCH_GUID);
-	strscpy(sw->desc, "softib switch", sizeof(sw->desc));
+	sw->node.guid = cpu_to_be64(guid);
+	softib_traps_init(&sw->node);
+	strscpy(sw->desc, name, sizeof(sw->desc));
 	memset(sw->lft, SOFTIB_NO_PORT, sizeof(sw->lft));
 	sw->info.linear_fdb_cap = cpu_to_be16(SOFTIB_LFT_SIZE);
 	sw->info.multicast_fdb_cap = cpu_to_be16(SOFTIB_MFT_SIZE);
@@ -249,26 +283,23 @@ struct softib_node *softib_switch_create(unsigned int nports)
 	if (!sw->node.ports)
 		goto err;
 	for (i = 0; i <= nports; i++)
-		if (softib_port_init(&sw->node.ports[i], &sw->node, i,
-				     SWITCH_GUID))
+		if (softib_port_init(&sw->node.ports[i], &sw->node, i, guid))
 			goto err;
+	ret = softib_node_add(&sw->node);
+	if (ret)
+		goto err;
 	return &sw->node;
 err:
-	softib_switch_destroy(&sw->node);
-	return ERR_PTR(-ENOMEM);
+	switch_free(sw);
+	return ERR_PTR(ret);
 }
 
 /**
- * softib_switch_destroy - free a switch
- * @node:	its node, with no packet near it
+ * softib_switch_destroy - take a switch out of the fabric and free it
+ * @node:	its node; softib_topology is held
  */
 void softib_switch_destroy(struct softib_node *node)
 {
-	struct softib_switch *sw = node_to_switch(node);
-	int i;
-
-	for (i = 0; node->ports && i <= node->nports; i++)
-		softib_port_free(&node->ports[i]);
-	kfree(node->ports);
-	vfree(sw);
+	softib_node_remove(node);
+	switch_free(node_to_switch(node));
 }

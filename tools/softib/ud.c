@@ -69,18 +69,12 @@ bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 	struct rvt_swqe *wqe;
 	struct sk_buff *skb;
 
-	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_OR_FLUSH_SEND))
-		return false;
+	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_NEXT_SEND_OK))
+		return softib_flush_send(qp);
 	/* Pairs with the barrier in rvt_post_one_wr() */
 	if (qp->s_last == smp_load_acquire(&qp->s_head))
 		return false;
 	wqe = rvt_get_swqe_ptr(qp, qp->s_last);
-	if (ib_rvt_state_ops[qp->state] & RVT_FLUSH_SEND) {
-		rvt_send_complete(qp, wqe, IB_WC_WR_FLUSH_ERR);
-		return true;
-	}
-	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_NEXT_SEND_OK))
-		return false;
 	skb = build(qp_to_hca(qp), qp, wqe);
 	if (skb)
 		__skb_queue_tail(out, skb);

@@ -3,6 +3,8 @@
  * What rdmavt asks of a driver
  */
 #include <linux/pci.h>
+#include <linux/platform_device.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_mad.h>
 
 #include "softib.h"
@@ -28,16 +30,17 @@ const enum ib_wc_opcode softib_wc_opcode[] = {
 
 #define QPT_UD	(BIT(IB_QPT_SMI) | BIT(IB_QPT_GSI) | BIT(IB_QPT_UD))
 #define QPT_RC	BIT(IB_QPT_RC)
+#define QPT_C	(BIT(IB_QPT_UC) | QPT_RC)
 
 /* Which work requests may be posted on which QPs, IBA table 96 */
 static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	[IB_WR_SEND] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_UD | QPT_RC,
+		.qpt_support = QPT_UD | QPT_C,
 	},
 	[IB_WR_SEND_WITH_IMM] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_UD | QPT_RC,
+		.qpt_support = QPT_UD | QPT_C,
 	},
 	[IB_WR_SEND_WITH_INV] = {
 		.length = sizeof(struct ib_send_wr),
@@ -45,11 +48,11 @@ static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	},
 	[IB_WR_RDMA_WRITE] = {
 		.length = sizeof(struct ib_rdma_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 	},
 	[IB_WR_RDMA_WRITE_WITH_IMM] = {
 		.length = sizeof(struct ib_rdma_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 	},
 	[IB_WR_RDMA_READ] = {
 		.length = sizeof(struct ib_rdma_wr),
@@ -68,12 +71,12 @@ static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 	},
 	[IB_WR_REG_MR] = {
 		.length = sizeof(struct ib_reg_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 		.flags = RVT_OPERATION_LOCAL,
 	},
 	[IB_WR_LOCAL_INV] = {
 		.length = sizeof(struct ib_send_wr),
-		.qpt_support = QPT_RC,
+		.qpt_support = QPT_C,
 		.flags = RVT_OPERATION_LOCAL,
 	},
 };
@@ -88,37 +91,14 @@ static struct pci_dev *get_pci_dev(struct rvt_dev_info *rdi)
 	return &no_pci_dev;
 }
 
-static void qp_reset(struct rvt_qp *qp)
-{
-	struct softib_qp *priv = qp->priv;
-	int i;
-
-	priv->events = 0;
-	priv->req_pos.valid = false;
-	priv->rd_pos.valid = false;
-	priv->gap = false;
-	priv->msg = SOFTIB_MSG_NONE;
-	priv->nak_status = IB_WC_SUCCESS;
-	atomic_set(&qp->local_ops_pending, 0);
-	for (i = 0; qp->s_ack_queue && i < SOFTIB_NACKS; i++) {
-		qp->s_ack_queue[i].opcode = 0;
-		qp->s_ack_queue[i].sent = 1;
-	}
-}
-
 static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
 	struct softib_qp *priv;
 
-	if (qp->ibqp.qp_type == IB_QPT_UC)
-		return ERR_PTR(-EOPNOTSUPP);
 	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
-	priv->qp = qp;
-	INIT_LIST_HEAD(&priv->send_node);
-	qp->priv = priv;
-	qp_reset(qp);
+	softib_qp_init(priv, qp);
 	return priv;
 }
 
@@ -233,8 +213,12 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 		priv->rd_pos.valid = false;
 	}
 	/* A queue that was drained may hold what was posted since. */
-	if (mask & IB_QP_STATE)
+	if (mask & IB_QP_STATE) {
+		priv->draining = attr->qp_state == IB_QPS_SQD &&
+				 mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+				 attr->en_sqd_async_notify;
 		softib_qp_schedule(qp);
+	}
 }
 
 static int get_guid_be(struct rvt_dev_info *rdi, struct rvt_ibport *rvp,
@@ -271,9 +255,14 @@ static int shut_down_port(struct rvt_dev_info *rdi, u32 port_num)
 	return -EOPNOTSUPP;
 }
 
-/* The SMA reads the mask when it is asked for it; no traps are sent. */
 static void cap_mask_chg(struct rvt_dev_info *rdi, u32 port_num)
 {
+	struct softib_hca *hca = rdi_to_hca(rdi);
+	unsigned long flags;
+
+	spin_lock_irqsave(&softib_mgmt_lock, flags);
+	softib_trap(&hca->node, SOFTIB_TRAP_LOCAL_CHANGE);
+	spin_unlock_irqrestore(&softib_mgmt_lock, flags);
 }
 
 static int comp_vect_cpu_lookup(struct rvt_dev_info *rdi, int vector)
@@ -284,6 +273,7 @@ static int comp_vect_cpu_lookup(struct rvt_dev_info *rdi, int vector)
 static int modify_device(struct ib_device *ibdev, int mask,
 			 struct ib_device_modify *modify)
 {
+	struct softib_node *node = &to_softib_hca(ibdev)->node;
 	unsigned long flags;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
@@ -292,9 +282,56 @@ static int modify_device(struct ib_device *ibdev, int mask,
 		spin_lock_irqsave(&softib_mgmt_lock, flags);
 		memcpy(ibdev->node_desc, modify->node_desc,
 		       sizeof(ibdev->node_desc));
+		node->traps.changes |= SOFTIB_NODE_DESC_CHANGE;
+		softib_trap(node, SOFTIB_TRAP_LOCAL_CHANGE);
 		spin_unlock_irqrestore(&softib_mgmt_lock, flags);
 	}
 	return 0;
+}
+
+/* The queue was destroyed while it was being mapped. */
+static void free_mmap_info(struct kref *ref)
+{
+	struct rvt_mmap_info *info = container_of(ref, struct rvt_mmap_info,
+						  ref);
+
+	vfree(info->obj);
+	kfree(info);
+}
+
+/* Map a queue to user space. The mapping has references to the pages, not to
+ * the queue: it may outlive the queue, the HCA and this module. That is what
+ * makes it safe to take the HCA away from programs.
+ */
+static int mmap_queue(struct ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct rvt_dev_info *rdi = ib_to_rvt(context->device);
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	struct rvt_mmap_info *info;
+	int ret = -EINVAL;
+
+	spin_lock_irq(&rdi->pending_lock);
+	list_for_each_entry(info, &rdi->pending_mmaps, pending_mmaps) {
+		if (info->context != context || info->offset != offset)
+			continue;
+		if (vma->vm_end - vma->vm_start <= info->size) {
+			list_del_init(&info->pending_mmaps);
+			kref_get(&info->ref);
+			ret = 0;
+		}
+		break;
+	}
+	spin_unlock_irq(&rdi->pending_lock);
+	if (ret)
+		return ret;
+	ret = remap_vmalloc_range(vma, info->obj, 0);
+	kref_put(&info->ref, free_mmap_info);
+	return ret;
+}
+
+/* What programs have mapped they may keep. */
+static void disassociate_ucontext(struct ib_ucontext *context)
+{
 }
 
 static const struct attribute_group *port_groups[] = { NULL };
@@ -308,13 +345,15 @@ static const struct ib_device_ops device_ops = {
 	.port_groups = port_groups,
 	.modify_device = modify_device,
 	.process_mad = softib_process_mad,
+	.mmap = mmap_queue,
+	.disassociate_ucontext = disassociate_ucontext,
 };
 
 static const struct rvt_driver_provided driver_f = {
 	.get_pci_dev = get_pci_dev,
 	.qp_priv_alloc = qp_priv_alloc,
 	.qp_priv_free = qp_priv_free,
-	.notify_qp_reset = qp_reset,
+	.notify_qp_reset = softib_qp_reset,
 	.free_all_qps = free_all_qps,
 	.schedule_send = schedule_send,
 	.schedule_send_no_lock = schedule_send_no_lock,
@@ -322,8 +361,8 @@ static const struct rvt_driver_provided driver_f = {
 	.setup_wqe = setup_wqe,
 	.flush_qp_waiters = qp_nothing,
 	.stop_send_queue = softib_qp_unschedule,
-	.quiesce_qp = qp_nothing,
-	.notify_error_qp = qp_nothing,
+	.quiesce_qp = softib_qp_quiesce,
+	.notify_error_qp = softib_qp_error_notify,
 	.notify_restart_rc = softib_req_timeout,
 	.modify_qp = modify_qp,
 	.notify_new_ah = notify_new_ah,
@@ -399,16 +438,16 @@ static void init_params(struct rvt_driver_params *params)
 /**
  * softib_verbs_init - prepare an HCA for rvt_register_device()
  * @hca:	the HCA
- * @index:	its number, which its name ends in
  */
-void softib_verbs_init(struct softib_hca *hca, unsigned int index)
+void softib_verbs_init(struct softib_hca *hca)
 {
 	struct rvt_dev_info *rdi = &hca->rdi;
 	struct ib_device *ibdev = &rdi->ibdev;
 
-	rvt_set_ibdev_name(rdi, "%s%d", "softib", index);
-	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "softib HCA %u",
-		 index);
+	dev_set_name(&ibdev->dev, "%s", hca->node.name);
+	strscpy(ibdev->name, hca->node.name, IB_DEVICE_NAME_MAX);
+	strscpy(ibdev->node_desc, hca->node.name, sizeof(ibdev->node_desc));
+	ibdev->dev.parent = &hca->parent->dev;
 	ibdev->node_guid = hca->node.guid;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();
@@ -421,7 +460,9 @@ void softib_verbs_init(struct softib_hca *hca, unsigned int index)
 	rdi->wc_opcode = softib_wc_opcode;
 
 	spin_lock_init(&hca->ibp.lock);
-	hca->ibp.port_cap_flags = IB_PORT_SYS_IMAGE_GUID_SUP |
-				  IB_PORT_CLIENT_REG_SUP;
+	hca->ibp.port_cap_flags = IB_PORT_TRAP_SUP |
+				  IB_PORT_SYS_IMAGE_GUID_SUP |
+				  IB_PORT_CLIENT_REG_SUP |
+				  IB_PORT_CAP_MASK_NOTICE_SUP;
 	rvt_init_port(rdi, &hca->ibp, 0, softib_hca_port(hca)->pkeys);
 }

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a link does to packets when it is told to, and what is done to ports.
+
+. "$(dirname "$0")/lib.sh"
+
+link=$conf/links/softib1
+# softib1 sends at end a, the switch at end b.
+
+# count END WHAT
+count() {
+	sed -n "s/^$2 //p" "$link/$1/counts"
+}
+
+# set_fault END FAULT VALUE
+set_fault() {
+	echo "$3" > "$link/$1/$2"
+}
+
+# percent END WHAT AT_LEAST AT_MOST
+percent() {
+	local n all
+
+	n=$(count "$1" "$2")
+	all=$(count "$1" packets)
+	diag "$2: $n of $all"
+	[ $((100 * n)) -ge $(($3 * all)) ] && [ $((100 * n)) -le $(($4 * all)) ]
+}
+
+# All operations of a connection, with data that is checked
+rc_data() {
+	"$programs/rc" loss > /tmp/rc || { grep -v ^ok /tmp/rc; return 1; }
+}
+
+# pings N [OPTION...]: one packet for each, from softib1 and back.
+pings() {
+	ibping -C softib1 -P 1 -L -f -c "$@" "$other"
+}
+
+# counted WHAT COMMAND...: how much of it there was at end a meanwhile, from the
+# same start as all others.
+counted() {
+	set_fault a seed "${seed:-1}"
+	"${@:2}" > /dev/null 2>&1
+	count a "$1"
+}
+
+plan 28
+
+check "a fabric" up 2
+[ $tap_failed -eq 0 ] || finish
+own=$(($(cat $hcas/softib1/ports/1/lid)))
+other=$(($(cat $hcas/softib0/ports/1/lid)))
+
+while read -r fault name; do
+	set_fault b seed 7
+	set_fault b "$fault" 50000
+	check "data comes right with: $fault" rc_data
+	percent b "$name" 3 7
+	result $? "five packets in a hundred are $name"
+	set_fault b "$fault" 0
+done <<-EOF2
+	loss lost
+	corrupt corrupted
+	duplicate duplicated
+	reorder reordered
+EOF2
+check "the port counts what had a bad CRC" sh -c "perfquery $own 1 |
+	sed -n 's/^PortRcvErrors:\.*//p' | grep -vx 0"
+check "nothing befalls the other direction" test "$(count a packets)" -eq 0
+
+# Without the subnet manager's own packets
+unmanage
+ibping -S -C softib0 -P 1 > /dev/null &
+server=$!
+until_true 10 ibping -C softib1 -P 1 -L -c 1 "$other" > /dev/null 2>&1
+set_fault a duplicate 300000
+first=$(counted duplicated pings 100)
+diag "$first of $(count a packets) duplicated"
+[ "$(count a packets)" -eq 100 ]
+result $? "a packet for each of a hundred pings"
+[ "$first" -gt 15 ] && [ "$first" -lt 45 ]
+result $? "of which about thirty are there twice"
+[ "$(counted duplicated pings 100)" = "$first" ]
+result $? "as many with the same seed"
+seed=2
+[ "$(counted duplicated pings 100)" != "$first" ]
+result $? "not so many with another one"
+[ "$(cat $link/a/seed)" = 2 ]
+result $? "which can be read"
+set_fault a duplicate 0
+set_fault a delay 100000
+set_fault b delay 100000
+# By the kernel's clock, in hundredths of a second
+read -r begin _ < /proc/uptime
+pings 5 > /dev/null
+read -r end _ < /proc/uptime
+diag "$begin to $end"
+[ $((${end/./} - ${begin/./})) -ge 100 ]
+result $? "five times 100 ms each way take a second"
+percent a delayed 1 100
+result $? "and are counted"
+set_fault a delay 0
+set_fault b delay 0
+kill $server
+
+manage
+check "managed again" until_true 30 all_active 2
+echo 0 > $link/up
+echo 1 > $link/up
+check "a link that was out" until_true 30 all_active 2
+# The manager sees neither before the test has.
+pkill -STOP -x opensm
+echo DOWN > $link/a/state
+check "a port that went down for a moment" port_is softib1 INIT
+pkill -CONT -x opensm
+check "is brought up" until_true 30 all_active 2
+pkill -STOP -x opensm
+echo INIT > $link/b/state
+check "a port that fell back to INIT" port_is softib1 INIT
+pkill -CONT -x opensm
+check "is brought up, too" until_true 30 all_active 2
+
+echo 0xffff > $link/a/remove_pkey
+[ "$(cat $hcas/softib1/ports/1/pkeys/0)" = 0x0000 ]
+result $? "a P_Key is taken away"
+check "nothing passes without" not sh -c \
+	"ibping -C softib1 -P 1 -L -c 1 $other | grep -q ' 1 received'"
+echo DOWN > $link/b/state
+check "until the subnet manager puts it back" until_true 30 \
+	grep -qx 0xffff $hcas/softib1/ports/1/pkeys/0
+check "all right in the end" rc_data
+down
+
+finish

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A link that goes down and up a thousand times, under everything that uses it.
+
+. "$(dirname "$0")/lib.sh"
+
+link=$conf/links/softib1
+
+flap() {
+	local i
+
+	for ((i = 0; i < 1000; i++)); do
+		echo 0 > $link/up && echo 1 > $link/up || return
+	done
+}
+
+plan 8
+
+check "a fabric" up 2
+[ $tap_failed -eq 0 ] || finish
+modprobe ib_ipoib
+until_true 10 test -e /sys/class/net/ib1
+ip netns add other
+ip link set ib1 netns other
+ip address add 10.9.0.1/24 dev ib0
+ip -n other address add 10.9.0.2/24 dev ib1
+ip link set ib0 up
+ip -n other link set ib1 up
+check "with network interfaces" ping -c 1 -w 20 10.9.0.2
+ping -q -i 0.01 10.9.0.2 > /dev/null &
+ping=$!
+check "a thousand flaps" flap
+check "are counted" test "$(cat $hcas/softib1/ports/1/counters/link_downed)" -eq 255
+check "the link comes up once more" until_true 30 all_active 2
+kill $ping
+check "and the interfaces with it" ping -c 1 -w 30 10.9.0.2
+check "the interfaces go" rmmod ib_ipoib
+unmanage
+check "and all else" rmmod softib
+
+finish

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unreliable connections as a user of verbs sees them. "uc" tests everything on
+ * a fabric that loses nothing, "uc loss" what must be true on any.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "verbs.h"
+
+#define HALF	(BUF_SIZE / 2)
+#define MTU	2048
+
+static struct end a, b;
+
+static void test_sends(void)
+{
+	static const size_t lengths[] = { 0, 1, MTU, MTU + 1, 65537 };
+	struct ibv_send_wr imm = {
+		.opcode = IBV_WR_SEND_WITH_IMM,
+		.imm_data = htobe32(0x01020304),
+	};
+	struct ibv_wc wc;
+	unsigned int i;
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+		size_t len = lengths[i];
+
+		fill(&a, 0, len, i);
+		memset(b.buf, 0xee, len);
+		post_recv(&b, 0, HALF);
+		post(&a, &wr, 0, len);
+		ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
+		   wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV &&
+		   wc.byte_len == len && wc.src_qp == a.qp->qp_num &&
+		   filled(&b, 0, len, i), "send of %zu bytes", len);
+	}
+	post_recv(&b, 0, 5000);
+	post(&a, &imm, 0, 5000);
+	ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
+	   wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == imm.imm_data,
+	   "send with immediate data");
+}
+
+static void rdma(struct ibv_send_wr *wr, size_t offset)
+{
+	wr->sg_list = NULL;
+	wr->wr.rdma.remote_addr = (uintptr_t)b.buf + offset;
+	wr->wr.rdma.rkey = b.mr->rkey;
+}
+
+static void test_rdma(void)
+{
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_send_wr imm = {
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.imm_data = htobe32(5),
+	};
+	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ };
+	struct ibv_wc wc;
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	fill(&a, 1, 100003, 1);
+	rdma(&write, 3);
+	post(&a, &write, 1, 100003);
+	fill(&a, HALF, 3 * MTU, 2);
+	rdma(&imm, HALF);
+	post_recv(&b, 0, 0);
+	post(&a, &imm, HALF, 3 * MTU);
+	ok(status(&a) == IBV_WC_SUCCESS && status(&a) == IBV_WC_SUCCESS &&
+	   poll_for(&b, &wc, 20000) &&
+	   wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
+	   wc.imm_data == htobe32(5) && wc.byte_len == 3 * MTU &&
+	   filled(&b, HALF, 3 * MTU, 2), "RDMA write with immediate data");
+	ok(filled(&b, 3, 100003, 1) && quiet(&b, 1), "RDMA write before it");
+	rdma(&read, 0);
+	ok(post(&a, &read, 0, 10), "no RDMA read");
+}
+
+/* A send that arrives shows that all before it has arrived, or never will. */
+static bool next_arrives(size_t len, unsigned int seed)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct ibv_wc wc;
+
+	fill(&a, 0, len, seed);
+	post(&a, &send, 0, len);
+	return status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
+	       wc.status == IBV_WC_SUCCESS && wc.byte_len == len &&
+	       wc.wr_id == seed && filled(&b, HALF, len, seed);
+}
+
+static void post_named(size_t len, uint64_t name)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b.buf + HALF,
+		.length = len,
+		.lkey = b.mr->lkey,
+	};
+	struct ibv_recv_wr wr = {
+		.wr_id = name, .sg_list = &sge, .num_sge = 1,
+	}, *bad;
+
+	if (ibv_post_recv(b.qp, &wr, &bad))
+		die("ibv_post_recv");
+}
+
+/* What cannot be done is not done, and neither side hears of it. */
+static void test_dropped(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+	struct ibv_send_wr imm = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM };
+	bool sent;
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	sent = !post(&a, &send, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	post_named(5 * MTU, 1);
+	ok(sent && next_arrives(2 * MTU + 5, 1), "no receive for a send");
+
+	post_named(2 * MTU, 2);
+	send.sg_list = NULL;
+	sent = !post(&a, &send, 0, 2 * MTU + 1) && status(&a) == IBV_WC_SUCCESS;
+	ok(sent && next_arrives(2 * MTU, 2),
+	   "what is too long leaves the receive to the next");
+
+	post_named(2 * MTU, 3);
+	send.sg_list = NULL;
+	sent = !post(&a, &send, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	rdma(&imm, 0);
+	sent &= !post(&a, &imm, 0, 2 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	ok(sent && status(&b) == IBV_WC_SUCCESS && filled(&b, 0, 2 * MTU, 2),
+	   "or to a write with immediate data");
+
+	memset(b.buf, 0, 3 * MTU);
+	rdma(&write, 0);
+	write.wr.rdma.rkey ^= 0x100;
+	sent = !post(&a, &write, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	rdma(&write, BUF_SIZE - 2 * MTU);
+	sent &= !post(&a, &write, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	post_named(MTU, 4);
+	ok(sent && next_arrives(MTU, 4) && !b.buf[0] && !b.buf[2 * MTU] &&
+	   get_state(&b) == IBV_QPS_RTS,
+	   "writes with a wrong R_Key and beyond the end");
+}
+
+static void test_psn_wrap(void)
+{
+	struct conn conn = default_conn;
+
+	conn.psn = 0xfffffe;
+	conn.mtu = IBV_MTU_256;
+	connect_qps(IBV_QPT_UC, &a, &b, &conn);
+	post_named(10000, 5);
+	ok(next_arrives(10000, 5), "PSNs wrap, at the smallest MTU");
+}
+
+/* Messages of some packets: those that arrive are whole and in order, and there
+ * are some that do and some that do not. The last ones are sent until one
+ * arrives.
+ */
+static void test_loss(void)
+{
+	const size_t len = 8 * MTU;
+	unsigned int i, sent = 0, last = 0, arrived = 0;
+	bool whole = true;
+	struct ibv_wc wc;
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	for (i = 0; i < QUEUE_LEN; i++)
+		post_named(len, i);
+	while (sent < 200 && arrived < QUEUE_LEN) {
+		struct ibv_send_wr send = {
+			.opcode = IBV_WR_SEND_WITH_IMM,
+			.imm_data = htobe32(++sent),
+		};
+
+		fill(&a, 0, len, sent);
+		if (post(&a, &send, 0, len) || status(&a) != IBV_WC_SUCCESS)
+			break;
+		if (!poll_for(&b, &wc, 5))
+			continue;
+		whole &= wc.status == IBV_WC_SUCCESS && wc.byte_len == len &&
+			 wc.wr_id == arrived && be32toh(wc.imm_data) == sent &&
+			 filled(&b, HALF, len, sent);
+		last = sent;
+		arrived++;
+	}
+	ok(whole && last, "%u of %u messages arrive, whole and in order",
+	   arrived, sent);
+	ok(arrived < sent && arrived > sent / 10, "the others are lost");
+	ok(get_state(&a) == IBV_QPS_RTS && get_state(&b) == IBV_QPS_RTS,
+	   "without an error");
+}
+
+int main(int argc, char **argv)
+{
+	bool loss = argc > 1 && !strcmp(argv[1], "loss");
+
+	plan(loss ? 3 : 14);
+	open_end(&a, "softib0");
+	open_end(&b, "softib1");
+	if (loss) {
+		test_loss();
+	} else {
+		test_sends();
+		test_rdma();
+		test_dropped();
+		test_psn_wrap();
+	}
+	close_end(&a);
+	close_end(&b);
+	return finish();
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults: what a link does to packets when it is told to
+ *
+ * Chance is a generator with a seed in each direction of a link, and for each
+ * packet it is asked once for each fault, so the same packets meet with the
+ * same faults whatever else there is.
+ */
+#include "softib.h"
+
+#define VCRC_POLY	0xd008	/* 0x100b (IBA 7.8.2), least significant first */
+#define HOLD_US		20000	/* how long to wait for a packet to overtake */
+
+/* Packets in a million that every link loses that has no value of its own */
+unsigned int softib_loss;
+
+/* IBA 7.8.2, of all bytes before it */
+static u16 vcrc(const u8 *p, unsigned int len)
+{
+	u16 crc = 0xffff;
+	int i;
+
+	while (len--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = crc & 1 ? crc >> 1 ^ VCRC_POLY : crc >> 1;
+	}
+	return ~crc;
+}
+
+/* Flip a bit of a packet. Returns true if the CRC does not tell. */
+static bool corrupt(struct sk_buff *skb, u32 chance)
+{
+	unsigned int len = skb->len - SOFTIB_VCRC_BYTES, bit;
+	u16 sent;
+
+	if (skb_ensure_writable(skb, skb->len))
+		return false;
+	sent = vcrc(skb->data, len);
+	bit = chance % (len * BITS_PER_BYTE);
+	skb->data[bit / BITS_PER_BYTE] ^= BIT(bit % BITS_PER_BYTE);
+	return vcrc(skb->data, len) == sent;
+}
+
+static bool happens(struct softib_way *way, u32 ppm)
+{
+	u32 r;
+
+	if (!ppm)
+		return false;
+	r = prandom_u32_state(&way->rng);
+	return ((u64)r * SOFTIB_MILLION) >> 32 < ppm;
+}
+
+/* Give a packet the time that it takes: none, mostly. */
+static void put(struct softib_way *way, struct sk_buff *skb,
+		struct sk_buff_head *out)
+{
+	if (!way->fault[SOFTIB_FAULT_DELAY] && skb_queue_empty(&way->queue)) {
+		__skb_queue_tail(out, skb);
+		return;
+	}
+	way->count[SOFTIB_FAULT_DELAY]++;
+	skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY]);
+	__skb_queue_tail(&way->queue, skb);
+}
+
+/* What becomes of a packet; what arrives at once is added to @out. */
+static void disturb(struct softib_way *way, struct sk_buff *skb,
+		    struct sk_buff_head *out)
+{
+	struct softib_port *to = way->link->end[!way->side];
+	struct sk_buff *copy, *held;
+	bool lost, bad, twice, late;
+	enum softib_fault fault;
+
+	way->count[SOFTIB_FAULT_PASSED]++;
+	lost = happens(way, way->fault[SOFTIB_FAULT_LOSS] ?:
+			    READ_ONCE(softib_loss));
+	bad = happens(way, way->fault[SOFTIB_FAULT_CORRUPT]);
+	twice = happens(way, way->fault[SOFTIB_FAULT_DUPLICATE]);
+	late = happens(way, way->fault[SOFTIB_FAULT_REORDER]);
+
+	if (lost || bad) {
+		fault = lost ? SOFTIB_FAULT_LOSS : SOFTIB_FAULT_CORRUPT;
+		way->count[fault]++;
+		if (lost || !corrupt(skb, prandom_u32_state(&way->rng))) {
+			softib_count(to, SOFTIB_RCV_ERRORS, 1);
+			kfree_skb(skb);
+			return;
+		}
+	}
+	if (late && !way->held) {
+		way->count[SOFTIB_FAULT_REORDER]++;
+		skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY] + HOLD_US);
+		way->held = skb;
+		return;
+	}
+	copy = twice ? skb_clone(skb, GFP_ATOMIC) : NULL;
+	if (copy)
+		way->count[SOFTIB_FAULT_DUPLICATE]++;
+	put(way, skb, out);
+	if (copy)
+		put(way, copy, out);
+	held = way->held;
+	way->held = NULL;
+	if (held)
+		put(way, held, out);
+}
+
+/* Have the timer run out when the next packet arrives. */
+static void set_timer(struct softib_way *way)
+{
+	struct sk_buff *first = skb_peek(&way->queue);
+
+	if (!first || (way->held && ktime_before(way->held->tstamp,
+						 first->tstamp)))
+		first = way->held;
+	if (first)
+		hrtimer_start(&way->timer, first->tstamp,
+			      HRTIMER_MODE_ABS_SOFT);
+}
+
+static void deliver(struct softib_way *way, struct sk_buff_head *out)
+{
+	struct softib_port *to = way->link->end[!way->side];
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(out)))
+		softib_link_arrive(to, skb);
+}
+
+/**
+ * softib_way_send - send a packet by a way on which something may happen to it
+ * @way:	the way
+ * @skb:	the packet; consumed
+ *
+ * Called with bottom halves disabled and no lock held.
+ */
+void softib_way_send(struct softib_way *way, struct sk_buff *skb)
+{
+	struct sk_buff_head out;
+
+	__skb_queue_head_init(&out);
+	spin_lock(&way->lock);
+	disturb(way, skb, &out);
+	set_timer(way);
+	spin_unlock(&way->lock);
+	deliver(way, &out);
+}
+
+static enum hrtimer_restart arrivals(struct hrtimer *timer)
+{
+	struct softib_way *way = container_of(timer, struct softib_way, timer);
+	ktime_t now = ktime_get();
+	struct sk_buff_head out;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&out);
+	spin_lock(&way->lock);
+	while ((skb = skb_peek(&way->queue)) && !ktime_after(skb->tstamp, now))
+		__skb_queue_tail(&out, __skb_dequeue(&way->queue));
+	if (way->held && !ktime_after(way->held->tstamp, now)) {
+		__skb_queue_tail(&out, way->held);
+		way->held = NULL;
+	}
+	set_timer(way);
+	spin_unlock(&way->lock);
+	deliver(way, &out);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * softib_way_init - set up a direction of a link, without faults
+ * @way:	the way, zeroed
+ * @link:	the link
+ * @side:	the end that sends
+ */
+void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side)
+{
+	way->link = link;
+	way->side = side;
+	spin_lock_init(&way->lock);
+	skb_queue_head_init(&way->queue);
+	hrtimer_init(&way->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	way->timer.function = arrivals;
+	softib_way_seed(way, 0);
+}
+
+/**
+ * softib_way_stop - lose all packets that are under way
+ * @way:	the way, which no packet can enter any more
+ */
+void softib_way_stop(struct softib_way *way)
+{
+	hrtimer_cancel(&way->timer);
+	skb_queue_purge(&way->queue);
+	kfree_skb(way->held);
+	way->held = NULL;
+}
+
+/**
+ * softib_way_set - say how often a fault is to happen
+ * @way:	the way
+ * @fault:	the fault
+ * @value:	packets in a million, or microseconds
+ */
+void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
+{
+	bool active;
+	int i;
+
+	spin_lock_bh(&way->lock);
+	WRITE_ONCE(way->fault[fault], value);
+	active = !skb_queue_empty(&way->queue) || way->held;
+	for (i = 0; i < SOFTIB_NFAULTS; i++)
+		active |= !!way->fault[i];
+	WRITE_ONCE(way->active, active);
+	spin_unlock_bh(&way->lock);
+}
+
+/**
+ * softib_way_seed - begin a new sequence of chances, and count from zero
+ * @way:	the way
+ * @seed:	the same seed gives the same sequence
+ */
+void softib_way_seed(struct softib_way *way, u32 seed)
+{
+	spin_lock_bh(&way->lock);
+	WRITE_ONCE(way->seed, seed);
+	prandom_seed_state(&way->rng, seed);
+	memset(way->count, 0, sizeof(way->count));
+	spin_unlock_bh(&way->lock);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which nodes there are
+ */
+#include "softib.h"
+
+DEFINE_MUTEX(softib_topology);		/* see fabric.h */
+DEFINE_SPINLOCK(softib_mgmt_lock);	/* the same */
+
+static LIST_HEAD(nodes);	/* under softib_topology */
+
+/**
+ * softib_node_find - look for a node
+ * @name:	its name
+ *
+ * Return: the node, or NULL; softib_topology is held as long as it is used.
+ */
+struct softib_node *softib_node_find(const char *name)
+{
+	struct softib_node *node;
+
+	lockdep_assert_held(&softib_topology);
+	list_for_each_entry(node, &nodes, list)
+		if (!strcmp(node->name, name))
+			return node;
+	return NULL;
+}
+
+/**
+ * softib_node_add - let a node be found
+ * @node:	the node; softib_topology is held
+ *
+ * Return: 0, or -EEXIST if there is one with the same name or GUID.
+ */
+int softib_node_add(struct softib_node *node)
+{
+	struct softib_node *other;
+
+	lockdep_assert_held(&softib_topology);
+	list_for_each_entry(other, &nodes, list)
+		if (!strcmp(node->name, other->name) ||
+		    node->guid == other->guid)
+			return -EEXIST;
+	list_add_tail(&node->list, &nodes);
+	return 0;
+}
+
+/**
+ * softib_node_remove - take a node out of the fabric
+ * @node:	the node; softib_topology is held
+ *
+ * Afterwards nobody finds it, by name or by a link, and it sends no more traps.
+ */
+void softib_node_remove(struct softib_node *node)
+{
+	struct softib_link *link;
+	int i;
+
+	lockdep_assert_held(&softib_topology);
+	list_del(&node->list);
+	for (i = 0; i <= node->nports; i++) {
+		link = rcu_dereference_protected(node->ports[i].link,
+						 lockdep_is_held(&softib_topology));
+		if (link)
+			softib_link_unplug(link);
+	}
+	softib_traps_stop(node);
+}

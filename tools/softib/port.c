@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ports: their state, and what is counted there
+ */
+#include "softib.h"
+
+/* What PortInfo says before anybody sets anything, IBA 14.2.5.6 */
+static void init_info(struct softib_port *port)
+{
+	struct ib_port_info *info = &port->info;
+	bool mgmt = softib_is_switch(port->node) && !port->num;
+
+	info->gid_prefix = SOFTIB_GID_PREFIX;
+	info->link_width_enabled = IB_WIDTH_1X | IB_WIDTH_4X;
+	info->link_width_supported = IB_WIDTH_1X | IB_WIDTH_4X;
+	info->link_width_active = IB_WIDTH_4X;
+	info->linkspeed_portstate =
+		(IB_SPEED_SDR | IB_SPEED_DDR | IB_SPEED_QDR) << 4 |
+		(mgmt ? IB_PORT_ACTIVE : IB_PORT_DOWN);
+	info->portphysstate_linkdown =
+		(mgmt ? IB_PORT_PHYS_STATE_LINK_UP :
+			IB_PORT_PHYS_STATE_POLLING) << 4 |
+		IB_PORT_PHYS_STATE_POLLING;
+	info->linkspeedactive_enabled =
+		IB_SPEED_QDR << 4 |
+		(IB_SPEED_SDR | IB_SPEED_DDR | IB_SPEED_QDR);
+	info->neighbormtu_mastersmsl = softib_mtu_enum(softib_mtu) << 4;
+	info->vlcap_inittype = 1 << 4;			/* VL0 */
+	info->inittypereply_mtucap = softib_mtu_enum(softib_mtu);
+	info->operationalvl_pei_peo_fpi_fpo = 1 << 4;	/* VL0 */
+	info->guid_cap = port->num || mgmt ? SOFTIB_NGUIDS : 0;
+	info->resv_resptimevalue = 16;
+}
+
+/**
+ * softib_port_init - set up a port without a link
+ * @port:	the port, zeroed
+ * @node:	its node
+ * @num:	its number
+ * @guid:	its GUID
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int softib_port_init(struct softib_port *port, struct softib_node *node,
+		     u8 num, u64 guid)
+{
+	port->stats = alloc_percpu(struct softib_counters);
+	if (!port->stats)
+		return -ENOMEM;
+	port->node = node;
+	port->num = num;
+	port->guids[0] = cpu_to_be64(guid);
+	port->pkeys[0] = IB_DEFAULT_PKEY_FULL;
+	init_info(port);
+	port->state = port->info.linkspeed_portstate & 0xf;
+	return 0;
+}
+
+/**
+ * softib_port_free - undo softib_port_init()
+ * @port:	the port, with no packet near it; may never have been set up
+ */
+void softib_port_free(struct softib_port *port)
+{
+	free_percpu(port->stats);
+}
+
+/**
+ * softib_port_event - tell a port's consumers that something happened
+ * @port:	the port; softib_mgmt_lock is held
+ * @event:	what
+ */
+void softib_port_event(struct softib_port *port, enum ib_event_type event)
+{
+	if (port->node->ops->port_event)
+		port->node->ops->port_event(port, event);
+}
+
+/**
+ * softib_port_set_state - change the logical state of a port (IBA 7.2.7)
+ * @port:	the port; softib_mgmt_lock is held
+ * @state:	the new state
+ */
+void softib_port_set_state(struct softib_port *port, u8 state)
+{
+	struct ib_port_info *info = &port->info;
+	u8 old = port->state;
+
+	lockdep_assert_held(&softib_mgmt_lock);
+	if (state == old)
+		return;
+	info->linkspeed_portstate &= 0xf0;
+	info->linkspeed_portstate |= state;
+	WRITE_ONCE(port->state, state);
+	if (state == IB_PORT_ACTIVE)
+		softib_port_event(port, IB_EVENT_PORT_ACTIVE);
+	else if (old == IB_PORT_ACTIVE)
+		softib_port_event(port, IB_EVENT_PORT_ERR);
+	if (state == IB_PORT_DOWN)
+		softib_count(port, SOFTIB_LINK_DOWNED, 1);
+
+	/* Changes that the SM made itself are no news to it. */
+	if (softib_is_switch(port->node) && state <= IB_PORT_INIT) {
+		node_to_switch(port->node)->info.lifetime_state |=
+			SOFTIB_PORT_STATE_CHANGE;
+		softib_trap(port->node, SOFTIB_TRAP_LINK_STATE);
+	}
+}
+
+/**
+ * softib_port_retrain - take a port's link down, and up if both ends want to
+ * @port:	the port; softib_mgmt_lock is held
+ */
+void softib_port_retrain(struct softib_port *port)
+{
+	struct softib_link *link;
+
+	link = rcu_dereference_protected(port->link,
+					 lockdep_is_held(&softib_mgmt_lock));
+	if (link) {
+		softib_link_train(link);
+		return;
+	}
+	softib_port_set_state(port, IB_PORT_DOWN);
+	softib_port_set_phys(port, port->disabled ?
+				   IB_PORT_PHYS_STATE_DISABLED :
+				   IB_PORT_PHYS_STATE_POLLING);
+}
+
+/**
+ * softib_port_remove_pkey - take a key out of a port's P_KeyTable
+ * @port:	the port; softib_mgmt_lock is held
+ * @pkey:	the key
+ *
+ * Return: false if it is not in there.
+ */
+bool softib_port_remove_pkey(struct softib_port *port, u16 pkey)
+{
+	bool found = false;
+	int i;
+
+	for (i = 0; i < SOFTIB_NPKEYS; i++) {
+		if (port->pkeys[i] != pkey)
+			continue;
+		WRITE_ONCE(port->pkeys[i], 0);
+		found = true;
+	}
+	if (found)
+		softib_port_event(port, IB_EVENT_PKEY_CHANGE);
+	return found;
+}
+
+/**
+ * softib_port_counters - read the counters of a port
+ * @port:	the port
+ * @sum:	the counters since the port was created
+ */
+void softib_port_counters(struct softib_port *port,
+			  struct softib_counters *sum)
+{
+	int cpu, i;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < SOFTIB_NCOUNTERS; i++)
+			sum->c[i] += per_cpu_ptr(port->stats, cpu)->c[i];
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to a QP as a whole: errors, draining, events
+ */
+#include "softib.h"
+
+/* How often a QP in error is looked at for receives that were posted late */
+#define LATE_INTERVAL	msecs_to_jiffies(20)
+
+/**
+ * softib_qp_error - put a QP into the error state (IBA 10.3.1.7)
+ * @qp:		the QP, with r_lock and s_lock held
+ * @status:	what a receive that is being worked on completes with
+ */
+void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
+{
+	struct softib_qp *priv = qp->priv;
+
+	if (rvt_error_qp(qp, status))
+		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
+}
+
+/* User space posts receives without a word to the kernel. rdmavt flushes what
+ * is there when a QP falls into error, so now and then it falls again.
+ */
+static void late_receives(struct timer_list *t)
+{
+	struct softib_qp *priv = from_timer(priv, t, late_timer);
+	struct rvt_qp *qp = priv->qp;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->r_lock, flags);
+	spin_lock(&qp->s_lock);
+	if (qp->state == IB_QPS_ERR) {
+		qp->state = IB_QPS_SQE;
+		rvt_error_qp(qp, IB_WC_WR_FLUSH_ERR);
+	}
+	spin_unlock(&qp->s_lock);
+	spin_unlock_irqrestore(&qp->r_lock, flags);
+}
+
+/**
+ * softib_qp_init - initialize our part of a QP
+ * @priv:	our part
+ * @qp:		rdmavt's part
+ */
+void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp)
+{
+	priv->qp = qp;
+	INIT_LIST_HEAD(&priv->send_node);
+	timer_setup(&priv->late_timer, late_receives, 0);
+	qp->priv = priv;
+	softib_qp_reset(qp);
+}
+
+/**
+ * softib_qp_reset - forget what was going on
+ * @qp:		the QP, in the state RESET
+ */
+void softib_qp_reset(struct rvt_qp *qp)
+{
+	struct softib_qp *priv = qp->priv;
+	int i;
+
+	priv->events = 0;
+	priv->draining = false;
+	priv->req_pos.valid = false;
+	priv->rd_pos.valid = false;
+	priv->gap = false;
+	priv->msg = SOFTIB_MSG_NONE;
+	priv->nak_status = IB_WC_SUCCESS;
+	atomic_set(&qp->local_ops_pending, 0);
+	for (i = 0; qp->s_ack_queue && i < SOFTIB_NACKS; i++) {
+		qp->s_ack_queue[i].opcode = 0;
+		qp->s_ack_queue[i].sent = 1;
+	}
+}
+
+/**
+ * softib_qp_error_notify - a QP is in error
+ * @qp:		the QP, with r_lock and s_lock held
+ */
+void softib_qp_error_notify(struct rvt_qp *qp)
+{
+	struct softib_qp *priv = qp->priv;
+
+	/* Messages in progress are over, and rdmavt drops their references. */
+	priv->msg = SOFTIB_MSG_NONE;
+	if (qp->ip && !qp->ibqp.srq)
+		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
+}
+
+/**
+ * softib_qp_quiesce - wait for what does not hold a reference to a QP
+ * @qp:		the QP, in the state RESET, without a lock
+ */
+void softib_qp_quiesce(struct rvt_qp *qp)
+{
+	struct softib_qp *priv = qp->priv;
+
+	del_timer_sync(&priv->late_timer);
+}
+
+/* Has every message that was begun been completed? */
+static bool drained(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+	struct rvt_swqe *wqe;
+
+	if (!softib_is_connected(qp))
+		return true;
+	if (qp->s_last != qp->s_cur)
+		return false;
+	if (qp->s_cur == READ_ONCE(qp->s_head))
+		return true;
+	wqe = rvt_get_swqe_ptr(qp, qp->s_cur);
+	return softib_is_local(wqe) ||
+	       softib_psn_diff(wqe->psn, priv->req_max) >= 0;
+}
+
+/**
+ * softib_qp_drain - note that a send queue is drained, if it is (10.3.1.6)
+ * @priv:	the QP, with its locks held and nothing to send
+ */
+void softib_qp_drain(struct softib_qp *priv)
+{
+	if (priv->draining && priv->qp->state == IB_QPS_SQD && drained(priv)) {
+		priv->draining = false;
+		__set_bit(IB_EVENT_SQ_DRAINED, &priv->events);
+	}
+}
+
+/**
+ * softib_qp_report - tell the consumer what happened
+ * @qp:		the QP, unlocked; the caller keeps it from going away
+ * @events:	a mask of 1 << enum ib_event_type
+ */
+void softib_qp_report(struct rvt_qp *qp, unsigned long events)
+{
+	struct ib_event ev = { .device = qp->ibqp.device };
+	unsigned int event;
+
+	if (!qp->ibqp.event_handler)
+		return;
+	ev.element.qp = &qp->ibqp;
+	for_each_set_bit(event, &events, BITS_PER_LONG) {
+		ev.event = event;
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+	}
+}
