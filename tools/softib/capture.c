@@ -86,7 +86,6 @@ DEFINE_STATIC_KEY_FALSE(softib_capture_key);
 static DEFINE_SPINLOCK(capture_lock);	/* protects the list */
 static LIST_HEAD(captures);
 static atomic_t capture_dropped;
-static struct dentry *capture_dir;
 
 static void enqueue(struct capture *capture, struct sk_buff *skb)
 {
@@ -304,16 +303,8 @@ static const struct file_operations capture_fops = {
  */
 void softib_capture_init(void)
 {
-	capture_dir = debugfs_create_dir("softib", NULL);
-	debugfs_create_file("capture", 0400, capture_dir, NULL, &capture_fops);
-	debugfs_create_atomic_t("capture_dropped", 0400, capture_dir,
+	debugfs_create_file("capture", 0400, softib_debugfs, NULL,
+			    &capture_fops);
+	debugfs_create_atomic_t("capture_dropped", 0400, softib_debugfs,
 				&capture_dropped);
-}
-
-/**
- * softib_capture_exit - remove the files in debugfs
- */
-void softib_capture_exit(void)
-{
-	debugfs_remove(capture_dir);
 }

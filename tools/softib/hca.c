@@ -2,6 +2,7 @@
 /*
  * An HCA: its place in the fabric, its tasklet, its queue of work
  */
+#include <linux/debugfs.h>
 #include <linux/platform_device.h>
 #include <linux/wait_bit.h>
 
@@ -405,6 +406,19 @@ static void hca_free(struct softib_hca *hca)
 	rvt_dealloc_device(&hca->rdi);
 }
 
+/* What consumers have of the kinds that "rdma resource" does not count */
+static int objects_show(struct seq_file *file, void *unused)
+{
+	struct softib_hca *hca = file->private;
+
+	seq_printf(file, "ah %d\nmulticast_group %u\n",
+		   READ_ONCE(hca->rdi.n_ahs_allocated),
+		   READ_ONCE(hca->rdi.n_mcast_grps_allocated));
+	return 0;
+}
+
+DEFINE_SHOW_ATTRIBUTE(objects);
+
 /**
  * softib_hca_create - make an HCA and add it to the fabric
  * @name:	its name
@@ -457,6 +471,8 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid)
 	if (ret)
 		goto err_remove;
 	set_registered(hca, true);
+	hca->debugfs = debugfs_create_dir(name, softib_debugfs);
+	debugfs_create_file("objects", 0400, hca->debugfs, hca, &objects_fops);
 	return hca;
 
 err_remove:
@@ -478,6 +494,7 @@ err_dealloc:
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
+	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
 	rvt_unregister_device(&hca->rdi);
 }

@@ -2,6 +2,7 @@
 /*
  * The module and its parameters
  */
+#include <linux/debugfs.h>
 #include <linux/module.h>
 
 #include "softib.h"
@@ -13,6 +14,8 @@ MODULE_PARM_DESC(hcas, "number of HCAs on a first switch, 0 to 64 (default 2)");
 unsigned int softib_mtu = 2048;
 module_param_named(ib_mtu, softib_mtu, uint, 0444);
 MODULE_PARM_DESC(ib_mtu, "MTU of all links: 256, 512, 1024, 2048 or 4096 bytes (default 2048)");
+
+struct dentry *softib_debugfs;
 
 static int loss_set(const char *val, const struct kernel_param *kp)
 {
@@ -56,8 +59,11 @@ static int __init softib_init(void)
 		       softib_mtu);
 		return -EINVAL;
 	}
+	softib_debugfs = debugfs_create_dir("softib", NULL);
 	ret = softib_conf_init(hcas);
-	if (!ret)
+	if (ret)
+		debugfs_remove(softib_debugfs);
+	else
 		softib_capture_init();
 	return ret;
 }
@@ -65,8 +71,8 @@ module_init(softib_init);
 
 static void __exit softib_exit(void)
 {
-	softib_capture_exit();
 	softib_conf_exit();
+	debugfs_remove(softib_debugfs);
 }
 module_exit(softib_exit);
 

@@ -44,6 +44,7 @@
  * @inflight:	packets that this HCA sent and nobody has freed yet
  * @stalled:	@tasklet waits for @inflight to fall
  * @parent:	the device that it appears under
+ * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
  */
 struct softib_hca {
@@ -59,6 +60,7 @@ struct softib_hca {
 	atomic_t inflight;
 	atomic_t stalled;
 	struct platform_device *parent;
+	struct dentry *debugfs;
 	bool registered;
 };
 
@@ -173,11 +175,13 @@ static inline int softib_psn_diff(u32 a, u32 b)
 	return sign_extend32(a - b, 23);
 }
 
+/* main.c */
+extern struct dentry *softib_debugfs;
+
 /* capture.c */
 DECLARE_STATIC_KEY_FALSE(softib_capture_key);
 void __softib_capture(struct sk_buff *skb);
 void softib_capture_init(void);
-void softib_capture_exit(void);
 
 /* Show a packet that is about to cross its first link to captures. */
 static inline void softib_capture(struct sk_buff *skb)
