@@ -27,7 +27,7 @@ written() {
 # What tshark makes of it, a packet a line.
 decode() {
 	tshark -r "$capture" -T fields -E separator=, -e frame.protocols \
-		-e arp.opcode -e icmp.type -e icmpv6.type \
+		-e arp.opcode -e icmp.type -e icmpv6.type -e _ws.malformed \
 		> /tmp/decoded 2> /tmp/tshark.log || { cat /tmp/tshark.log; return 1; }
 }
 
@@ -73,10 +73,10 @@ ours && planned=10	# the kernel's own driver has no such counter
 plan $planned
 check "a capture is taken" take
 check "tshark reads it" decode
-check "ARP request" shows ',1,,$' 1
-check "ARP reply" shows ',2,,$' 1
-check "ICMP echo and reply" shows ',,[08],$' 6
-check "ICMPv6 echo and reply" shows ',,,(128|129)$' 6
+check "ARP request" shows ',1,,,$' 1
+check "ARP reply" shows ',2,,,$' 1
+check "ICMP echo and reply" shows ',,[08],,$' 6
+check "ICMPv6 echo and reply" shows ',,,(128|129),$' 6
 check "nothing malformed" not shows '_ws.malformed' 1
 check "frames of any content" raw_frames
 check "traffic goes on" no_loss -q -c 20 -i 0.01 10.77.0.2

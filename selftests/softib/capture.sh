@@ -21,7 +21,7 @@ end() {
 	wait $capture 2> /dev/null
 	tshark -r $file -T fields -e frame.protocols \
 		-e infiniband.mad.mgmtclass -e infiniband.mad.attributeid \
-		-e infiniband.bth.opcode \
+		-e _ws.malformed -e infiniband.bth.opcode \
 		> /tmp/decoded 2> /tmp/tshark
 }
 
