@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# 64 MiB each way between unmodified programs, over SDP.
+# A large file each way between unmodified programs, over SDP.
 
 . "$(dirname "$0")/common.sh"
 
-MEGABYTES=64
+MEGABYTES=$(fewer 64)
 BYTES=$((MEGABYTES << 20))
 
 # moved COLUMN: the largest number there of node1's endpoints over SDP

@@ -28,7 +28,7 @@ burst() {
 }
 
 after_flush() {
-	for _ in $(seq 10); do
+	for _ in $(seq "$(fewer 10)"); do
 		ip neigh flush dev ib0
 		ip -6 neigh flush dev ib0
 		no_loss -q -c 1 10.77.0.2 && no_loss -q -c 1 fd77::2 || return

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 file=/tmp/file
-head -c 16777216 /dev/urandom > $file
+head -c "$(fewer 16777216)" /dev/urandom > $file
 sum=$(sha256sum < $file)
 
 # transfer FROM TO ADDRESS: the file over TCP, checked where it arrives.
@@ -41,10 +41,10 @@ raise SystemExit(min(a, b) < 1000000)'
 }
 
 plan 6
-check "16 MiB, IPv4" transfer node1 node2 10.77.0.2
-check "16 MiB, IPv4, the other way" transfer node2 node1 10.77.0.1
-check "16 MiB, IPv6" transfer node1 node2 "[fd77::2]"
-check "16 MiB, IPv6, the other way" transfer node2 node1 "[fd77::1]"
+check "a file, IPv4" transfer node1 node2 10.77.0.2
+check "a file, IPv4, the other way" transfer node2 node1 10.77.0.1
+check "a file, IPv6" transfer node1 node2 "[fd77::2]"
+check "a file, IPv6, the other way" transfer node2 node1 "[fd77::1]"
 on node2 iperf3 -s > /dev/null &
 server=$!
 until_true 10 on node2 sh -c 'ss -ltn | grep -q :5201'

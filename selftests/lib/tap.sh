@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # used where it is sourced
 #
-# Results in the Test Anything Protocol, and the two nodes, for shell tests.  To
-# be sourced; tests run in the VM, in node1, with the project's root as working
-# directory.
+# Two nodes, and programs on them, for tests in shell that run in node1, with the
+# project's root as working directory.
+
+. "$(dirname "$0")/../tap.sh"
 
 BUILD=${BUILD:-build}
 SDPRUN=$BUILD/libsdpdev/sdprun
 SDPSTAT=$BUILD/tools/sdpstat/sdpstat
 WORK=$(mktemp -d)
-TAP_DONE=0
-TAP_FAILED=0
 
 # Whatever a test starts in the background ends with it.
 tap_cleanup() {
@@ -24,23 +23,8 @@ tap_cleanup() {
 }
 trap tap_cleanup EXIT
 
-plan() {
-	echo "TAP version 13"
-	echo "1..$1"
-}
-
-# result STATUS NAME: ok where STATUS is 0
-result() {
-	TAP_DONE=$((TAP_DONE + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $TAP_DONE - $2"
-	else
-		TAP_FAILED=$((TAP_FAILED + 1))
-		echo "not ok $TAP_DONE - $2"
-	fi
-}
-
-# check NAME COMMAND...: ok where COMMAND succeeds
+# check NAME COMMAND...: ok where COMMAND succeeds; in this shell, whose background
+# jobs it may start and wait for
 check() {
 	local name=$1 status=0
 
@@ -52,11 +36,6 @@ check() {
 # diag FILE: a file's last lines as comments
 diag() {
 	tail -n "${2:-20}" "$1" | sed 's/^/# /'
-}
-
-finish() {
-	[ "$TAP_FAILED" -eq 0 ]
-	exit
 }
 
 bail() {

@@ -9,7 +9,7 @@
 folder=$(dirname "$(readlink -f "$0")")
 build=${BUILD:-$folder/../../build}
 traffic=$build/selftests/sdp/traffic
-rounds=5
+rounds=$(fewer 5)
 
 # over CARRIER: some connection goes over it, within 30 seconds.
 over() {
@@ -23,7 +23,7 @@ over() {
 }
 
 plan $((rounds * 4 + 1))
-for round in $(seq $rounds); do
+for round in $(seq "$rounds"); do
 	"$traffic" 4 & pid=$!
 	check "$round: connections over SDP" over SDP
 	check "$round: the transport goes away" rmmod sdp_ib

@@ -11,26 +11,26 @@ plan 5
 loops() {
 	local i
 
-	for ((i = 0; i < 10; i++)); do
+	for ((i = 0; i < $(fewer 10); i++)); do
 		insmod "$module" hcas=3 && rmmod softib || return
 	done
 }
-check "ten times, unmanaged" loops
+check "again and again, unmanaged" loops
 
 managed() {
 	local i
 
-	for ((i = 0; i < 5; i++)); do
+	for ((i = 0; i < $(fewer 5); i++)); do
 		up 2 && down || return
 	done
 }
-check "five times, managed" managed
+check "and managed" managed
 
 # The consumers' ports vanish under them.
 orphans() {
 	local i
 
-	for ((i = 0; i < 3; i++)); do
+	for ((i = 0; i < $(fewer 3); i++)); do
 		up 2 || return
 		modprobe ib_ipoib
 		ip link set ib0 up
@@ -50,7 +50,7 @@ check "under IPoIB and opensm" orphans
 traffic() {
 	local i server client
 
-	for ((i = 0; i < 5; i++)); do
+	for ((i = 0; i < $(fewer 5); i++)); do
 		up 2 || return
 		ib_write_bw -d softib0 -F -D 60 > /dev/null 2>&1 &
 		server=$!
