@@ -22,22 +22,22 @@ transfer() {
 
 
 udp() {
-	iperf3 -c 10.77.0.2 -u -b 20M -l 1400 -t 3 -J > /tmp/udp.json || return
+	iperf3 -c 10.77.0.2 -u -b "$(fewer 20)M" -l 1400 -t 3 -J > /tmp/udp.json || return
 	python3 -c '
-import json
+import json, sys
 s = json.load(open("/tmp/udp.json"))["end"]["sum"]
 print(s["packets"], "packets", s["lost_packets"], "lost")
-raise SystemExit(s["packets"] < 1000 or s["lost_packets"] > s["packets"] / 100)'
+raise SystemExit(s["packets"] < int(sys.argv[1]) or s["lost_packets"] > s["packets"] / 100)' "$(fewer 1000)"
 }
 
 at_once() {
 	iperf3 -c 10.77.0.2 -P 8 --bidir -t 3 -J > /tmp/tcp.json || return
 	python3 -c '
-import json
+import json, sys
 e = json.load(open("/tmp/tcp.json"))["end"]
 a, b = e["sum_received"]["bytes"], e["sum_received_bidir_reverse"]["bytes"]
 print(a, b)
-raise SystemExit(min(a, b) < 1000000)'
+raise SystemExit(min(a, b) < int(sys.argv[1]))' "$(fewer 1000000)"
 }
 
 plan 6
