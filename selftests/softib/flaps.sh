@@ -32,7 +32,9 @@ ping -q -i 0.01 10.9.0.2 > /dev/null &
 ping=$!
 flaps=$(fewer 1000)
 check "$flaps flaps" flap
-check "are counted" test "$(cat $hcas/softib1/ports/1/counters/link_downed)" -eq 255
+# The counter goes up to 255.
+check "are counted" test "$(cat $hcas/softib1/ports/1/counters/link_downed)" \
+	-ge $((flaps < 255 ? flaps : 255))
 check "the link comes up once more" until_true 30 all_active 2
 kill $ping
 check "and the interfaces with it" ping -c 1 -w 30 10.9.0.2

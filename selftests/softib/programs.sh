@@ -76,28 +76,32 @@ interfaces() {
 
 plan 24
 
+many=$(fewer 300)
+some=$(fewer 100)
+few=$(fewer 20)
+
 check "a fabric" up 2
 check "ibv_devinfo" ibv_devinfo -v
-check "ibv_rc_pingpong" pair ibv_rc_pingpong -c -n 300
-check "large messages, with events" pair ibv_rc_pingpong -c -e -s 300000 -n 20
-check "path MTU 256" pair ibv_rc_pingpong -c -m 256 -s 10000 -n 50
-check "by GID" pair ibv_rc_pingpong -c -g 0 -n 100
-check "ibv_srq_pingpong" pair ibv_srq_pingpong -c -n 300
-check "ibv_uc_pingpong" pair ibv_uc_pingpong -c -n 300
+check "ibv_rc_pingpong" pair ibv_rc_pingpong -c -n "$many"
+check "large messages, with events" pair ibv_rc_pingpong -c -e -s 300000 -n "$few"
+check "path MTU 256" pair ibv_rc_pingpong -c -m 256 -s 10000 -n "$few"
+check "by GID" pair ibv_rc_pingpong -c -g 0 -n "$some"
+check "ibv_srq_pingpong" pair ibv_srq_pingpong -c -n "$many"
+check "ibv_uc_pingpong" pair ibv_uc_pingpong -c -n "$many"
 check "by GID, path MTU 512, with events" \
-	pair ibv_uc_pingpong -c -e -g 0 -m 512 -s 50000 -n 50
-check "ibv_ud_pingpong" pair ibv_ud_pingpong -c -n 300
-check "with events" pair ibv_ud_pingpong -c -e -n 300
-check "ib_send_bw, in both directions" pair ib_send_bw -F -n 100 -b
-check "ib_send_lat" pair ib_send_lat -F -n 100
-check "ib_write_bw" pair ib_write_bw -F -n 100
-check "ib_write_bw, unreliable" pair ib_write_bw -F -c UC -n 100
-check "ib_read_lat" pair ib_read_lat -F -n 100
-check "ib_atomic_bw" pair ib_atomic_bw -F -n 100
+	pair ibv_uc_pingpong -c -e -g 0 -m 512 -s 50000 -n "$few"
+check "ibv_ud_pingpong" pair ibv_ud_pingpong -c -n "$many"
+check "with events" pair ibv_ud_pingpong -c -e -n "$many"
+check "ib_send_bw, in both directions" pair ib_send_bw -F -n "$some" -b
+check "ib_send_lat" pair ib_send_lat -F -n "$some"
+check "ib_write_bw" pair ib_write_bw -F -n "$some"
+check "ib_write_bw, unreliable" pair ib_write_bw -F -c UC -n "$some"
+check "ib_read_lat" pair ib_read_lat -F -n "$some"
+check "ib_atomic_bw" pair ib_atomic_bw -F -n "$some"
 
 check "IPoIB" interfaces
-check "rping" on_ip cm_listens rping -s -a 10.1.0.1 -C 50 -V -- \
-	rping -c -a 10.1.0.1 -C 50 -V
+check "rping" on_ip cm_listens rping -s -a 10.1.0.1 -C "$some" -V -- \
+	rping -c -a 10.1.0.1 -C "$some" -V
 check "ucmatose" on_ip cm_listens ucmatose -b 10.1.0.1 -- \
 	ucmatose -s 10.1.0.1
 check "udaddy" on_ip cm_listens udaddy -b 10.1.0.1 -- udaddy -s 10.1.0.1
