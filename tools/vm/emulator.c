@@ -99,7 +99,7 @@ void emulator_start(struct emulator *e, char **argv)
  * Has the emulator execute a command of QMP. Its answers and events are a line
  * each; ours has the command's name as its id.
  */
-static int monitor(const struct emulator *e, const char *command)
+static int qmp(const struct emulator *e, const char *command)
 {
 	char line[1024], id[64];
 	size_t len = 0;
@@ -129,7 +129,7 @@ int emulator_freeze(struct emulator *e, bool freeze)
 
 	if (e->frozen == freeze)
 		return 0;
-	error = monitor(e, freeze ? "stop" : "cont");
+	error = qmp(e, freeze ? "stop" : "cont");
 	if (!error)
 		e->frozen = freeze;
 	return error;

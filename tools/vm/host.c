@@ -27,21 +27,21 @@
 
 /**
  * struct machine - one of the machines
- * @e: its emulator
- * @session: its session; the first machine's has the command
- * @ask: the question being received
  * @log: its kernel's log
  * @argv: the emulator's arguments
+ * @ask: the question being received
+ * @session: its session; the first machine's has the command
+ * @e: its emulator
  * @gone: it has ended before anybody ended this process
  * @off: and was meant to
  * @early: its session ended before the command did
  */
 struct machine {
-	struct emulator e;
-	struct client session;
-	struct wire_frame ask;
 	const char *log;
 	char **argv;
+	struct wire_frame ask;
+	struct client session;
+	struct emulator e;
 	bool gone;
 	bool off;
 	bool early;
@@ -265,7 +265,7 @@ static void stop(void)
 
 static void start(bool tty)
 {
-	int cables[EMULATORS_MAX], i;
+	int cables[EMULATORS_MAX] = { 0 }, i;
 
 	for (i = 0; i < count; i++) {
 		emulator_start(&machines[i].e, machines[i].argv);

@@ -113,17 +113,17 @@ static int dial(void)
 /* The frame that says what to run. */
 static void set_run(struct wire_frame *f, bool tty, char **argv)
 {
-	struct wire_run *run = (struct wire_run *)f->data;
+	struct wire_run *what = (struct wire_run *)f->data;
 	size_t len = 0, n;
 
-	run->tty = tty;
+	what->tty = tty;
 	for (; *argv; argv++) {
 		n = strlen(*argv) + 1;
-		if (n > sizeof(run->arguments) - len) {
+		if (n > sizeof(what->arguments) - len) {
 			errno = E2BIG;
 			fail("arguments");
 		}
-		memcpy(run->arguments + len, *argv, n);
+		memcpy(what->arguments + len, *argv, n);
 		len += n;
 	}
 	wire_set(f, WIRE_RUN, NULL, 1 + len);

@@ -91,7 +91,9 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_IGN);
 	for (;;) {
 		connection = accept4(sock, NULL, NULL, SOCK_CLOEXEC);
-		if (connection >= 0 && !fork()) {
+		if (connection < 0)
+			continue;
+		if (!fork()) {
 			signal(SIGCHLD, SIG_DFL);
 			close(sock);
 			serve(connection);
