@@ -12,9 +12,9 @@
 static u16 table[256] __ro_after_init;
 
 /* Of all bytes before it */
-static u16 vcrc(const struct sk_buff *skb)
+static u16 vcrc(const u8 *p, unsigned int len)
 {
-	const u8 *p = skb->data, *end = p + skb->len - SOFTIB_VCRC_BYTES;
+	const u8 *end = p + len - SOFTIB_VCRC_BYTES;
 	u16 crc = 0xffff;
 
 	while (p < end)
@@ -24,12 +24,13 @@ static u16 vcrc(const struct sk_buff *skb)
 
 /**
  * softib_vcrc_put - complete a packet by its VCRC
- * @skb:	the packet, linear and writable
+ * @packet:	the packet
+ * @len:	its length, with the VCRC
  */
-void softib_vcrc_put(struct sk_buff *skb)
+void softib_vcrc_put(void *packet, unsigned int len)
 {
-	put_unaligned_le16(vcrc(skb), skb_tail_pointer(skb) -
-				      SOFTIB_VCRC_BYTES);
+	put_unaligned_le16(vcrc(packet, len),
+			   packet + len - SOFTIB_VCRC_BYTES);
 }
 
 /**
@@ -40,8 +41,8 @@ void softib_vcrc_put(struct sk_buff *skb)
  */
 bool softib_vcrc_ok(const struct sk_buff *skb)
 {
-	return get_unaligned_le16(skb_tail_pointer(skb) -
-				  SOFTIB_VCRC_BYTES) == vcrc(skb);
+	return get_unaligned_le16(skb->data + skb->len - SOFTIB_VCRC_BYTES) ==
+	       vcrc(skb->data, skb->len);
 }
 
 /**

@@ -17,7 +17,7 @@ unsigned int softib_loss;
 static void corrupt(struct sk_buff *skb, u32 bit)
 {
 	if (!softib_cb(skb)->sealed)
-		softib_vcrc_put(skb);
+		softib_vcrc_put(skb->data, skb->len);
 	softib_cb(skb)->sealed = true;
 	bit %= skb->len * BITS_PER_BYTE;
 	skb->data[bit / BITS_PER_BYTE] ^= BIT(bit % BITS_PER_BYTE);

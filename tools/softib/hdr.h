@@ -145,7 +145,7 @@ void softib_pkt_reverse(struct sk_buff *skb, struct softib_pkt *pkt);
 
 /* crc.c */
 void softib_vcrc_init(void);
-void softib_vcrc_put(struct sk_buff *skb);
+void softib_vcrc_put(void *packet, unsigned int len);
 bool softib_vcrc_ok(const struct sk_buff *skb);
 
 #endif /* _SOFTIB_HDR_H */

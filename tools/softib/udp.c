@@ -148,6 +148,7 @@ void softib_udp_say(struct softib_far *far,
 void softib_udp_send(struct softib_far *far, struct sk_buff *skb)
 {
 	struct sk_buff *copy;
+	void *packet;
 
 	copy = alloc(SOFTIB_FAR_PACKET, softib_cb(skb)->hops, skb->len);
 	if (!copy) {
@@ -155,9 +156,9 @@ void softib_udp_send(struct softib_far *far, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	skb_put_data(copy, skb->data, skb->len);
+	packet = skb_put_data(copy, skb->data, skb->len);
 	if (!softib_cb(skb)->sealed)
-		softib_vcrc_put(copy);
+		softib_vcrc_put(packet, skb->len);
 	consume_skb(skb);
 	xmit(far, copy);
 }
