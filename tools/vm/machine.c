@@ -84,6 +84,7 @@ static int dial(void)
 {
 	struct sockaddr_in address = net_server(machine);
 	struct pollfd p = { .events = POLLOUT };
+	struct linger at_once = { .l_onoff = 1 };
 	socklen_t size = sizeof(int);
 	int error;
 
@@ -92,6 +93,9 @@ static int dial(void)
 		if (p.fd < 0)
 			fail("socket");
 		wire_nonblock(p.fd);
+		/* If this process is killed, there is no more to be said. */
+		setsockopt(p.fd, SOL_SOCKET, SO_LINGER, &at_once,
+			   sizeof(at_once));
 		error = 0;
 		if (connect(p.fd, (struct sockaddr *)&address, sizeof(address)))
 			error = errno;

@@ -253,9 +253,12 @@ static void step(struct program *p)
 	}
 	if (fds[0].revents & POLLOUT)
 		write_port(p);
-	if (fds[0].revents & (POLLIN | POLLHUP))
+	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
 		if (!p->from_full)
 			read_port(p);
+		else
+			p->lost = true;
+	}
 	if (fds[1].revents)
 		reap(p);
 	if (fds[2].revents && p->from_full)

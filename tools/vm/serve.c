@@ -61,7 +61,6 @@ static void serve(int sock)
 	static struct wire_frame f;
 	static char *argv[sizeof(f.data)];
 	struct wire_run *run = (struct wire_run *)f.data;
-	struct linger at_once = { .l_onoff = 1 };
 	char *end = (char *)f.data, *arg;
 	int n = 0;
 
@@ -70,10 +69,7 @@ static void serve(int sock)
 	end += f.len;
 	for (arg = run->arguments; arg < end; arg += strlen(arg) + 1)
 		argv[n++] = arg;
-	if (!program_run(sock, run->tty, argv))
-		return;
-	/* All has arrived: no need for the kernel to remember the connection. */
-	setsockopt(sock, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	program_run(sock, run->tty, argv);
 }
 
 int main(int argc, char **argv)
