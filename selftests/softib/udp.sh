@@ -130,9 +130,10 @@ while read -r status name; do
 	[ "$status" -eq 0 ] || diag "$(cat /tmp/peer)"
 	result "$status" "$name"
 done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here 2> /tmp/peer)
-time=$(seconds until_true 10 state_is here/a DOWN)
+time=$(seconds until_true 20 state_is here/a DOWN)
 diag "$time s"
-[ "$time" -ge 2 ] && [ "$time" -le 5 ]
+# Four, but the machine may be busy.
+[ "$time" -ge 2 ] && [ "$time" -le 9 ]
 result $? "who says nothing any more is gone"
 set_link there enable 1
 check "the real one is found" until_true 30 both ACTIVE
@@ -221,6 +222,7 @@ for i in 0 1; do
 	far_link softib$i a softib$i/1 b 127.0.0.1:400$i 127.0.0.1:400$((1 - i))
 	set_link softib$i enable 1
 done
+until_true 10 port_is softib0 INIT
 manage -g 0x0253494200070101
 check "one HCA to the other" until_true 20 all_active 2
 check "data comes right" rc_data
