@@ -57,7 +57,7 @@ seconds() {
 	echo $(((${end/./} - ${begin/./}) / 100))
 }
 
-plan 46
+plan 51
 
 insmod "$module" hcas=0
 two_switches() {
@@ -130,65 +130,65 @@ while read -r status name; do
 	[ "$status" -eq 0 ] || diag "$(cat /tmp/peer)"
 	result "$status" "$name"
 done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here 2> /tmp/peer)
-time=$(seconds until_true 10 state_is here/a DOWN)
+time=$(seconds until_true 20 state_is here/a DOWN)
 diag "$time s"
-[ "$time" -ge 2 ] && [ "$time" -le 5 ]
+# Four, but the machine may be busy.
+[ "$time" -ge 2 ] && [ "$time" -le 9 ]
 result $? "who says nothing any more is gone"
 set_link there enable 1
 check "the real one is found" until_true 30 both ACTIVE
 
-# bad VALUE FILE
+# refuses ERROR VALUE FILE: a value is not taken.
+refuses() {
+	! echo "$2" 2> /tmp/error > "$conf/links/$3" &&
+	[[ $(< /tmp/error) = *"$1"* ]]
+}
+
 bad_values() {
 	local value file
 
 	while read -r file value; do
-		not sh -c "echo '$value' > $conf/links/$file" 2> /tmp/error &&
-			grep -q "Invalid" /tmp/error ||
+		refuses Invalid "$value" "bad/$file" ||
 			{ echo "$file took '$value'"; return 1; }
 	done <<-EOV
-		bad/a/udp_peer 1.2.3.4
-		bad/a/udp_peer 1.2.3.4:0
-		bad/a/udp_peer 1.2.3:4
-		bad/a/udp_peer 1.2.3.4:5x
-		bad/a/udp_peer 1.2.3.4.5:6
-		bad/a/udp_peer 0.0.0.0:4
-		bad/a/udp_peer 224.0.0.1:4
-		bad/a/udp_bind 255.255.255.255:4
-		bad/a/udp_bind ::1:4
-		bad/a/udp_bind [::1]
-		bad/a/udp_bind [::1:4
-		bad/a/udp_bind [fe80::1]:4
-		bad/a/udp_bind [ff02::1]:4
-		bad/a/udp_peer [::]:4
-		bad/a/udp_peer host:4
-		bad/enable 1
+		a/udp_peer 1.2.3.4
+		a/udp_peer 1.2.3.4:0
+		a/udp_peer 1.2.3:4
+		a/udp_peer 1.2.3.4:5x
+		a/udp_peer 1.2.3.4.5:6
+		a/udp_peer 0.0.0.0:4
+		a/udp_peer 224.0.0.1:4
+		a/udp_bind 255.255.255.255:4
+		a/udp_bind ::1:4
+		a/udp_bind [::1]
+		a/udp_bind [::1:4
+		a/udp_bind [fe80::1]:4
+		a/udp_bind [ff02::1]:4
+		a/udp_peer [::]:4
+		a/udp_peer host:4
+		enable 1
 	EOV
 }
 mkdir $conf/links/bad
 check "bad addresses" bad_values
-# fails ERROR: a link that does not go in.
-fails() {
-	not sh -c "echo 1 > $conf/links/bad/enable" 2> /tmp/error &&
-	grep -q "$1" /tmp/error
-}
 far_link bad a two/3 b 127.0.0.1:4002 127.0.0.1:4009
-check "an address that is in use" fails "Address already in use"
+check "an address that is in use" refuses "Address already in use" 1 bad/enable
 set_link bad b/udp_bind 192.0.2.1:4002
-check "that is somebody else's" fails "Cannot assign requested address"
+check "that is somebody else's" refuses "Cannot assign" 1 bad/enable
 set_link bad b/udp_bind '[::1]:4002'
-check "of another family" fails "Invalid argument"
+check "of another family" refuses Invalid 1 bad/enable
 set_link bad b/udp_bind ""
-check "none" fails "Invalid argument"
+check "none" refuses Invalid 1 bad/enable
 set_link bad b/udp_bind 127.0.0.1:4003
 set_link bad b/port two/4
-check "an end that is here and far away" fails "Invalid argument"
+check "an end that is here and far away" refuses Invalid 1 bad/enable
 set_link bad b/port ""
 set_link bad a/port ""
 set_link bad a/udp_peer 127.0.0.1:4009
-check "both ends far away" fails "Invalid argument"
+check "both ends far away" refuses Invalid 1 bad/enable
 rmdir $conf/links/bad
-check "nothing changes while the link is in" not sh -c \
-	"echo 127.0.0.1:1 > $conf/links/here/b/udp_peer" 2> /dev/null
+check "nothing changes while the link is in" refuses busy 127.0.0.1:1 \
+	here/b/udp_peer
 
 # IPv6, between two namespaces
 ip netns add far
@@ -222,8 +222,9 @@ for i in 0 1; do
 	far_link softib$i a softib$i/1 b 127.0.0.1:400$i 127.0.0.1:400$((1 - i))
 	set_link softib$i enable 1
 done
-manage
-check "one HCA to the other" until_true 30 all_active 2
+until_true 10 port_is softib0 INIT
+manage -g 0x0253494200070101
+check "one HCA to the other" until_true 20 all_active 2
 check "data comes right" rc_data
 check "unloaded with everything in use" down
 
