@@ -30,7 +30,7 @@ until_true() {
 mountpoint -q /sys/kernel/debug ||
 	mount -t debugfs debugfs /sys/kernel/debug || exit
 ip link set lo up
-modprobe -a ib_umad ib_uverbs rdmavt configfs || exit
+modprobe -a ib_umad ib_uverbs rdmavt configfs udp_tunnel ip6_udp_tunnel || exit
 # What needs it fails without.
 modprobe -q rdma_ucm
 mountpoint -q /sys/kernel/config ||

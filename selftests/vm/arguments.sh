@@ -21,7 +21,7 @@ refused() {
 	result $? "$name"
 }
 
-plan 21
+plan 28
 refused "no command" "no command"
 refused "no command after --" "no command" --nodes 2 --
 refused "unknown option" "--frobnicate" --frobnicate -- true
@@ -34,6 +34,14 @@ refused "too many digits" "not a number" --nodes 99999999999999999999 -- true
 refused "empty value" "not a number" --nodes "" -- true
 refused "missing value" "needs a value" --nodes
 refused "unknown ipoib" "ours stock none" --ipoib theirs -- true
+refused "a driver for a second machine" "more than 1" --ipoib ours,stock -- true
+refused "an empty driver" "ours stock none" --ipoib ours, --machines 2 -- true
+refused "one machine" "2 to 8" --machines 1 -- true
+refused "nine machines" "2 to 8" --machines 9 -- true
+refused "a third driver for two machines" "more than 2" \
+	--machines 2 --ipoib ours,stock,ours -- true
+refused "nodes and machines" "one node in each" --machines 2 --nodes 2 -- true
+refused "counting in two machines" "one machine" --count --machines 2 -- true
 refused "unknown MTU" "2048 4096" --ib-mtu 1024 -- true
 refused "too many CPUs" "1 to 16" --cpus 17 -- true
 refused "counting on two CPUs" "one CPU" --count --cpus 2 -- true

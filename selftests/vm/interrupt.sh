@@ -10,9 +10,9 @@ trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp/tmp
 mkdir "$TMPDIR"
 
-# The emulator whose log is $tmp/log, if it runs.
-emulator() {
-	pgrep -f "qemu-system-x86_64 .*path=$tmp/log" > /dev/null
+# Does anything of the run with the log $tmp/log run?
+running() {
+	pgrep -f "(qemu-system-x86_64|tools/vm/host) .*$tmp/log" > /dev/null
 }
 
 # Waits until the command in the VM says that it runs.
@@ -27,15 +27,15 @@ started() {
 	return 1
 }
 
-# nothing_left NAME: no emulator, a moment later, and no file
+# nothing_left NAME: no process, a moment later, and no file
 nothing_left() {
 	local i
 
 	for ((i = 0; i < 50; i++)); do
-		emulator || break
+		running || break
 		sleep 0.1
 	done
-	emulator && { diag "the emulator still runs"; result 1 "$1"; return; }
+	running && { diag "something still runs"; result 1 "$1"; return; }
 	check "$1" test -z "$(ls -A "$TMPDIR")"
 }
 
@@ -48,14 +48,14 @@ start() {
 
 plan 9
 start
-started && emulator
+started && running
 result $? "the emulator runs"
 kill -TERM $run
 wait $run
 result $((! ($? == 143))) "SIGTERM: status 128 + 15"
 nothing_left "SIGTERM leaves nothing"
 
-start
+start --machines 2
 started
 kill -KILL $run
 wait $run

@@ -8,6 +8,7 @@
 #include <linux/configfs.h>
 
 #include "fabric.h"
+#include "far.h"
 
 struct softib_conf_link;
 
@@ -18,6 +19,9 @@ struct softib_conf_link;
  * @side:	which end it is
  * @node:	name of the node whose port it is, or empty
  * @port:	number of the port
+ * @bind:	if the end is far away, address and port here; its family is 0 when
+ *		it is not set
+ * @peer:	address and port there, the same
  */
 struct softib_conf_end {
 	struct config_group group;
@@ -25,6 +29,8 @@ struct softib_conf_end {
 	u8 side;
 	char node[SOFTIB_NAME_LEN];
 	unsigned int port;
+	union softib_addr bind;
+	union softib_addr peer;
 };
 
 /**

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An end of a link in configfs: which port it is, what befalls the port, and
- * what befalls the packets that it sends
+ * An end of a link in configfs: which port it is, or where far away; what
+ * befalls the port, and what befalls the packets that it sends
  */
+#include <linux/inet.h>
+#include <net/ipv6.h>
+
 #include "conf.h"
 #include "softib.h"
 
@@ -46,24 +49,34 @@ static ssize_t end_port_show(struct config_item *item, char *page)
 	return n;
 }
 
+/* An empty line takes back what was said. */
+static bool is_empty(const char *page)
+{
+	return !*page || sysfs_streq(page, "");
+}
+
 static ssize_t end_port_store(struct config_item *item, const char *page,
 			      size_t count)
 {
 	struct softib_conf_end *end = to_conf_end(item);
 	const char *slash = strchr(page, '/');
-	unsigned int port;
-	int ret;
+	unsigned int port = 0;
+	int ret = 0;
 
-	if (!slash || slash == page || slash - page >= SOFTIB_NAME_LEN)
-		return -EINVAL;
-	ret = kstrtouint(slash + 1, 10, &port);
-	if (ret)
-		return ret;
-	/* Port 0 is inside a switch. */
-	if (!port || port > SOFTIB_MAX_PORTS)
-		return -EINVAL;
+	if (is_empty(page)) {
+		slash = page;
+	} else {
+		if (!slash || slash == page || slash - page >= SOFTIB_NAME_LEN)
+			return -EINVAL;
+		ret = kstrtouint(slash + 1, 10, &port);
+		if (ret)
+			return ret;
+		/* Port 0 is inside a switch. */
+		if (!port || port > SOFTIB_MAX_PORTS)
+			return -EINVAL;
+	}
 	mutex_lock(&softib_topology);
-	if (end_port(end)) {
+	if (softib_link_plugged(&end->conf->link)) {
 		ret = -EBUSY;
 	} else {
 		strscpy(end->node, page, slash - page + 1);
@@ -75,15 +88,159 @@ static ssize_t end_port_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR(end_, port);
 
+static int parse_in(const char *page, struct sockaddr_in *in, const char **end)
+{
+	if (!in4_pton(page, -1, (u8 *)&in->sin_addr, ':', end) ||
+	    ipv4_is_multicast(in->sin_addr.s_addr) ||
+	    ipv4_is_lbcast(in->sin_addr.s_addr))
+		return -EINVAL;
+	in->sin_family = AF_INET;
+	return 0;
+}
+
+/* Link-local addresses say nothing without an interface. */
+static int parse_in6(const char *page, struct sockaddr_in6 *in6,
+		     const char **end)
+{
+	if (!in6_pton(page, -1, in6->sin6_addr.s6_addr, ']', end) ||
+	    *(*end)++ != ']' ||
+	    ipv6_addr_type(&in6->sin6_addr) &
+	    (IPV6_ADDR_MULTICAST | IPV6_ADDR_LINKLOCAL | IPV6_ADDR_MAPPED))
+		return -EINVAL;
+	in6->sin6_family = AF_INET6;
+	return 0;
+}
+
+/* ADDRESS:PORT, or [ADDRESS]:PORT for IPv6 */
+static int parse_addr(const char *page, union softib_addr *addr)
+{
+	const char *end;
+	u16 port;
+	int ret;
+
+	memset(addr, 0, sizeof(*addr));
+	if (is_empty(page))
+		return 0;
+	ret = *page == '[' ? parse_in6(page + 1, &addr->in6, &end) :
+			     parse_in(page, &addr->in, &end);
+	if (ret)
+		return ret;
+	if (*end != ':')
+		return -EINVAL;
+	ret = kstrtou16(end + 1, 10, &port);
+	if (ret)
+		return ret;
+	if (!port)
+		return -EINVAL;
+	/* It is at the same place in both. */
+	addr->in.sin_port = cpu_to_be16(port);
+	return 0;
+}
+
+static bool is_any(const union softib_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET6 ?
+	       ipv6_addr_any(&addr->in6.sin6_addr) :
+	       addr->sa.sa_family && !addr->in.sin_addr.s_addr;
+}
+
+static ssize_t show_addr(const union softib_addr *addr, char *page)
+{
+	union softib_addr copy;
+
+	mutex_lock(&softib_topology);
+	copy = *addr;
+	mutex_unlock(&softib_topology);
+	if (!copy.sa.sa_family)
+		return sysfs_emit(page, "\n");
+	return sysfs_emit(page, "%pISpc\n", &copy.sa);
+}
+
+static int set_addr(struct softib_conf_end *end, union softib_addr *addr,
+		    const union softib_addr *value)
+{
+	int ret = 0;
+
+	mutex_lock(&softib_topology);
+	if (softib_link_plugged(&end->conf->link))
+		ret = -EBUSY;
+	else
+		*addr = *value;
+	mutex_unlock(&softib_topology);
+	return ret;
+}
+
+static ssize_t end_udp_bind_show(struct config_item *item, char *page)
+{
+	return show_addr(&to_conf_end(item)->bind, page);
+}
+
+static ssize_t end_udp_bind_store(struct config_item *item, const char *page,
+				  size_t count)
+{
+	struct softib_conf_end *end = to_conf_end(item);
+	union softib_addr addr;
+
+	return parse_addr(page, &addr) ?:
+	       set_addr(end, &end->bind, &addr) ?: count;
+}
+
+CONFIGFS_ATTR(end_, udp_bind);
+
+static ssize_t end_udp_peer_show(struct config_item *item, char *page)
+{
+	return show_addr(&to_conf_end(item)->peer, page);
+}
+
+static ssize_t end_udp_peer_store(struct config_item *item, const char *page,
+				  size_t count)
+{
+	struct softib_conf_end *end = to_conf_end(item);
+	union softib_addr addr;
+	int ret = parse_addr(page, &addr);
+
+	if (ret)
+		return ret;
+	if (is_any(&addr))
+		return -EINVAL;
+	return set_addr(end, &end->peer, &addr) ?: count;
+}
+
+CONFIGFS_ATTR(end_, udp_peer);
+
+static ssize_t end_udp_dropped_show(struct config_item *item, char *page)
+{
+	struct softib_conf_end *end = to_conf_end(item);
+	long dropped[SOFTIB_FAR_NDROPS] = {};
+	struct softib_far *far;
+	int i;
+
+	mutex_lock(&softib_topology);
+	far = end->conf->link.far;
+	if (far && far->side == end->side)
+		for (i = 0; i < SOFTIB_FAR_NDROPS; i++)
+			dropped[i] = atomic_long_read(&far->dropped[i]);
+	mutex_unlock(&softib_topology);
+	return sysfs_emit(page, "foreign %lu\nmalformed %lu\nunsent %lu\n",
+			  dropped[SOFTIB_FAR_FOREIGN],
+			  dropped[SOFTIB_FAR_MALFORMED],
+			  dropped[SOFTIB_FAR_UNSENT]);
+}
+
+CONFIGFS_ATTR_RO(end_, udp_dropped);
+
 static ssize_t end_state_show(struct config_item *item, char *page)
 {
+	struct softib_conf_end *end = to_conf_end(item);
 	struct softib_port *port;
 	u8 state = IB_PORT_DOWN;
 
 	mutex_lock(&softib_topology);
-	port = end_port(to_conf_end(item));
+	port = end_port(end);
 	if (port)
 		state = READ_ONCE(port->state);
+	else if (softib_link_plugged(&end->conf->link))
+		state = IB_PORT_NOP;	/* Far away, nobody knows. */
 	mutex_unlock(&softib_topology);
 	return sysfs_emit(page, "%s\n", state_names[state]);
 }
@@ -93,15 +250,16 @@ static ssize_t end_state_show(struct config_item *item, char *page)
  */
 static int fall_back(struct softib_link *link, int state)
 {
+	struct softib_port *port = link->end[0] ?: link->end[1];
 	int i, ret = 0;
 
 	spin_lock_irq(&softib_mgmt_lock);
-	if (state == IB_PORT_DOWN)
-		softib_link_train(link);
-	else if (state != IB_PORT_INIT)
+	if (state != IB_PORT_DOWN && state != IB_PORT_INIT)
 		ret = -EINVAL;
-	else if (link->end[0]->state == IB_PORT_DOWN)
+	else if (state == IB_PORT_INIT && port->state == IB_PORT_DOWN)
 		ret = -ENETDOWN;
+	else if (state == IB_PORT_DOWN || link->far)
+		softib_link_train(link);
 	else
 		for (i = 0; i < 2; i++)
 			softib_port_set_state(link->end[i], IB_PORT_INIT);
@@ -285,6 +443,9 @@ CONFIGFS_ATTR_RO(end_, counts);
 
 static struct configfs_attribute *end_attrs[] = {
 	&end_attr_port,
+	&end_attr_udp_bind,
+	&end_attr_udp_peer,
+	&end_attr_udp_dropped,
 	&end_attr_state,
 	&end_attr_remove_pkey,
 	&end_attr_loss,

@@ -39,17 +39,37 @@ static struct softib_port *find_port(const struct softib_conf_end *end)
 
 static int plug(struct softib_conf_link *conf)
 {
-	struct softib_port *a, *b;
+	const struct softib_conf_end *away = NULL;
+	struct softib_port *port[2] = {};
+	struct softib_far *far = NULL;
+	int i, ret;
 
 	if (softib_link_plugged(&conf->link))
 		return 0;
-	a = find_port(&conf->end[0]);
-	if (IS_ERR(a))
-		return PTR_ERR(a);
-	b = find_port(&conf->end[1]);
-	if (IS_ERR(b))
-		return PTR_ERR(b);
-	return softib_link_plug(&conf->link, a, b);
+	for (i = 0; i < 2; i++) {
+		const struct softib_conf_end *end = &conf->end[i];
+
+		if (end->peer.sa.sa_family) {
+			/* An end is here or away, and not both are away. */
+			if (end->node[0] || away)
+				return -EINVAL;
+			away = end;
+			continue;
+		}
+		port[i] = find_port(end);
+		if (IS_ERR(port[i]))
+			return PTR_ERR(port[i]);
+	}
+	if (away) {
+		far = softib_far_new(&conf->link, away->side, &away->bind,
+				     &away->peer);
+		if (IS_ERR(far))
+			return PTR_ERR(far);
+	}
+	ret = softib_link_plug(&conf->link, port[0], port[1], far);
+	if (ret && far)
+		softib_far_free(far);
+	return ret;
 }
 
 static void unplug(struct softib_conf_link *conf)

@@ -10,7 +10,9 @@
 #include "conf.h"
 #include "softib.h"
 
-/* Locally administered; each node has 256 of them. */
+/* Locally administered; each node has 256 of them, each kernel those of 256
+ * nodes of a kind.
+ */
 #define HCA_GUID	0x0253494200000000ULL
 #define SWITCH_GUID	0x0253494201000000ULL
 
@@ -250,7 +252,7 @@ static struct config_group *node_new(const char *name, struct ida *ids,
 	}
 	conf->ids = ids;
 	conf->id = id;
-	conf->guid = guid + (id << 8);
+	conf->guid = guid + (softib_machine << 16) + (id << 8);
 	conf->ports = ports;
 	config_group_init_type_name(&conf->group, name, type);
 	return &conf->group;

@@ -32,6 +32,7 @@
 #define SOFTIB_MAX_SWITCHES	16
 #define SOFTIB_MAX_PORTS	254	/* of a switch, IBA 18.2.4.1 */
 #define SOFTIB_MAX_HOPS		16	/* switches that a packet and the answer to it may cross */
+#define SOFTIB_MAX_MACHINE	255
 #define SOFTIB_NAME_LEN		32
 #define SOFTIB_GID_PREFIX	cpu_to_be64(0xfe80000000000000ULL)
 #define SOFTIB_NPKEYS		32	/* one block of the P_KeyTable */
@@ -40,6 +41,7 @@
 #define SOFTIB_MFT_SIZE		1024	/* multicast LIDs from 0xc000 on */
 #define SOFTIB_NO_PORT		0xff
 #define SOFTIB_MILLION		1000000
+#define SOFTIB_BACKLOG		4096	/* packets to wait that nobody is charged for */
 
 /* What NodeInfo says; as nobody has assigned them, they are made up. */
 #define SOFTIB_VENDOR_ID	0x025349
@@ -69,6 +71,7 @@ struct softib_counters {
 
 struct softib_node;
 struct softib_link;
+struct softib_far;
 
 /**
  * struct softib_port - a port of a node (IBA 7, 14.2.5.6)
@@ -236,6 +239,7 @@ struct softib_way {
 	struct hrtimer timer;
 };
 
+/* As struct softib_far_hello tells it, too */
 enum softib_rate {
 	SOFTIB_RATE_2_5,
 	SOFTIB_RATE_5,
@@ -245,11 +249,15 @@ enum softib_rate {
 };
 
 /**
- * struct softib_link - what carries packets between two ports
- * @end:	the ports, or both NULL; written with softib_topology held, while
- *		neither port points to the link
+ * struct softib_link - what carries packets between two ports, of which one may
+ *			be far away
+ * @end:	the ports; NULL where the end is far away, both while the link is
+ *		not plugged in. Written with softib_topology held, while no port
+ *		points to the link.
+ * @far:	the far end, or NULL; written with @end
  * @up:		the cable is in, a bool; under softib_mgmt_lock, as the next two
- * @mtu:	MTUCap of both ports, enum ib_mtu
+ * @mtu:	MTUCap of both ports, enum ib_mtu; if an end is far away, what it
+ *		says is less may count, also for the next one
  * @rate:	LinkWidthActive and LinkSpeedActive, enum softib_rate
  * @way:	the directions, by the end that sends
  *
@@ -257,6 +265,7 @@ enum softib_rate {
  */
 struct softib_link {
 	struct softib_port *end[2];
+	struct softib_far *far;
 	u8 up;
 	u8 mtu;
 	u8 rate;
@@ -322,6 +331,7 @@ struct softib_switch {
 extern struct mutex softib_topology;
 extern spinlock_t softib_mgmt_lock;
 extern unsigned int softib_mtu;		/* module parameter */
+extern unsigned int softib_machine;	/* the same */
 
 static inline bool softib_is_switch(const struct softib_node *node)
 {
@@ -388,15 +398,18 @@ void softib_port_counters(struct softib_port *port,
 /* link.c */
 void softib_link_init(struct softib_link *link);
 int softib_link_plug(struct softib_link *link, struct softib_port *a,
-		     struct softib_port *b);
+		     struct softib_port *b, struct softib_far *far);
 void softib_link_unplug(struct softib_link *link);
+bool softib_link_ready(const struct softib_link *link);
+void softib_link_set(struct softib_link *link, bool up);
 void softib_link_train(struct softib_link *link);
 void softib_link_xmit(struct softib_port *port, struct sk_buff *skb);
-void softib_link_arrive(struct softib_port *port, struct sk_buff *skb);
+void softib_link_enter(struct softib_way *way, struct sk_buff *skb);
+void softib_link_leave(struct softib_way *way, struct sk_buff *skb);
 
 static inline bool softib_link_plugged(const struct softib_link *link)
 {
-	return READ_ONCE(link->end[0]);
+	return READ_ONCE(link->end[0]) || READ_ONCE(link->end[1]);
 }
 
 /* fault.c */

@@ -8,38 +8,29 @@
  */
 #include "softib.h"
 
-#define VCRC_POLY	0xd008	/* 0x100b (IBA 7.8.2), least significant first */
 #define HOLD_US		20000	/* how long to wait for a packet to overtake */
 
 /* Packets in a million that every link loses that has no value of its own */
 unsigned int softib_loss;
 
-/* IBA 7.8.2, of all bytes before it */
-static u16 vcrc(const u8 *p, unsigned int len)
+/* Flip a bit of a packet, which its VCRC will tell who receives it. */
+static void corrupt(struct sk_buff *skb, u32 bit)
 {
-	u16 crc = 0xffff;
-	int i;
-
-	while (len--) {
-		crc ^= *p++;
-		for (i = 0; i < 8; i++)
-			crc = crc & 1 ? crc >> 1 ^ VCRC_POLY : crc >> 1;
-	}
-	return ~crc;
+	if (!softib_cb(skb)->sealed)
+		softib_vcrc_put(skb->data, skb->len);
+	softib_cb(skb)->sealed = true;
+	bit %= skb->len * BITS_PER_BYTE;
+	skb->data[bit / BITS_PER_BYTE] ^= BIT(bit % BITS_PER_BYTE);
 }
 
-/* Flip a bit of a packet. Returns true if the CRC does not tell. */
-static bool corrupt(struct sk_buff *skb, u32 chance)
+static void lose(struct softib_way *way, struct sk_buff *skb)
 {
-	unsigned int len = skb->len - SOFTIB_VCRC_BYTES, bit;
-	u16 sent;
+	struct softib_port *to = way->link->end[!way->side];
 
-	if (skb_ensure_writable(skb, skb->len))
-		return false;
-	sent = vcrc(skb->data, len);
-	bit = chance % (len * BITS_PER_BYTE);
-	skb->data[bit / BITS_PER_BYTE] ^= BIT(bit % BITS_PER_BYTE);
-	return vcrc(skb->data, len) == sent;
+	way->count[SOFTIB_FAULT_LOSS]++;
+	if (to)
+		softib_count(to, SOFTIB_RCV_ERRORS, 1);
+	kfree_skb(skb);
 }
 
 static bool happens(struct softib_way *way, u32 ppm)
@@ -60,6 +51,10 @@ static void put(struct softib_way *way, struct sk_buff *skb,
 		__skb_queue_tail(out, skb);
 		return;
 	}
+	if (!skb->destructor && skb_queue_len(&way->queue) >= SOFTIB_BACKLOG) {
+		lose(way, skb);
+		return;
+	}
 	way->count[SOFTIB_FAULT_DELAY]++;
 	skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY]);
 	__skb_queue_tail(&way->queue, skb);
@@ -69,10 +64,8 @@ static void put(struct softib_way *way, struct sk_buff *skb,
 static void disturb(struct softib_way *way, struct sk_buff *skb,
 		    struct sk_buff_head *out)
 {
-	struct softib_port *to = way->link->end[!way->side];
 	struct sk_buff *copy, *held;
 	bool lost, bad, twice, late;
-	enum softib_fault fault;
 
 	way->count[SOFTIB_FAULT_PASSED]++;
 	lost = happens(way, way->fault[SOFTIB_FAULT_LOSS] ?:
@@ -81,14 +74,13 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	twice = happens(way, way->fault[SOFTIB_FAULT_DUPLICATE]);
 	late = happens(way, way->fault[SOFTIB_FAULT_REORDER]);
 
-	if (lost || bad) {
-		fault = lost ? SOFTIB_FAULT_LOSS : SOFTIB_FAULT_CORRUPT;
-		way->count[fault]++;
-		if (lost || !corrupt(skb, prandom_u32_state(&way->rng))) {
-			softib_count(to, SOFTIB_RCV_ERRORS, 1);
-			kfree_skb(skb);
-			return;
-		}
+	if (lost || (bad && skb_ensure_writable(skb, skb->len))) {
+		lose(way, skb);
+		return;
+	}
+	if (bad) {
+		way->count[SOFTIB_FAULT_CORRUPT]++;
+		corrupt(skb, prandom_u32_state(&way->rng));
 	}
 	if (late && !way->held) {
 		way->count[SOFTIB_FAULT_REORDER]++;
@@ -123,11 +115,10 @@ static void set_timer(struct softib_way *way)
 
 static void deliver(struct softib_way *way, struct sk_buff_head *out)
 {
-	struct softib_port *to = way->link->end[!way->side];
 	struct sk_buff *skb;
 
 	while ((skb = __skb_dequeue(out)))
-		softib_link_arrive(to, skb);
+		softib_link_leave(way, skb);
 }
 
 /**

@@ -272,6 +272,13 @@ static void hca_receive(struct softib_port *port, struct sk_buff *skb)
 {
 	struct softib_hca *hca = node_to_hca(port->node);
 
+	/* What others are charged for has its limit there. */
+	if (!skb->destructor &&
+	    skb_queue_len_lockless(&hca->rxq) >= SOFTIB_BACKLOG) {
+		hca->ibp.n_pkt_drops++;
+		kfree_skb(skb);
+		return;
+	}
 	skb_queue_tail(&hca->rxq, skb);
 	tasklet_schedule(&hca->tasklet);
 }
@@ -301,8 +308,7 @@ static void uncharge(struct sk_buff *skb)
  */
 void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb)
 {
-	softib_cb(skb)->origin = hca;
-	softib_cb(skb)->captured = false;
+	*softib_cb(skb) = (struct softib_cb){ .origin = hca };
 	atomic_inc(&hca->inflight);
 	skb->destructor = uncharge;
 }

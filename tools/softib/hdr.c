@@ -100,7 +100,7 @@ bool softib_pkt_parse(struct sk_buff *skb, struct softib_pkt *pkt)
 	if (skb_headlen(skb) < IB_LRH_BYTES)
 		return false;
 	pkt->lrh = (const __be16 *)p;
-	words = be16_to_cpu(pkt->lrh[2]) & 0x7ff;
+	words = softib_words(skb);
 	if (words * 4 + SOFTIB_VCRC_BYTES != skb_headlen(skb) ||
 	    words * 4 < IB_LRH_BYTES + SOFTIB_ICRC_BYTES)
 		return false;

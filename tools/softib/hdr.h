@@ -2,7 +2,7 @@
 /*
  * Packets as the IBA lays them out: LRH (7.7), GRH (8.3), BTH and extended
  * transport headers (9.2, 9.3), payload, pad, ICRC and VCRC. The two CRCs are
- * there but zero: a link here corrupts nothing.
+ * there but zero: a link within a kernel corrupts nothing by itself.
  */
 #ifndef _SOFTIB_HDR_H
 #define _SOFTIB_HDR_H
@@ -17,6 +17,10 @@ struct softib_hca;
 #define SOFTIB_ICRC_BYTES	4
 #define SOFTIB_VCRC_BYTES	2
 #define SOFTIB_MAX_MTU		4096
+#define SOFTIB_MIN_PACKET	(IB_LRH_BYTES + IB_BTH_BYTES + \
+				 SOFTIB_ICRC_BYTES + SOFTIB_VCRC_BYTES)
+#define SOFTIB_MAX_PACKET	(SOFTIB_MIN_PACKET + IB_GRH_BYTES + \
+				 sizeof(union ib_ehdrs) + SOFTIB_MAX_MTU)
 #define SOFTIB_MULTICAST_QPN	0xffffff
 #define SOFTIB_VL_SMP		15
 
@@ -34,11 +38,13 @@ enum {
  * struct softib_cb - what travels with a packet in skb->cb
  * @origin:	HCA that is charged for the packet until it is freed
  * @captured:	the packet has been offered to captures
+ * @sealed:	it has a VCRC, which is to be checked where it arrives
  * @hops:	switches that it has come to
  */
 struct softib_cb {
 	struct softib_hca *origin;
 	bool captured;
+	bool sealed;
 	u8 hops;
 };
 
@@ -117,6 +123,12 @@ static inline u16 softib_dlid(const struct sk_buff *skb)
 	return be16_to_cpu(softib_lrh(skb)[1]);
 }
 
+/* Length of a packet in words, from the LRH to the ICRC */
+static inline u32 softib_words(const struct sk_buff *skb)
+{
+	return be16_to_cpu(softib_lrh(skb)[2]) & 0x7ff;
+}
+
 static inline bool softib_lid_is_mcast(u16 lid)
 {
 	return lid >= be16_to_cpu(IB_MULTICAST_LID_BASE) &&
@@ -130,5 +142,10 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 				 struct rvt_sge_state *ss, u32 len,
 				 bool release);
 void softib_pkt_reverse(struct sk_buff *skb, struct softib_pkt *pkt);
+
+/* crc.c */
+void softib_vcrc_init(void);
+void softib_vcrc_put(void *packet, unsigned int len);
+bool softib_vcrc_ok(const struct sk_buff *skb);
 
 #endif /* _SOFTIB_HDR_H */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Links: what two ports are joined by, and how packets cross it
+ * Links: what two ports are joined by, or a port with one far away, and how
+ * packets cross it
  */
+#include "far.h"
 #include "softib.h"
 
 static const struct {
@@ -29,72 +31,122 @@ void softib_link_init(struct softib_link *link)
 }
 
 /**
- * softib_link_train - take a link down, and up if both its ports want to
- * @link:	the link, plugged in; softib_mgmt_lock is held
+ * softib_link_ready - do the ends in this kernel want a link to be up?
+ * @link:	the link; softib_mgmt_lock is held
  *
- * The subnet manager takes it from INIT to ACTIVE.
+ * Return: true if they do.
  */
-void softib_link_train(struct softib_link *link)
+bool softib_link_ready(const struct softib_link *link)
 {
-	bool up = link->up;
+	bool ready = link->up;
 	int i;
 
-	lockdep_assert_held(&softib_mgmt_lock);
-	for (i = 0; i < 2; i++)
-		up &= !link->end[i]->disabled && !link->end[i]->broken;
-
 	for (i = 0; i < 2; i++) {
-		struct softib_port *port = link->end[i];
-		struct ib_port_info *info = &port->info;
+		const struct softib_port *port = link->end[i];
 
-		softib_port_set_state(port, IB_PORT_DOWN);
-		softib_port_set_phys(port, up ? IB_PORT_PHYS_STATE_LINK_UP :
-				     port->disabled ?
-				     IB_PORT_PHYS_STATE_DISABLED :
-				     IB_PORT_PHYS_STATE_POLLING);
-		if (!up)
-			continue;
-		info->link_width_active = rates[link->rate].width;
-		info->linkspeedactive_enabled &= 0x0f;
-		info->linkspeedactive_enabled |= rates[link->rate].speed << 4;
-		info->inittypereply_mtucap &= 0xf0;
-		info->inittypereply_mtucap |= link->mtu;
-		if (info->neighbormtu_mastersmsl >> 4 > link->mtu) {
-			info->neighbormtu_mastersmsl &= 0x0f;
-			info->neighbormtu_mastersmsl |= link->mtu << 4;
-		}
-		softib_port_set_state(port, IB_PORT_INIT);
+		if (port)
+			ready &= rcu_access_pointer(port->link) == link &&
+				 !port->disabled && !port->broken;
 	}
+	return ready;
+}
+
+static void set_port(struct softib_port *port, bool up, u8 mtu, u8 rate)
+{
+	struct ib_port_info *info = &port->info;
+
+	softib_port_set_state(port, IB_PORT_DOWN);
+	softib_port_set_phys(port, up ? IB_PORT_PHYS_STATE_LINK_UP :
+			     port->disabled ? IB_PORT_PHYS_STATE_DISABLED :
+			     IB_PORT_PHYS_STATE_POLLING);
+	if (!up)
+		return;
+	info->link_width_active = rates[rate].width;
+	info->linkspeedactive_enabled &= 0x0f;
+	info->linkspeedactive_enabled |= rates[rate].speed << 4;
+	info->inittypereply_mtucap &= 0xf0;
+	info->inittypereply_mtucap |= mtu;
+	if (info->neighbormtu_mastersmsl >> 4 > mtu) {
+		info->neighbormtu_mastersmsl &= 0x0f;
+		info->neighbormtu_mastersmsl |= mtu << 4;
+	}
+	softib_port_set_state(port, IB_PORT_INIT);
 }
 
 /**
- * softib_link_plug - join two ports
+ * softib_link_set - take a link down, and then up or not
+ * @link:	the link; softib_mgmt_lock is held
+ * @up:		whether it comes up
+ *
+ * The subnet manager takes it from INIT to ACTIVE.
+ */
+void softib_link_set(struct softib_link *link, bool up)
+{
+	const struct softib_far *far = link->far;
+	u8 mtu = link->mtu, rate = link->rate;
+	int i;
+
+	lockdep_assert_held(&softib_mgmt_lock);
+	if (up && far) {
+		mtu = min(mtu, far->hello.mtu);
+		rate = min(rate, far->hello.rate);
+	}
+	for (i = 0; i < 2; i++)
+		if (link->end[i])
+			set_port(link->end[i], up, mtu, rate);
+}
+
+/**
+ * softib_link_train - take a link down, and up if both its ends want to
+ * @link:	the link, plugged in; softib_mgmt_lock is held
+ */
+void softib_link_train(struct softib_link *link)
+{
+	if (link->far)
+		softib_far_train(link->far);
+	else
+		softib_link_set(link, softib_link_ready(link));
+}
+
+static bool is_free(const struct softib_port *port)
+{
+	return !port || !rcu_access_pointer(port->link);
+}
+
+/**
+ * softib_link_plug - join two ports, or one with a far end
  * @link:	a link that is not plugged in
- * @a:		the port at its end 0
- * @b:		the port at its end 1
+ * @a:		the port at its end 0, or NULL if that is far away
+ * @b:		the same for its end 1
+ * @far:	the far end, or NULL; the link's if this succeeds
  *
  * softib_topology is held.
  *
  * Return: 0, or -EBUSY if a port has a link already or is at both ends.
  */
 int softib_link_plug(struct softib_link *link, struct softib_port *a,
-		     struct softib_port *b)
+		     struct softib_port *b, struct softib_far *far)
 {
 	unsigned long flags;
+	int i;
 
 	lockdep_assert_held(&softib_topology);
-	if (a == b || rcu_access_pointer(a->link) ||
-	    rcu_access_pointer(b->link))
+	if (a == b || !is_free(a) || !is_free(b))
 		return -EBUSY;
 	WRITE_ONCE(link->end[0], a);
-	link->end[1] = b;
+	WRITE_ONCE(link->end[1], b);
+	link->far = far;
 	spin_lock_irqsave(&softib_mgmt_lock, flags);
-	a->side = 0;
-	b->side = 1;
-	rcu_assign_pointer(a->link, link);
-	rcu_assign_pointer(b->link, link);
+	for (i = 0; i < 2; i++) {
+		if (!link->end[i])
+			continue;
+		link->end[i]->side = i;
+		rcu_assign_pointer(link->end[i]->link, link);
+	}
 	softib_link_train(link);
 	spin_unlock_irqrestore(&softib_mgmt_lock, flags);
+	if (far)
+		softib_udp_start(far);
 	return 0;
 }
 
@@ -102,7 +154,7 @@ int softib_link_plug(struct softib_link *link, struct softib_port *a,
  * softib_link_unplug - take a link out of the fabric
  * @link:	the link; softib_topology is held
  *
- * Both ports go down, what was under way is lost, and no packet is near the
+ * Its ports go down, what was under way is lost, and no packet is near the
  * link any more.
  */
 void softib_link_unplug(struct softib_link *link)
@@ -113,16 +165,23 @@ void softib_link_unplug(struct softib_link *link)
 	lockdep_assert_held(&softib_topology);
 	spin_lock_irqsave(&softib_mgmt_lock, flags);
 	for (i = 0; i < 2; i++) {
+		if (!link->end[i])
+			continue;
 		RCU_INIT_POINTER(link->end[i]->link, NULL);
 		softib_port_retrain(link->end[i]);
 	}
 	spin_unlock_irqrestore(&softib_mgmt_lock, flags);
+	if (link->far)
+		softib_far_stop(link->far);
 	synchronize_rcu_expedited();
 	for (i = 0; i < 2; i++)
 		softib_way_stop(&link->way[i]);
-	/* The timers that have just been stopped delivered to the ports. */
+	/* The timers that have just been stopped delivered to the ends. */
+	if (link->far)
+		softib_far_free(link->far);
+	link->far = NULL;
 	WRITE_ONCE(link->end[0], NULL);
-	link->end[1] = NULL;
+	WRITE_ONCE(link->end[1], NULL);
 }
 
 /* May a packet leave through (or, if @in, enter by) a port in its state? IBA
@@ -142,20 +201,8 @@ static bool state_ok(const struct softib_port *port, bool vl15, bool in)
 	}
 }
 
-/* Length of a packet in words, from the LRH */
-static u32 words(const struct sk_buff *skb)
-{
-	return be16_to_cpu(softib_lrh(skb)[2]) & 0x7ff;
-}
-
-/**
- * softib_link_arrive - a packet arrives at the end of its way
- * @port:	the port that it arrives at
- * @skb:	the packet; consumed
- *
- * Called with bottom halves disabled and no lock held.
- */
-void softib_link_arrive(struct softib_port *port, struct sk_buff *skb)
+/* A packet arrives at a port. */
+static void arrive(struct softib_port *port, struct sk_buff *skb)
 {
 	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
 	bool mcast = softib_lid_is_mcast(softib_dlid(skb));
@@ -166,11 +213,55 @@ void softib_link_arrive(struct softib_port *port, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
+	if (unlikely(softib_cb(skb)->sealed)) {
+		if (!softib_vcrc_ok(skb)) {
+			softib_count(port, SOFTIB_RCV_ERRORS, 1);
+			kfree_skb(skb);
+			return;
+		}
+		softib_cb(skb)->sealed = false;
+	}
 	softib_count(port, SOFTIB_RCV_PKTS, 1);
-	softib_count(port, SOFTIB_RCV_DATA, words(skb));
+	softib_count(port, SOFTIB_RCV_DATA, softib_words(skb));
 	softib_count(port, mcast ? SOFTIB_MCAST_RCV_PKTS :
 				   SOFTIB_UCAST_RCV_PKTS, 1);
 	port->node->ops->receive(port, skb);
+}
+
+/**
+ * softib_link_leave - a packet has come to the end of its way
+ * @way:	the way
+ * @skb:	the packet; consumed
+ *
+ * Called with bottom halves disabled and no lock held.
+ */
+void softib_link_leave(struct softib_way *way, struct sk_buff *skb)
+{
+	struct softib_link *link = way->link;
+	struct softib_port *port = link->end[!way->side];
+
+	if (port)
+		arrive(port, skb);
+	else
+		softib_udp_send(link->far, skb);
+}
+
+/**
+ * softib_link_enter - a packet comes from the far end of a link
+ * @way:	the way from there
+ * @skb:	the packet, at least an LRH; consumed
+ *
+ * Called with bottom halves disabled and no lock held. The other kernel has
+ * done to it what befalls all packets there, so here only what this way was
+ * told to do is done.
+ */
+void softib_link_enter(struct softib_way *way, struct sk_buff *skb)
+{
+	softib_capture(skb);
+	if (unlikely(READ_ONCE(way->active)) && softib_vl(skb) != SOFTIB_VL_SMP)
+		softib_way_send(way, skb);
+	else
+		softib_link_leave(way, skb);
 }
 
 /**
@@ -193,7 +284,7 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 		return;
 	}
 	softib_count(port, SOFTIB_XMIT_PKTS, 1);
-	softib_count(port, SOFTIB_XMIT_DATA, words(skb));
+	softib_count(port, SOFTIB_XMIT_DATA, softib_words(skb));
 	softib_count(port, mcast ? SOFTIB_MCAST_XMIT_PKTS :
 				   SOFTIB_UCAST_XMIT_PKTS, 1);
 	softib_capture(skb);
@@ -205,5 +296,5 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 	if (unlikely(softib_way_active(way)) && !vl15)
 		softib_way_send(way, skb);
 	else
-		softib_link_arrive(link->end[!port->side], skb);
+		softib_link_leave(way, skb);
 }

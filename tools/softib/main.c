@@ -5,6 +5,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 
+#include "far.h"
 #include "softib.h"
 
 static unsigned int hcas = 2;
@@ -14,6 +15,10 @@ MODULE_PARM_DESC(hcas, "number of HCAs on a first switch, 0 to 64 (default 2)");
 unsigned int softib_mtu = 2048;
 module_param_named(ib_mtu, softib_mtu, uint, 0444);
 MODULE_PARM_DESC(ib_mtu, "MTU of all links: 256, 512, 1024, 2048 or 4096 bytes (default 2048)");
+
+unsigned int softib_machine;
+module_param_named(machine, softib_machine, uint, 0444);
+MODULE_PARM_DESC(machine, "number that goes into the GUIDs, 0 to 255; another one in every kernel of a fabric (default 0)");
 
 struct dentry *softib_debugfs;
 
@@ -59,13 +64,24 @@ static int __init softib_init(void)
 		       softib_mtu);
 		return -EINVAL;
 	}
+	if (softib_machine > SOFTIB_MAX_MACHINE) {
+		pr_err("softib: machine=%u is not in the range 0 to %u\n",
+		       softib_machine, SOFTIB_MAX_MACHINE);
+		return -EINVAL;
+	}
+	softib_vcrc_init();
+	ret = softib_udp_init();
+	if (ret)
+		return ret;
 	softib_debugfs = debugfs_create_dir("softib", NULL);
 	ret = softib_conf_init(hcas);
-	if (ret)
+	if (ret) {
 		debugfs_remove(softib_debugfs);
-	else
-		softib_capture_init();
-	return ret;
+		softib_udp_exit();
+		return ret;
+	}
+	softib_capture_init();
+	return 0;
 }
 module_init(softib_init);
 
@@ -73,6 +89,7 @@ static void __exit softib_exit(void)
 {
 	softib_conf_exit();
 	debugfs_remove(softib_debugfs);
+	softib_udp_exit();
 }
 module_exit(softib_exit);
 

@@ -139,8 +139,12 @@ static bool get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn,
 	return true;
 }
 
-static void receive_dr(struct softib_switch *sw, struct softib_port *in,
-		       struct sk_buff *skb)
+/* Where an SMP goes next, or NULL. It is off the stack when it goes there: it
+ * may find sixteen switches in a row.
+ */
+static noinline_for_stack struct softib_port *
+process_dr(struct softib_switch *sw, struct softib_port *in,
+	   struct sk_buff *skb)
 {
 	struct softib_port *out;
 	struct softib_pkt pkt;
@@ -148,24 +152,35 @@ static void receive_dr(struct softib_switch *sw, struct softib_port *in,
 	bool request;
 
 	if (softib_vl(skb) != SOFTIB_VL_SMP || !get_mad(skb, &pkt, 0, &smp))
-		goto drop;
+		return NULL;
 	request = !ib_get_smp_direction(&smp);
 	out = route_smp(sw, in, &smp);
 	if (!out)
-		goto drop;
+		return NULL;
 	/* An answer of the switch is a packet that no link has seen. */
 	if (request && ib_get_smp_direction(&smp))
 		softib_cb(skb)->captured = false;
 	memcpy(pkt.payload, &smp, sizeof(smp));
-	softib_link_xmit(out, skb);
-	return;
-drop:
-	relay_error(in, skb);
+	return out;
 }
 
-/* What is for the switch's own LID: SMPs and performance queries */
-static void receive_own(struct softib_switch *sw, struct softib_port *in,
-			struct sk_buff *skb)
+static void receive_dr(struct softib_switch *sw, struct softib_port *in,
+		       struct sk_buff *skb)
+{
+	struct softib_port *out = process_dr(sw, in, skb);
+
+	if (out)
+		softib_link_xmit(out, skb);
+	else
+		relay_error(in, skb);
+}
+
+/* What is for the switch's own LID: SMPs and performance queries. Returns false
+ * if there is no answer.
+ */
+static noinline_for_stack bool process_own(struct softib_switch *sw,
+					   struct softib_port *in,
+					   struct sk_buff *skb)
 {
 	union {
 		struct ib_smp smp;
@@ -177,19 +192,25 @@ static void receive_own(struct softib_switch *sw, struct softib_port *in,
 		if (!get_mad(skb, &pkt, 0, &mad) ||
 		    mad.smp.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED ||
 		    softib_sma(in, &mad.smp) != SOFTIB_SMA_REPLY)
-			goto drop;
+			return false;
 	} else {
 		if (!get_mad(skb, &pkt, 1, &mad) ||
 		    ib_get_qkey(pkt.bth) != IB_QP1_QKEY ||
 		    !softib_pma(&sw->node.ports[0], &mad.pma))
-			goto drop;
+			return false;
 	}
 	memcpy(pkt.payload, &mad, sizeof(mad));
 	softib_pkt_reverse(skb, &pkt);
-	forward(sw, in, skb);
-	return;
-drop:
-	kfree_skb(skb);
+	return true;
+}
+
+static void receive_own(struct softib_switch *sw, struct softib_port *in,
+			struct sk_buff *skb)
+{
+	if (process_own(sw, in, skb))
+		forward(sw, in, skb);
+	else
+		kfree_skb(skb);
 }
 
 static void switch_receive(struct softib_port *in, struct sk_buff *skb)

@@ -1,94 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The host's end of a run: starts the emulator, and carries standard input,
- * output and the exit status between this process and the program in the VM.
+ * The host's end of a run: starts the emulators, and carries standard input,
+ * output and the exit status between this process and the program in the first
+ * machine. The other machines serve it: their sessions last until it has ended.
  *
- * Whatever ends this process ends the emulator too. When the VM is gone, a
- * program is run in this one's place that reports how it went.
+ * Whatever ends this process ends the emulators too. When the machines are gone,
+ * a program is run in this one's place that reports how it went.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
+#include "client.h"
+#include "emulator.h"
+#include "hub.h"
 #include "wire.h"
 
-/* Where the emulator finds its end of the serial port's socket. */
-#define EMULATOR_FD	3
+/* A machine's descriptors to wait for: its session's, and its questions. */
+#define MACHINE_FDS	(CLIENT_FDS + 1)
 
 /**
- * struct host - the host's end
- * @sock: the VM's serial port
- * @stop_time: seconds that the VM may take to stop after the program's end
- * @tty: standard input is a terminal, passed through
- * @up: the VM has said that it is up; nothing is read for it before
- * @in_open: standard input has not ended
- * @size_due: the terminal's size is to be sent
- * @bye_due: the exit status has arrived and is to be confirmed
- * @status: the program's exit status, -1 while it runs
- * @from: the frame being received
- * @to: the frame being sent
- * @to_full: @to is not sent yet
+ * struct machine - one of the machines
+ * @log: its kernel's log
+ * @argv: the emulator's arguments
+ * @ask: the question being received
+ * @session: its session; the first machine's has the command
+ * @e: its emulator
+ * @gone: it has ended before anybody ended this process
+ * @off: and was meant to
+ * @early: its session ended before the command did
  */
-struct host {
-	int sock;
-	unsigned int stop_time;
-	bool tty;
-	bool up;
-	bool in_open;
-	bool size_due;
-	bool bye_due;
-	int status;
-	struct wire_frame from;
-	struct wire_frame to;
-	bool to_full;
+struct machine {
+	const char *log;
+	char **argv;
+	struct wire_frame ask;
+	struct client session;
+	struct emulator e;
+	bool gone;
+	bool off;
+	bool early;
 };
 
-static volatile sig_atomic_t killed_by;
-static volatile sig_atomic_t resized;
-static pid_t emulator;
-static struct termios saved_termios;
-static bool raw;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "vm host: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
+static struct machine machines[EMULATORS_MAX];
+static int count;
+static pid_t hub;
 
 /* SIGALRM is the time limit, the others come from outside. */
 static void on_end(int sig)
 {
-	if (!killed_by)
-		killed_by = sig;
-	if (emulator > 0)
-		kill(emulator, SIGKILL);
-}
+	int i;
 
-static void on_resize(int sig)
-{
-	(void)sig;
-	resized = 1;
-}
-
-static void catch(int sig, void (*handler)(int))
-{
-	struct sigaction sa = { .sa_handler = handler };
-
-	sigaction(sig, &sa, NULL);
+	if (!client_ended_by)
+		client_ended_by = sig;
+	for (i = 0; i < count; i++)
+		emulator_kill(&machines[i].e);
 }
 
 static void limit_time(unsigned int seconds)
@@ -98,199 +69,243 @@ static void limit_time(unsigned int seconds)
 	setitimer(ITIMER_REAL, &it, NULL);
 }
 
-static void restore_terminal(void)
+static void switch_off(struct machine *m)
 {
-	if (raw)
-		tcsetattr(0, TCSADRAIN, &saved_termios);
-	raw = false;
-}
-
-static void take_terminal(void)
-{
-	struct termios t;
-
-	if (tcgetattr(0, &saved_termios))
+	if (m->gone)
 		return;
-	t = saved_termios;
-	cfmakeraw(&t);
-	raw = true;
-	atexit(restore_terminal);
-	tcsetattr(0, TCSADRAIN, &t);
+	emulator_kill(&m->e);
+	emulator_reap(&m->e);
+	m->gone = true;
+	m->off = true;
 }
 
-static void exec_emulator(int sock, pid_t parent, char **argv)
+/* The machine has closed its session's port. */
+static void ended(struct machine *m)
 {
-	int null = open("/dev/null", O_RDONLY);
+	int i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(125);
-	/* Away from the terminal: its signals are for this end to handle. */
-	setpgid(0, 0);
-	dup2(null, 0);
-	dup2(2, 1);
-	if (sock != EMULATOR_FD)
-		dup2(sock, EMULATOR_FD);
-	fcntl(EMULATOR_FD, F_SETFD, 0);
-	execvp(argv[0], argv);
-	fprintf(stderr, "vm host: %s: %s\n", argv[0], strerror(errno));
-	_exit(125);
+	emulator_reap(&m->e);
+	m->gone = true;
+	/* Without the command, or before there can be one, none is needed. */
+	if ((m == machines && m->session.status < 0) || !m->session.up)
+		for (i = 0; i < count; i++)
+			switch_off(&machines[i]);
 }
 
-static void start_emulator(struct host *h, char **argv)
+/* Returns 0 or a negative errno. */
+static int answer(const struct wire_ask *ask)
 {
-	pid_t self = getpid();
-	sigset_t all, old;
-	int sv[2];
+	struct machine *m;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
-		fail("socketpair");
-	/* No signal between the fork and the assignment of the pid. */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	emulator = fork();
-	if (emulator < 0)
-		fail("fork");
-	if (!emulator) {
-		sigprocmask(SIG_SETMASK, &old, NULL);
-		exec_emulator(sv[1], self, argv);
+	if (ask->machine < 1 || ask->machine > count)
+		return -ENODEV;
+	m = &machines[ask->machine - 1];
+	if (m->gone || m->session.status >= 0)
+		return -EHOSTDOWN;
+	if (ask->what == WIRE_ALIVE)
+		return 0;
+	if (m == machines)
+		return -EPERM;
+	switch (ask->what) {
+	case WIRE_FREEZE:
+		return emulator_freeze(&m->e, true);
+	case WIRE_THAW:
+		return emulator_freeze(&m->e, false);
+	case WIRE_KILL:
+		switch_off(m);
+		return 0;
 	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	close(sv[1]);
-	h->sock = sv[0];
-	wire_nonblock(h->sock);
+	return -EINVAL;
 }
 
-/* Standard output and error may block; the program in the VM then does too. */
-static void write_all(int fd, const unsigned char *data, size_t len)
+/* Takes a question from a machine, and answers it at once. */
+static void asked(struct machine *m)
 {
-	ssize_t n;
-
-	while (len && !killed_by) {
-		n = write(fd, data, len);
-		if (n >= 0) {
-			data += n;
-			len -= n;
-		} else if (errno == EPIPE) {
-			on_end(SIGPIPE);
-		} else if (errno == EAGAIN) {
-			poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, -1);
-		} else if (errno != EINTR) {
-			fprintf(stderr, "vm host: output: %s\n", strerror(errno));
-			on_end(SIGPIPE);
-		}
-	}
-}
-
-static void received(struct host *h)
-{
-	switch (h->from.type) {
-	case WIRE_HELLO:
-		h->up = true;
-		break;
-	case WIRE_OUT:
-		write_all(1, h->from.data, h->from.len);
-		break;
-	case WIRE_ERR:
-		write_all(2, h->from.data, h->from.len);
-		break;
-	case WIRE_EXIT:
-		if (h->from.len == 1) {
-			h->status = h->from.data[0];
-			h->bye_due = true;
-			limit_time(h->stop_time);
-		}
-		break;
-	}
-	h->from.done = 0;
-}
-
-/* Chooses what to send next, if anything. */
-static void prepare(struct host *h, bool in_ready)
-{
-	struct wire_size size;
-	struct winsize ws;
-	ssize_t n;
-
-	if (h->bye_due) {
-		h->bye_due = false;
-		wire_set(&h->to, WIRE_BYE, NULL, 0);
-	} else if (h->size_due) {
-		h->size_due = false;
-		if (ioctl(0, TIOCGWINSZ, &ws))
-			return;
-		size.rows = ws.ws_row;
-		size.cols = ws.ws_col;
-		wire_set(&h->to, WIRE_SIZE, &size, sizeof(size));
-	} else if (in_ready) {
-		n = read(0, h->to.data, sizeof(h->to.data));
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			return;
-		if (n <= 0)
-			h->in_open = false;
-		wire_set(&h->to, WIRE_IN, NULL, n > 0 ? n : 0);
-	} else {
-		return;
-	}
-	h->to_full = true;
-}
-
-/* Returns false when the VM has closed its end. */
-static bool step(struct host *h)
-{
-	bool read_in = h->up && h->in_open && !h->to_full && h->status < 0;
-	struct pollfd p[] = {
-		{ h->sock, POLLIN | (h->to_full ? POLLOUT : 0), 0 },
-		{ read_in ? 0 : -1, POLLIN, 0 },
-	};
+	struct wire_ask ask;
 	int ret;
 
-	if (resized) {
-		resized = 0;
-		h->size_due = h->tty;
+	ret = wire_read(m->e.control, &m->ask);
+	if (!ret)
+		return;
+	if (ret > 0 && m->ask.type == WIRE_ASK && m->ask.len == sizeof(ask)) {
+		memcpy(&ask, m->ask.data, sizeof(ask));
+		ask.error = -answer(&ask);
+		if (m->gone)
+			return;
+		wire_set(&m->ask, WIRE_ASK, &ask, sizeof(ask));
+		ret = wire_write(m->e.control, &m->ask) == 1 ? 1 : -1;
 	}
-	if (poll(p, 2, !h->to_full && (h->size_due || h->bye_due) ? 0 : -1) < 0)
-		return errno == EINTR;
-	if (p[0].revents & POLLOUT) {
-		ret = wire_write(h->sock, &h->to);
-		if (ret)
-			h->to_full = false;
+	m->ask.done = 0;
+	/* Who talks nonsense, or does not listen, is not heard any more. */
+	if (ret < 0)
+		m->e.control = -1;
+}
+
+/* Once all machines are up, the command may have its input. */
+static void begin(void)
+{
+	static bool begun;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!machines[i].session.up)
+			return;
+	if (!begun)
+		machines[0].session.in = 0;
+	begun = true;
+}
+
+/* Once the command has ended, the others may go. */
+static void finish(unsigned int stop_time)
+{
+	static bool finished;
+	int i;
+
+	for (i = 1; i < count && !finished; i++)
+		if (machines[i].session.status >= 0)
+			machines[i].early = true;
+	if (machines[0].session.status < 0 || finished)
+		return;
+	finished = true;
+	limit_time(stop_time);
+	for (i = 1; i < count; i++) {
+		if (machines[i].gone)
+			continue;
+		emulator_freeze(&machines[i].e, false);
+		machines[i].session.eof_due = true;
 	}
-	if (p[0].revents & (POLLIN | POLLHUP)) {
-		ret = wire_read(h->sock, &h->from);
-		if (ret < 0)
-			return false;
-		if (ret)
-			received(h);
+}
+
+/* Waits for something to happen, and deals with it. */
+static void step(void)
+{
+	struct pollfd p[EMULATORS_MAX][MACHINE_FDS];
+	struct machine *m;
+	int i, j;
+
+	for (i = 0; i < count; i++) {
+		m = &machines[i];
+		client_poll(&m->session, p[i]);
+		p[i][CLIENT_FDS].fd = m->e.control;
+		p[i][CLIENT_FDS].events = POLLIN;
+		for (j = 0; m->gone && j < MACHINE_FDS; j++)
+			p[i][j].fd = -1;
 	}
-	if (!h->to_full)
-		prepare(h, p[1].revents);
-	return true;
+	if (poll(p[0], count * MACHINE_FDS, -1) < 0)
+		return;
+	for (i = 0; i < count; i++) {
+		m = &machines[i];
+		if (!m->gone && !client_step(&m->session, p[i]))
+			ended(m);
+		if (!m->gone && p[i][CLIENT_FDS].revents)
+			asked(m);
+	}
+}
+
+static bool running(void)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!machines[i].gone)
+			return true;
+	return false;
 }
 
 /* In one word, for the report. */
-static const char *outcome(const struct host *h, int status)
+static const char *outcome(const struct machine *m)
 {
-	switch (killed_by) {
-	case 0:
-		if (h->status >= 0)
-			return "ended";
-		if (WIFEXITED(status) && WEXITSTATUS(status))
-			return "failed";
-		return h->up ? "died" : "unborn";
-	case SIGALRM:
-		return h->status >= 0 ? "stuck" : "timeout";
-	default:
+	if (client_ended_by && client_ended_by != SIGALRM)
 		return "killed";
+	if (!m->gone)
+		return machines[0].session.status >= 0 ? "stuck" : "timeout";
+	if (m->off)
+		return "off";
+	if (m->session.status >= 0)
+		return m->early ? "died" : "ended";
+	if (WIFEXITED(m->e.wstatus) && WEXITSTATUS(m->e.wstatus))
+		return "failed";
+	return m->session.up ? "died" : "unborn";
+}
+
+static void report(char *program)
+{
+	char *argv[2 * EMULATORS_MAX + 3], status[16];
+	int i, n = 2;
+
+	snprintf(status, sizeof(status), "%d", client_ended_by ?
+		 128 + client_ended_by : machines[0].session.status);
+	argv[0] = program;
+	argv[1] = status;
+	for (i = 0; i < count; i++) {
+		argv[n++] = (char *)machines[i].log;
+		argv[n++] = (char *)outcome(&machines[i]);
 	}
+	argv[n] = NULL;
+	execv(program, argv);
+	emulator_fail(program);
+}
+
+/* Whatever is left. */
+static void stop(void)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		emulator_kill(&machines[i].e);
+		emulator_reap(&machines[i].e);
+	}
+	if (hub > 0) {
+		kill(hub, SIGKILL);
+		waitpid(hub, NULL, 0);
+	}
+	limit_time(0);
+	client_restore_terminal();
+}
+
+static void start(bool tty)
+{
+	int cables[EMULATORS_MAX] = { 0 }, i;
+
+	for (i = 0; i < count; i++) {
+		emulator_start(&machines[i].e, machines[i].argv);
+		cables[i] = machines[i].e.cable;
+		machines[i].session.sock = machines[i].e.io;
+		machines[i].session.in = -1;
+		machines[i].session.status = -1;
+	}
+	if (count > 1)
+		hub = hub_start(cables, count);
+	for (i = 0; i < count; i++)
+		close(cables[i]);
+	if (tty)
+		client_take_terminal(&machines[0].session);
 }
 
 static void usage(void)
 {
-	fputs("usage: host [--tty] [--timeout SECONDS] [--stop-time SECONDS]\n"
-	      "            REPORT LOG EMULATOR [ARG...]\n"
-	      "runs REPORT LOG OUTCOME STATUS at the end\n", stderr);
+	fputs("usage: host [--tty] [--timeout SECONDS] [--stop-time SECONDS] REPORT\n"
+	      "            -- LOG EMULATOR [ARG...] [-- LOG EMULATOR [ARG...]]...\n"
+	      "runs REPORT STATUS LOG OUTCOME [LOG OUTCOME]... at the end\n", stderr);
 	exit(2);
+}
+
+/* Finds the machines in the arguments. */
+static void take_machines(char **argv)
+{
+	while (*argv) {
+		if (strcmp(*argv, "--") || !argv[1] || !argv[2] ||
+		    count == EMULATORS_MAX)
+			usage();
+		*argv = NULL;
+		machines[count].log = argv[1];
+		machines[count++].argv = argv + 2;
+		argv += 2;
+		while (*argv && strcmp(*argv, "--"))
+			argv++;
+	}
+	if (!count)
+		usage();
 }
 
 int main(int argc, char **argv)
@@ -301,53 +316,34 @@ int main(int argc, char **argv)
 		{ "stop-time", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
-	static struct host h = {
-		.in_open = true,
-		.status = -1,
-		.stop_time = 60,
-	};
-	unsigned int seconds = 0;
-	char status[16];
-	int c, wstatus;
+	struct sigaction alarm = { .sa_handler = on_end };
+	unsigned int seconds = 0, stop_time = 60;
+	bool tty = false;
+	int c;
 
 	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		if (c == 'i')
-			h.tty = true;
+			tty = true;
 		else if (c == 't')
 			seconds = atoi(optarg);
 		else if (c == 's')
-			h.stop_time = atoi(optarg);
+			stop_time = atoi(optarg);
 		else
 			usage();
 	}
-	argv += optind;
-	if (argc - optind < 3)
+	if (optind == argc)
 		usage();
+	take_machines(argv + optind + 1);
 
-	catch(SIGPIPE, SIG_IGN);
-	catch(SIGALRM, on_end);
-	catch(SIGHUP, on_end);
-	catch(SIGINT, on_end);
-	catch(SIGTERM, on_end);
-	catch(SIGWINCH, on_resize);
-	start_emulator(&h, argv + 2);
+	client_catch(on_end);
+	sigaction(SIGALRM, &alarm, NULL);
+	start(tty);
 	limit_time(seconds);
-	if (h.tty) {
-		take_terminal();
-		h.size_due = true;
+	while (!client_ended_by && running()) {
+		step();
+		begin();
+		finish(stop_time);
 	}
-
-	while (!killed_by && step(&h))
-		;
-	if (killed_by)
-		kill(emulator, SIGKILL);
-	while (waitpid(emulator, &wstatus, 0) < 0 && errno == EINTR)
-		;
-	limit_time(0);
-	restore_terminal();
-
-	snprintf(status, sizeof(status), "%d",
-		 killed_by ? 128 + killed_by : h.status);
-	execl(argv[0], argv[0], argv[1], outcome(&h, wstatus), status, NULL);
-	fail(argv[0]);
+	stop();
+	report(argv[optind]);
 }

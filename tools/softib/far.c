@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Training of links to another kernel: what the two ends tell each other, and
+ * what follows from that (see far.h)
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "far.h"
+
+#define PERIOD	HZ		/* from a hello to the next one */
+#define SILENCE	(4 * HZ)	/* after that, the peer is gone */
+#define REST	(HZ / 100)	/* from a run of the work to the next one */
+
+/* Have the work run soon, but not more often than is good for us. */
+static void kick(struct softib_far *far)
+{
+	unsigned long now = jiffies;
+
+	lockdep_assert_held(&softib_mgmt_lock);
+	mod_delayed_work(system_wq, &far->work,
+			 time_after(far->rest, now) ? far->rest - now : 0);
+}
+
+static void forget(struct softib_far *far)
+{
+	memset(&far->hello, 0, sizeof(far->hello));
+}
+
+/* When the peer is gone, unless it is heard before */
+static unsigned long deadline(const struct softib_far *far)
+{
+	return READ_ONCE(far->heard) + SILENCE;
+}
+
+/* Let the link follow what both ends want. */
+static void follow(struct softib_far *far)
+{
+	u32 session = be32_to_cpu(far->hello.session);
+	bool up;
+
+	up = softib_link_ready(far->link) && far->hello.up &&
+	     far->hello.heard == cpu_to_be32(far->session);
+	if (far->trained == (up ? session : 0))
+		return;
+	far->trained = up ? session : 0;
+	softib_link_set(far->link, up);
+}
+
+static void far_work(struct work_struct *work)
+{
+	struct softib_far *far = container_of(to_delayed_work(work),
+					      struct softib_far, work);
+	struct softib_far_hello hello = {};
+	unsigned long now = jiffies, next;
+	bool news, say;
+
+	spin_lock_irq(&softib_mgmt_lock);
+	if (far->hello.session && time_after_eq(now, deadline(far)))
+		forget(far);
+	follow(far);
+
+	hello.session = cpu_to_be32(far->session);
+	hello.heard = far->hello.session;
+	hello.up = softib_link_ready(far->link);
+	hello.mtu = far->link->mtu;
+	hello.rate = far->link->rate;
+	news = memcmp(&hello, &far->said, sizeof(hello));
+	say = news || time_after_eq(now, far->next);
+	if (say) {
+		far->said = hello;
+		far->next = now + PERIOD;
+	}
+	next = far->next;
+	if (far->hello.session && time_before(deadline(far), next))
+		next = deadline(far);
+	far->rest = now + REST;
+	mod_delayed_work(system_wq, &far->work,
+			 time_after(next, now) ? next - now : 0);
+	spin_unlock_irq(&softib_mgmt_lock);
+
+	if (say)
+		softib_udp_say(far, &hello);
+}
+
+/**
+ * softib_far_train - train a link anew
+ * @far:	its far end; softib_mgmt_lock is held
+ *
+ * The link goes down, and up when the peer has done the same.
+ */
+void softib_far_train(struct softib_far *far)
+{
+	lockdep_assert_held(&softib_mgmt_lock);
+	if (!++far->session)
+		far->session++;
+	far->trained = 0;
+	softib_link_set(far->link, false);
+	kick(far);
+}
+
+/**
+ * softib_far_hear - a hello came from the peer
+ * @far:	the far end
+ * @hello:	the hello, as it came
+ *
+ * Called with bottom halves disabled.
+ *
+ * Return: false if there is something in it that nobody says.
+ */
+bool softib_far_hear(struct softib_far *far,
+		     const struct softib_far_hello *hello)
+{
+	struct softib_far_hello heard = *hello;
+	unsigned long flags;
+
+	if (!heard.session || heard.up > 1 ||
+	    heard.mtu < IB_MTU_256 || heard.mtu > IB_MTU_4096 ||
+	    heard.rate > SOFTIB_RATE_40)
+		return false;
+	heard.reserved = 0;
+	spin_lock_irqsave(&softib_mgmt_lock, flags);
+	if (memcmp(&far->hello, &heard, sizeof(heard))) {
+		far->hello = heard;
+		kick(far);
+	}
+	spin_unlock_irqrestore(&softib_mgmt_lock, flags);
+	return true;
+}
+
+/**
+ * softib_far_lose - nothing will be heard of the peer any more
+ * @far:	the far end
+ */
+void softib_far_lose(struct softib_far *far)
+{
+	spin_lock_irq(&softib_mgmt_lock);
+	forget(far);
+	kick(far);
+	spin_unlock_irq(&softib_mgmt_lock);
+}
+
+/**
+ * softib_far_new - make the far end of a link
+ * @link:	the link
+ * @side:	which of its ends
+ * @bind:	address and port here, in the network namespace of the caller
+ * @peer:	address and port of the other kernel's end
+ *
+ * softib_link_plug() brings it to life.
+ *
+ * Return: the far end, or an error pointer.
+ */
+struct softib_far *softib_far_new(struct softib_link *link, u8 side,
+				  const union softib_addr *bind,
+				  const union softib_addr *peer)
+{
+	struct softib_far *far;
+	int ret;
+
+	if (bind->sa.sa_family != peer->sa.sa_family)
+		return ERR_PTR(-EINVAL);
+	far = kzalloc(sizeof(*far), GFP_KERNEL);
+	if (!far)
+		return ERR_PTR(-ENOMEM);
+	far->link = link;
+	far->side = side;
+	far->bind = *bind;
+	far->peer = *peer;
+	far->session = get_random_u32();
+	far->next = jiffies;
+	far->rest = jiffies;
+	INIT_DELAYED_WORK(&far->work, far_work);
+	ret = softib_udp_open(far);
+	if (ret) {
+		kfree(far);
+		return ERR_PTR(ret);
+	}
+	return far;
+}
+
+/**
+ * softib_far_stop - say goodbye, and hear and say nothing more
+ * @far:	the far end; no port is on the link any more
+ *
+ * Packets may still be sent to it, and are dropped.
+ */
+void softib_far_stop(struct softib_far *far)
+{
+	/* A link without a port is not ready, and that is news to the peer. */
+	mod_delayed_work(system_wq, &far->work, 0);
+	flush_delayed_work(&far->work);
+	softib_udp_close(far);
+	cancel_delayed_work_sync(&far->work);
+}
+
+/**
+ * softib_far_free - free the far end of a link
+ * @far:	the far end, stopped, or never plugged in
+ */
+void softib_far_free(struct softib_far *far)
+{
+	softib_udp_close(far);
+	dst_cache_destroy(&far->dst_cache);
+	kfree(far);
+}

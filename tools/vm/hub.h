@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _VM_HUB_H
+#define _VM_HUB_H
+
+#include <sys/types.h>
+
+void hub_cable(int ends[2]);
+pid_t hub_start(const int *cables, int n);
+
+#endif /* _VM_HUB_H */
