@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=sh
+# shellcheck shell=bash
 #
 # For tests in shell: results in the Test Anything Protocol.
 #
@@ -44,13 +44,25 @@ $tap_output"
 	result $tap_status "$tap_name"
 }
 
-# fewer N: N, and a fifth of it where the kernel checks itself, which takes time.
+# How many times slower the kernel is if it checks itself
+tap_slow=1
+[ "$KERNEL" != debug ] || tap_slow=5
+
+# fewer N: as many as take the time of N on an ordinary kernel
 fewer() {
-	if [ "$KERNEL" = debug ]; then
-		echo $((($1 + 4) / 5))
-	else
-		echo "$1"
-	fi
+	echo $((($1 + tap_slow - 1) / tap_slow))
+}
+
+# until_true SECONDS COMMAND...: runs COMMAND until it succeeds, for as long as
+# those would be on an ordinary kernel.
+until_true() {
+	local end=$((SECONDS + $1 * tap_slow))
+
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return
+		sleep 0.05
+	done
 }
 
 # finish: the exit status of the test file.

@@ -60,6 +60,6 @@ none_connected() {
 	[ "$(connected)" -eq 0 ]
 }
 
-check "the server holds as many descriptors as before" eventually 10 no_more_descriptors
-check "no connection is left" eventually 20 none_connected
+check "the server holds as many descriptors as before" until_true 10 no_more_descriptors
+check "no connection is left" until_true 20 none_connected
 finish

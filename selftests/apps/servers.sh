@@ -82,12 +82,12 @@ mkfifo "$WORK/hold"
 client=$!
 exec 9> "$WORK/hold"
 echo hello >&9
-eventually 20 test -s "$WORK/echoed"
+until_true 20 test -s "$WORK/echoed"
 kill -9 "$first"
 exec 9>&-
 wait "$client"
 start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
-check "a killed server starts again on its port" eventually 20 listening 2 8083
+check "a killed server starts again on its port" until_true 20 listening 2 8083
 SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
 	> "$WORK/out" 2> "$WORK/client.err"
 check "and serves" test "$(cat "$WORK/out")" = 10

@@ -42,7 +42,7 @@ wait_port 2 9000 || bail "socat did not start"
 mkfifo "$WORK/hold"
 { cat "$WORK/www/big"; cat "$WORK/hold"; } |
 	SDPDEV_DEBUG=1 "$SDPRUN" socat -u - "TCP6:[$SERVER6]:9000" 2> "$WORK/client.err" &
-check "socat to socat, $MEGABYTES MiB over IPv6" eventually 120 whole "$WORK/up"
+check "socat to socat, $MEGABYTES MiB over IPv6" until_true 120 whole "$WORK/up"
 check "sdpstat shows the bytes, sent over SDP" test "$(moved 5)" -ge "$BYTES"
 check "sdpstat shows them in messages" test "$(moved 7)" -ge "$((BYTES >> 16))"
 : > "$WORK/hold"

@@ -43,17 +43,6 @@ on() {
 	ip netns exec "$node" "$@"
 }
 
-# until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
-until_true() {
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@" > /dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return
-		sleep 0.05
-	done
-}
-
 same() {
 	[ "$1" = "$2" ] || { echo "got '$1', wanted '$2'"; return 1; }
 }

@@ -61,22 +61,11 @@ start() {
 	PID=$!
 }
 
-# eventually SECONDS COMMAND...: until it succeeds, at most that long
-eventually() {
-	local end=$((SECONDS + $1))
-
-	shift
-	while ! "$@"; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
-	done
-}
-
 listening() {
 	[ -n "$(on "$1" ss -Hltn "sport = :$2" 2>/dev/null)" ]
 }
 
 # wait_port NODE PORT: until somebody listens there over TCP
 wait_port() {
-	eventually 30 listening "$1" "$2"
+	until_true 30 listening "$1" "$2"
 }

@@ -40,7 +40,7 @@ connection() {
 	mkfifo "$WORK/hold"
 	{ head -c 1000 /dev/zero; cat "$WORK/hold"; } |
 		"$SDPRUN" socat -u - TCP:10.77.0.2:9000 &
-	eventually 20 test -s "$WORK/got" || bail "nothing arrived"
+	until_true 20 test -s "$WORK/got" || bail "nothing arrived"
 }
 
 plan 40

@@ -16,17 +16,6 @@ debug=/sys/kernel/debug/softib
 conf=/sys/kernel/config/softib
 }
 
-# until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
-until_true() {
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $end ] || return
-		sleep 0.05
-	done
-}
-
 mountpoint -q /sys/kernel/debug ||
 	mount -t debugfs debugfs /sys/kernel/debug || exit
 ip link set lo up

@@ -9,17 +9,6 @@
 tmp=$(mktemp -d) || exit
 trap 'rm -rf "$tmp"' EXIT
 
-# until_true SECONDS COMMAND...
-until_true() {
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@" > /dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || return
-		sleep 0.1
-	done
-}
-
 # same TEXT COMMAND...: COMMAND's output is TEXT.
 same() {
 	local want=$1 output

@@ -8,17 +8,6 @@
 programs=$BUILD/selftests/wire
 port=7000
 
-# until_true SECONDS COMMAND...: runs COMMAND until it succeeds.
-until_true() {
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $end ] || return
-		sleep 0.05
-	done
-}
-
 # serve MODE: a server on /dev/sdp in node1; ends when the test does.
 serve() {
 	"$programs/sdp_end" "$1" $port > /tmp/server 2>&1 &
