@@ -60,6 +60,14 @@ static void put(struct softib_way *way, struct sk_buff *skb,
 	__skb_queue_tail(&way->queue, skb);
 }
 
+/* What comes from far away has been lost there as all that is sent there. */
+static u32 loss(const struct softib_way *way)
+{
+	u32 own = way->fault[SOFTIB_FAULT_LOSS];
+
+	return own || !way->link->end[way->side] ? own : READ_ONCE(softib_loss);
+}
+
 /* What becomes of a packet; what arrives at once is added to @out. */
 static void disturb(struct softib_way *way, struct sk_buff *skb,
 		    struct sk_buff_head *out)
@@ -68,8 +76,7 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	bool lost, bad, twice, late;
 
 	way->count[SOFTIB_FAULT_PASSED]++;
-	lost = happens(way, way->fault[SOFTIB_FAULT_LOSS] ?:
-			    READ_ONCE(softib_loss));
+	lost = happens(way, loss(way));
 	bad = happens(way, way->fault[SOFTIB_FAULT_CORRUPT]);
 	twice = happens(way, way->fault[SOFTIB_FAULT_DUPLICATE]);
 	late = happens(way, way->fault[SOFTIB_FAULT_REORDER]);
