@@ -11,7 +11,7 @@ plan 5
 loops() {
 	local i
 
-	for ((i = 0; i < $(fewer 10); i++)); do
+	for ((i = 0; i < $(fewer 5); i++)); do
 		insmod "$module" hcas=3 && rmmod softib || return
 	done
 }
@@ -20,7 +20,7 @@ check "again and again, unmanaged" loops
 managed() {
 	local i
 
-	for ((i = 0; i < $(fewer 5); i++)); do
+	for ((i = 0; i < $(fewer 2); i++)); do
 		up 2 && down || return
 	done
 }
@@ -30,7 +30,7 @@ check "and managed" managed
 orphans() {
 	local i
 
-	for ((i = 0; i < $(fewer 3); i++)); do
+	for ((i = 0; i < $(fewer 2); i++)); do
 		up 2 || return
 		modprobe ib_ipoib
 		ip link set ib0 up
@@ -50,7 +50,7 @@ check "under IPoIB and opensm" orphans
 traffic() {
 	local i server client
 
-	for ((i = 0; i < $(fewer 5); i++)); do
+	for ((i = 0; i < $(fewer 2); i++)); do
 		up 2 || return
 		ib_write_bw -d softib0 -F -D 60 > /dev/null 2>&1 &
 		server=$!
