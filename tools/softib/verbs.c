@@ -307,8 +307,8 @@ static int mmap_queue(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
 	struct rvt_dev_info *rdi = ib_to_rvt(context->device);
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	struct rvt_mmap_info *info;
-	int ret = -EINVAL;
+	struct rvt_mmap_info *info, *found = NULL;
+	int ret;
 
 	spin_lock_irq(&rdi->pending_lock);
 	list_for_each_entry(info, &rdi->pending_mmaps, pending_mmaps) {
@@ -317,15 +317,15 @@ static int mmap_queue(struct ib_ucontext *context, struct vm_area_struct *vma)
 		if (vma->vm_end - vma->vm_start <= info->size) {
 			list_del_init(&info->pending_mmaps);
 			kref_get(&info->ref);
-			ret = 0;
+			found = info;
 		}
 		break;
 	}
 	spin_unlock_irq(&rdi->pending_lock);
-	if (ret)
-		return ret;
-	ret = remap_vmalloc_range(vma, info->obj, 0);
-	kref_put(&info->ref, free_mmap_info);
+	if (!found)
+		return -EINVAL;
+	ret = remap_vmalloc_range(vma, found->obj, 0);
+	kref_put(&found->ref, free_mmap_info);
 	return ret;
 }
 
