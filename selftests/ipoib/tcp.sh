@@ -27,7 +27,8 @@ udp() {
 import json, sys
 s = json.load(open("/tmp/udp.json"))["end"]["sum"]
 print(s["packets"], "packets", s["lost_packets"], "lost")
-raise SystemExit(s["packets"] < int(sys.argv[1]) or s["lost_packets"] > s["packets"] / 100)' "$(fewer 1000)"
+few = s["packets"] < int(sys.argv[1])
+raise SystemExit(few or s["lost_packets"] > s["packets"] / 100)' "$(fewer 1000)"
 }
 
 at_once() {

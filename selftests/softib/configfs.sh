@@ -41,10 +41,10 @@ pingpong() {
 
 	timeout 60 ibv_rc_pingpong -d "$1" -n 100 "${@:3}" > /tmp/server 2>&1 &
 	server=$!
-	until_true 20 listening || { cat /tmp/server; kill $server; return 1; }
+	until_true 20 listening || { cat /tmp/server; kill "$server"; return 1; }
 	timeout 60 ibv_rc_pingpong -d "$2" -n 100 "${@:3}" localhost 2>&1
 	status=$?
-	wait $server && return $status
+	wait "$server" && return "$status"
 }
 
 plan 50

@@ -105,6 +105,7 @@ set_fault a delay 0
 set_fault b delay 0
 kill $server
 
+# shellcheck disable=SC2119 # it needs no options
 manage
 check "managed again" until_true 30 all_active 2
 echo 0 > $link/up

@@ -11,7 +11,7 @@ flap() {
 	local i
 
 	for ((i = 0; i < flaps; i++)); do
-		echo 0 > $link/up && echo 1 > $link/up || return
+		echo 0 > "$link"/up && echo 1 > "$link"/up || return
 	done
 }
 

@@ -36,6 +36,7 @@ up() {
 	local n=$1
 
 	shift
+	# shellcheck disable=SC2119 # it needs no options
 	insmod "$module" hcas="$n" "$@" &&
 	manage &&
 	until_true 60 all_active "$n"
@@ -43,6 +44,7 @@ up() {
 
 # manage [OPTION...]: opensm, on the first HCA unless told otherwise. It looks
 # at the fabric only when it is told of a change.
+# shellcheck disable=SC2120 # others have some
 manage() {
 	opensm -B -f /tmp/opensm.log -s 0 "$@" > /dev/null
 }

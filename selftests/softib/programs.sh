@@ -20,7 +20,7 @@ cm_listens() {
 group_is_routed() {
 	local mlid
 
-	mlid=$(sed -n 's/.*joined dgid.* mlid \(0x[0-9a-f]*\) .*/\1/p' $server_output)
+	mlid=$(sed -n 's/.*joined dgid.* mlid \(0x[0-9a-f]*\) .*/\1/p' "$server_output")
 	[ -n "$mlid" ] && ibroute -M "$switch_lid" "$mlid" "$mlid" | grep -q 'x x'
 }
 
@@ -35,14 +35,14 @@ on_ip() {
 		shift
 	done
 	shift
-	timeout 100 stdbuf -oL "${command[@]}" > $server_output 2>&1 &
+	timeout 100 stdbuf -oL "${command[@]}" > "$server_output" 2>&1 &
 	server=$!
 	until_true 20 "$ready" ||
-		{ cat $server_output; kill $server; return 1; }
+		{ cat "$server_output"; kill "$server"; return 1; }
 	timeout 100 ip netns exec peer "$@" 2>&1
 	status=$?
-	wait $server && return $status
-	cat $server_output
+	wait "$server" && return "$status"
+	cat "$server_output"
 	return 1
 }
 
@@ -55,9 +55,9 @@ multicast() {
 	on_ip group_is_routed "${group[@]}" -b 10.1.0.1 -- \
 		"${group[@]}" -s -b 10.1.0.2
 	status=$?
-	kill $member 2> /dev/null
-	wait $member
-	return $status
+	kill "$member" 2> /dev/null
+	wait "$member"
+	return "$status"
 }
 
 has_carrier() {

@@ -51,9 +51,9 @@ check "an HCA goes" timeout 60 rmdir $conf/hcas/two
 check "with its interface" until_true 10 sh -c \
 	"ls /sys/class/net/ | grep -c '^ib' | grep -x 2"
 check "and its device" not test -e $hcas/two
-check "its program hears of it" until_true 30 not kill -0 $client
-kill -KILL $server $client 2> /dev/null
-wait $server $client 2> /dev/null
+check "its program hears of it" until_true 30 not kill -0 "$client"
+kill -KILL "$server" "$client" 2> /dev/null
+wait "$server" "$client" 2> /dev/null
 
 check "it comes back" add_hca two
 echo 1 > $conf/links/two/enable
@@ -63,20 +63,20 @@ check "and is used again" use two three
 # Error, not silence: what a consumer sees of an HCA that dies.
 echo 1 > $conf/hcas/three/fatal
 check "an HCA dies" port_is three DOWN
-check "its program fails" until_true 30 not kill -0 $client
+check "its program fails" until_true 30 not kill -0 "$client"
 check "the dead one stays down" sh -c "
 	echo 0 > $conf/links/three/up; echo 1 > $conf/links/three/up
 	grep -q DOWN $conf/links/three/a/state"
 check "and is replaced" sh -c "echo 0 > $conf/hcas/three/enable &&
 	echo 1 > $conf/hcas/three/enable && echo 1 > $conf/links/three/enable"
 check "by one that works" until_true 30 port_is three ACTIVE
-kill -KILL $server $client 2> /dev/null
-wait $server $client 2> /dev/null
+kill -KILL "$server" "$client" 2> /dev/null
+wait "$server" "$client" 2> /dev/null
 
 check "programs on the manager's own HCA" use one three
 check "the manager's HCA goes" timeout 60 rmdir $conf/hcas/one
-kill -KILL $server $client 2> /dev/null
-wait $server $client 2> /dev/null
+kill -KILL "$server" "$client" 2> /dev/null
+wait "$server" "$client" 2> /dev/null
 unmanage
 check "everything goes, with interfaces that are up" remove_all
 rmmod softib

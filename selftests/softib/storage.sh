@@ -24,19 +24,19 @@ up_and_running() {
 offer() {
 	modprobe -a nvmet-rdma nvme-rdma &&
 	modprobe brd rd_nr=1 rd_size=16384 &&
-	mkdir -p $target/namespaces/1 $port &&
-	echo 1 > $target/attr_allow_any_host &&
-	echo /dev/ram0 > $target/namespaces/1/device_path &&
-	echo 1 > $target/namespaces/1/enable &&
-	echo rdma > $port/addr_trtype &&
-	echo ipv4 > $port/addr_adrfam &&
-	echo 10.1.0.1 > $port/addr_traddr &&
-	echo 4420 > $port/addr_trsvcid &&
-	ln -s $target $port/subsystems/
+	mkdir -p "$target"/namespaces/1 "$port" &&
+	echo 1 > "$target"/attr_allow_any_host &&
+	echo /dev/ram0 > "$target"/namespaces/1/device_path &&
+	echo 1 > "$target"/namespaces/1/enable &&
+	echo rdma > "$port"/addr_trtype &&
+	echo ipv4 > "$port"/addr_adrfam &&
+	echo 10.1.0.1 > "$port"/addr_traddr &&
+	echo 4420 > "$port"/addr_trsvcid &&
+	ln -s "$target" "$port"/subsystems/
 }
 
 withdraw() {
-	rm $port/subsystems/$name && rmdir $port $target/namespaces/1 $target &&
+	rm "$port"/subsystems/"$name" && rmdir "$port" "$target"/namespaces/1 "$target" &&
 	modprobe -r nvmet-rdma nvme-rdma && modprobe -r brd
 }
 

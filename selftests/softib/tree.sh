@@ -12,11 +12,11 @@ smp() {
 
 # master: LID of the SM that every HCA has been told of, if it is one.
 masters() {
-	cat $hcas/*/ports/1/sm_lid | sort -u
+	cat "$hcas"/*/ports/1/sm_lid | sort -u
 }
 
 master_is() {
-	[ "$(masters)" = "$(cat $hcas/"$1"/ports/1/lid)" ]
+	[ "$(masters)" = "$(cat "$hcas"/"$1"/ports/1/lid)" ]
 }
 
 # A manager that notices soon that another is gone
@@ -38,7 +38,7 @@ make_tree() {
 }
 
 all_up() {
-	[ "$(cat $hcas/hca*/ports/1/state | grep -c ACTIVE)" -eq 4 ]
+	[ "$(cat "$hcas"/hca*/ports/1/state | grep -c ACTIVE)" -eq 4 ]
 }
 
 plan 24
@@ -87,10 +87,10 @@ interfaces() {
 	local i
 
 	for i in 0 1 2 3; do
-		ip netns add n$i &&
-		ip link set ib$i netns n$i &&
-		ip -n n$i address add 10.9.0.$i/24 dev ib$i &&
-		ip -n n$i link set ib$i up || return
+		ip netns add n"$i" &&
+		ip link set ib"$i" netns n"$i" &&
+		ip -n n"$i" address add 10.9.0."$i"/24 dev ib"$i" &&
+		ip -n n"$i" link set ib"$i" up || return
 	done
 }
 check "an interface on each HCA" interfaces

@@ -13,7 +13,10 @@
 #define BUF_SIZE	(2 << 20)
 #define QUEUE_LEN	64
 
-/* One end: its QP, on an SRQ if there is one, and memory that all of the HCA's operations may use */
+/*
+ * One end: its QP, on an SRQ if there is one, and memory that all of the HCA's
+ * operations may use
+ */
 struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

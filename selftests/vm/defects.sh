@@ -28,6 +28,7 @@ log() {
 
 # What only the checked kernel sees, all in one run.
 checked() {
+	# shellcheck disable=SC2016 # for the VM's shell
 	tools/vm/run --bare --kernel debug --log "$tmp/log" -- \
 		sh -c 'for how in use-after-free leak; do
 				insmod "$0" how=$how && rmmod provoke || exit
@@ -47,7 +48,9 @@ checked() {
 		grep -q "leak: skbuff_head_cache: [0-9]* at the start, [0-9]* at the end" "$tmp/err"
 }
 
-plan $([ "$KERNEL" = debug ] && echo 14 || echo 9)
+planned=9
+[ "$KERNEL" != debug ] || planned=14
+plan $planned
 provoked warn "WARNING: .*provoke_init"
 result $? "WARN"
 provoked oops "BUG: kernel NULL pointer dereference"
