@@ -7,33 +7,7 @@
 # shellcheck source=/dev/null # written by tools/vm/run
 . /run/vm
 
-tests=0 failures=0
-
-plan() {
-	echo "TAP version 13"
-	echo "1..$1"
-	planned=$1
-}
-
-# check NAME COMMAND...: one test, passed if COMMAND succeeds.
-check() {
-	local name=$1 output
-
-	shift
-	tests=$((tests + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $tests $name"
-	else
-		echo "not ok $tests $name"
-		failures=$((failures + 1))
-		printf '%s\n' "$output" | tail -n 20 | sed 's/^/# /'
-	fi
-}
-
-finish() {
-	[ $failures -eq 0 ] && [ $tests -eq "$planned" ]
-	exit
-}
+. "$(dirname "$0")/../tap.sh"
 
 # on NODE COMMAND...: runs COMMAND in the other node.
 on() {
