@@ -12,6 +12,8 @@ CC      ?= cc
 CFLAGS  ?= -O2 -g
 # Test suites, each in a virtual machine, that run at the same time.
 JOBS    ?= 2
+# The suites or tests to run; all of them if it is empty.
+ONLY    ?=
 
 KERNELS := 6.1 6.12
 DEBUG   := debug
@@ -119,13 +121,13 @@ check: setup
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
-	selftests/run --jobs $(JOBS)
+	selftests/run --jobs $(JOBS) $(ONLY)
 
 check-debug: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
-	selftests/run --kernel $(DEBUG) --jobs $(JOBS)
+	selftests/run --kernel $(DEBUG) --jobs $(JOBS) $(ONLY)
 
 # For every kernel that the tests run on.
 everything:
@@ -160,6 +162,7 @@ help:
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run every test in the VM'
 	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
+	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make lint            static checks'
 	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
