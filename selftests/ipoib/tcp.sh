@@ -22,7 +22,7 @@ transfer() {
 
 
 udp() {
-	iperf3 -c 10.77.0.2 -u -b "$(fewer 20)M" -l 1400 -t 3 -J > /tmp/udp.json || return
+	iperf3 -c 10.77.0.2 -u -b "$(fewer 5)M" -l 1400 -t 3 -J > /tmp/udp.json || return
 	python3 -c '
 import json, sys
 s = json.load(open("/tmp/udp.json"))["end"]["sum"]
