@@ -33,7 +33,7 @@ alive() {
 down_up() {
 	local i
 
-	for i in $(seq "$(fewer 50)"); do
+	for i in $(seq "$(fewer 25)"); do
 		ip link set ib0 down && sleep 0.0$((i % 7)) &&
 		address_up node1 1 && sleep 0.0$((i % 5)) || return
 	done
@@ -64,7 +64,7 @@ give_all() {
 reload() {
 	local i
 
-	for i in $(seq "$(fewer 20)"); do
+	for i in $(seq "$(fewer 10)"); do
 		rmmod ib_ipoib && modprobe ib_ipoib && give_all || return
 		# Under way, or joining, or before that.
 		sleep 0.$((i % 4))
