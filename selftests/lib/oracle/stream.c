@@ -143,7 +143,7 @@ static ssize_t fill(int fd)
 	int refused = 0;
 	ssize_t n, all = 0;
 
-	while (refused < 4) {
+	while (refused < 20) {
 		n = send(fd, buf, sizeof(buf), MSG_DONTWAIT);
 		must(n > 0 || errno == EAGAIN);
 		if (n > 0) {
