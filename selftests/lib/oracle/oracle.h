@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE	20	/* seconds for the whole program, the VM is slow */
+#define PATIENCE	100	/* seconds for the whole program, the VM is slow */
 
 static const char *server_ns, *client_ns;
 static union {
