@@ -163,13 +163,19 @@ void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
 		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
 }
 
-static __poll_t sdp_ep_poll_sdp(struct sdp_ep *ep)
+/* False if the native socket has to be asked. */
+static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 {
 	struct sdp_opts opts;
 	__poll_t mask = 0;
 
 	sdp_opts_get(ep, &opts);
 	spin_lock_bh(&ep->lock);
+	/* Under the lock, since a fall back ends CONNECTING at any time. */
+	if (sdp_ep_native(ep)) {
+		spin_unlock_bh(&ep->lock);
+		return false;
+	}
 	if (ep->err)
 		mask |= EPOLLERR;
 	if (ep->state == SDP_STATE_CONNECTING)
@@ -189,7 +195,8 @@ static __poll_t sdp_ep_poll_sdp(struct sdp_ep *ep)
 	}
 out:
 	spin_unlock_bh(&ep->lock);
-	return mask;
+	*events = mask;
+	return true;
 }
 
 /**
@@ -202,8 +209,8 @@ __poll_t sdp_ep_poll(struct sdp_ep *ep)
 {
 	__poll_t mask;
 
-	if (!sdp_ep_native(ep))
-		return sdp_ep_poll_sdp(ep);
+	if (sdp_ep_poll_sdp(ep, &mask))
+		return mask;
 
 	mask = sdp_native_poll(ep);
 	if (READ_ONCE(ep->err))

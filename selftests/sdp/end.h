@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/sdp.h>
 
@@ -219,6 +220,24 @@ static inline short events(int fd, short ask, int ms)
 
 	must(poll(&p, 1, ms) >= 0);
 	return p.revents;
+}
+
+/*
+ * True once @fd has all events of @want, and false if that takes @ms. TCP shows
+ * the steps of a reset one by one, and any of them ends a poll.
+ */
+static inline bool all_events(int fd, short want, int ms)
+{
+	struct timespec now, end;
+
+	must(clock_gettime(CLOCK_MONOTONIC, &end) == 0);
+	end.tv_sec += ms / 1000;
+	do {
+		if ((events(fd, want, 100) & want) == want)
+			return true;
+		must(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+	} while (now.tv_sec < end.tv_sec);
+	return false;
 }
 
 #define ALL_EVENTS	(POLLIN | POLLOUT | POLLRDHUP)
