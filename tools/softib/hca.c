@@ -71,8 +71,10 @@ void softib_qp_unschedule(struct rvt_qp *qp)
 static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 {
 	struct softib_qp *priv = qp->priv;
+	struct softib_armed armed[2];
 	unsigned long flags, events;
 
+	softib_cq_disarm(armed, qp);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
 	switch (qp->ibqp.qp_type) {
@@ -92,6 +94,7 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 	priv->events = 0;
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
+	softib_cq_tell(armed);
 	if (unlikely(events))
 		softib_qp_report(qp, events);
 }
@@ -185,6 +188,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 {
 	bool (*next)(struct softib_qp *priv, struct sk_buff_head *out);
 	struct rvt_qp *qp = priv->qp;
+	struct softib_armed armed[2];
 	unsigned long flags, events;
 	struct sk_buff_head out;
 	struct sk_buff *skb;
@@ -193,6 +197,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 
 	next = softib_is_connected(qp) ? softib_conn_send : softib_ud_send;
 	__skb_queue_head_init(&out);
+	softib_cq_disarm(armed, qp);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
 	for (n = 0; more && n < TX_BUDGET; n++)
@@ -204,6 +209,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 
+	softib_cq_tell(armed);
 	while ((skb = __skb_dequeue(&out)))
 		softib_hca_send(hca, skb);
 	if (unlikely(events))
@@ -476,6 +482,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid)
 	ret = rvt_register_device(rdi);
 	if (ret)
 		goto err_remove;
+	softib_verbs_movable(hca);
 	set_registered(hca, true);
 	hca->debugfs = debugfs_create_dir(name, softib_debugfs);
 	debugfs_create_file("objects", 0400, hca->debugfs, hca, &objects_fops);

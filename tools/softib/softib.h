@@ -211,8 +211,21 @@ void softib_qp_quiesce(struct rvt_qp *qp);
 void softib_qp_drain(struct softib_qp *priv);
 void softib_qp_report(struct rvt_qp *qp, unsigned long events);
 
+/* cq.c */
+
+/* A CQ that is disarmed for the time being, if cq is set, and where it was */
+struct softib_armed {
+	struct rvt_cq *cq;
+	void *ring;
+	u32 head;
+};
+
+void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp);
+void softib_cq_tell(struct softib_armed armed[2]);
+
 /* verbs.c */
 void softib_verbs_init(struct softib_hca *hca);
+void softib_verbs_movable(struct softib_hca *hca);
 extern const enum ib_wc_opcode softib_wc_opcode[];
 
 /* mad.c */

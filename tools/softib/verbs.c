@@ -102,8 +102,27 @@ static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	return priv;
 }
 
+/* rdmavt numbers QP0 and QP1 once in a device's life, but ib_mad makes them anew
+ * after each move to another network namespace. Nobody else makes any.
+ */
+static void forget_special(struct rvt_dev_info *rdi, enum ib_qp_type type)
+{
+	struct rvt_qpn_table *qpns = &rdi->qp_dev->qpn_table;
+	unsigned int n = type == IB_QPT_GSI;
+
+	if (rcu_access_pointer(rdi->ports[0]->qp[n]))
+		return;
+	spin_lock(&qpns->lock);
+	qpns->flags &= ~BIT(n);
+	spin_unlock(&qpns->lock);
+}
+
 static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
+	enum ib_qp_type type = qp->ibqp.qp_type;
+
+	if (type == IB_QPT_SMI || type == IB_QPT_GSI)
+		forget_special(rdi, type);
 	kfree(qp->priv);
 }
 
@@ -346,8 +365,29 @@ static const struct ib_device_ops device_ops = {
 	.modify_device = modify_device,
 	.process_mad = softib_process_mad,
 	.mmap = mmap_queue,
+};
+
+static const struct ib_device_ops movable_ops = {
 	.disassociate_ucontext = disassociate_ucontext,
 };
+
+/**
+ * softib_verbs_movable - allow that an HCA moves to another network namespace
+ * @hca:	the HCA, just registered
+ *
+ * The core takes the HCA from all its clients then, and gives it to them anew.
+ * rdmavt's own MAD agent, which softib has no use for, would be left behind
+ * with a port that is gone; without disassociation the core refuses the move.
+ */
+void softib_verbs_movable(struct softib_hca *hca)
+{
+	struct ib_mad_agent *agent = hca->ibp.send_agent;
+
+	hca->ibp.send_agent = NULL;
+	if (agent)
+		ib_unregister_mad_agent(agent);
+	ib_set_device_ops(&hca->rdi.ibdev, &movable_ops);
+}
 
 static const struct rvt_driver_provided driver_f = {
 	.get_pci_dev = get_pci_dev,

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# HCAs that belong to a network namespace each (rdma system set netns exclusive).
+
+. "$(dirname "$0")/lib.sh"
+
+# only NAMESPACE HCA: all that programs there have
+only() {
+	[ "$(ip netns exec "$1" ibv_devices | awk 'NR > 2 { print $1 }')" = "$2" ]
+}
+
+give() {
+	ip netns add "$1" && ip -n "$1" link set lo up &&
+	rdma dev set "$2" netns "$1"
+}
+
+# Programs tell each other over it where their QPs are.
+joined() {
+	ip -n one link add veth0 type veth peer name veth0 netns two &&
+	ip -n one address add 10.8.0.1/24 dev veth0 &&
+	ip -n two address add 10.8.0.2/24 dev veth0 &&
+	ip -n one link set veth0 up && ip -n two link set veth0 up
+}
+
+one_listens() {
+	[ -n "$(ip netns exec one ss -Hltn sport = :18515)" ]
+}
+
+pingpong() {
+	local server status
+
+	ip netns exec one timeout 100 ibv_rc_pingpong -c -d softib1 > /tmp/server 2>&1 &
+	server=$!
+	until_true 20 one_listens || { cat /tmp/server; return 1; }
+	ip netns exec two timeout 100 ibv_rc_pingpong -c -d softib2 10.8.0.1
+	status=$?
+	wait "$server" && return "$status"
+	cat /tmp/server
+	return 1
+}
+
+seen() {
+	[ "$(ibhosts | grep -c "^Ca")" = "$1" ]
+}
+
+here() {
+	ibv_devinfo -d softib2 | grep -q PORT_ACTIVE
+}
+
+plan 14
+
+check "each HCA is to be in one namespace" rdma system set netns exclusive
+check "three HCAs" up 3
+check "one goes to a namespace" give one softib1
+check "another to another" give two softib2
+check "the first has only its own" only one softib1
+check "the second, too" only two softib2
+check "and what is left is here" test "$(ls $hcas)" = softib0
+joined
+check "they still talk to each other" pingpong
+check "and opensm sees them all" seen 3
+check "a namespace that goes gives its HCA back" ip netns delete two
+check "to the first of all" until_true 10 test -e $hcas/softib2
+check "where it works" here
+unmanage
+check "the module goes, with an HCA that is elsewhere" rmmod softib
+ip netns delete one
+check "HCAs are everybody's again" rdma system set netns shared
+
+finish
