@@ -30,7 +30,7 @@ plan 11
 vm 123 2 sh -c 'machine 2 run insmod "$0" how=oops; echo "command: $?"' "$provoke"
 result $? "an oops in machine 2: status 123"
 said "the report tells which machine" "machine 2: the kernel reported a defect" err
-said "and the defect" "NULL pointer dereference" err
+said "and the defect" "NULL pointer dereference\|general protection fault" err
 said "and that the machine stopped" \
 	"machine 2: the machine stopped before the command ended" err
 said "and where the log is" "kernel log: $tmp/log.2" err

@@ -18,7 +18,7 @@ MODULE_PARM_DESC(how, "What to provoke: warn, oops, panic, use-after-free, leak 
 static struct sk_buff_head kept;
 
 /* READ_ONCE: or the compiler sees through it. */
-static void use_after_free(void)
+static noinline void use_after_free(void)
 {
 	u8 *p = kmalloc(32, GFP_KERNEL);
 
@@ -28,7 +28,7 @@ static void use_after_free(void)
 }
 
 /* Not zeroes: kmemleak believes only in what two scans saw alike. */
-static void leak(void)
+static noinline void leak(void)
 {
 	void *p = kmalloc(4000, GFP_KERNEL);
 
@@ -37,7 +37,7 @@ static void leak(void)
 }
 
 /* Pointed to, and so no leak, but not given back; nor can the module go. */
-static void keep(void)
+static noinline void keep(void)
 {
 	struct sk_buff *skb;
 	int i;
