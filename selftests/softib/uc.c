@@ -182,7 +182,7 @@ static void test_loss(void)
 		fill(&a, 0, len, sent);
 		if (post(&a, &send, 0, len) || status(&a) != IBV_WC_SUCCESS)
 			break;
-		if (!poll_for(&b, &wc, 5))
+		if (!poll_for(&b, &wc, LOST_MS))
 			continue;
 		whole &= wc.status == IBV_WC_SUCCESS && wc.byte_len == len &&
 			 wc.wr_id == arrived && be32toh(wc.imm_data) == sent &&
