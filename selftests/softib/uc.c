@@ -10,6 +10,8 @@
 
 #define HALF	(BUF_SIZE / 2)
 #define MTU	2048
+/* A message that has not arrived by then was lost. */
+#define LOST_MS	200
 
 static struct end a, b;
 

@@ -3,7 +3,7 @@
  * Completion events, told where the completions are made
  *
  * rdmavt has a worker of its own tell consumers, which costs two switches of
- * context for an event. So the tasklet disarms the CQs of the QP that it works
+ * context for an event. So an HCA's work disarms the CQs of the QP that it works
  * for, and afterwards, without the QP's locks, tells of what has come. What is
  * completed elsewhere, and CQs armed for solicited events, are left to rdmavt.
  *

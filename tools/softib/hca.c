@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An HCA: its place in the fabric, its tasklet, its queue of work
+ * An HCA: its place in the fabric, and its work
  */
 #include <linux/debugfs.h>
 #include <linux/platform_device.h>
@@ -8,7 +8,7 @@
 
 #include "softib.h"
 
-/* How much one run of the tasklet may do before others get a turn */
+/* How much one run of the work may do before others get a turn */
 #define RX_BUDGET	64
 #define TX_BUDGET	16
 
@@ -33,7 +33,7 @@ static void schedule_locked(struct softib_hca *hca, struct softib_qp *priv)
 }
 
 /**
- * softib_qp_schedule - have the tasklet look for something to send
+ * softib_qp_schedule - have the work look for something to send
  * @qp:	the QP
  *
  * May be called in any context, with any lock of the QP held.
@@ -46,7 +46,7 @@ void softib_qp_schedule(struct rvt_qp *qp)
 	spin_lock_irqsave(&hca->send_lock, flags);
 	schedule_locked(hca, qp->priv);
 	spin_unlock_irqrestore(&hca->send_lock, flags);
-	tasklet_schedule(&hca->tasklet);
+	queue_work(softib_wq, &hca->work);
 }
 
 /**
@@ -263,15 +263,20 @@ static bool work_tx(struct softib_hca *hca)
 	return again;
 }
 
-static void hca_work(struct tasklet_struct *t)
+/* In a thread, so that what a consumer posts in a row is sent, answered and told
+ * of in one go. With softirqs off, for consumers that are told raise some.
+ */
+static void hca_work(struct work_struct *work)
 {
-	struct softib_hca *hca = from_tasklet(hca, t, tasklet);
+	struct softib_hca *hca = container_of(work, struct softib_hca, work);
 	bool again;
 
+	local_bh_disable();
 	again = work_rx(hca);
 	again |= work_tx(hca);
+	local_bh_enable();
 	if (again)
-		tasklet_schedule(&hca->tasklet);
+		queue_work(softib_wq, &hca->work);
 }
 
 static void hca_receive(struct softib_port *port, struct sk_buff *skb)
@@ -286,7 +291,7 @@ static void hca_receive(struct softib_port *port, struct sk_buff *skb)
 		return;
 	}
 	skb_queue_tail(&hca->rxq, skb);
-	tasklet_schedule(&hca->tasklet);
+	queue_work(softib_wq, &hca->work);
 }
 
 /* The packet may be the last that softib_hca_destroy() waits for; then the HCA
@@ -301,7 +306,7 @@ static void uncharge(struct sk_buff *skb)
 	left = atomic_dec_return(&hca->inflight);
 	if (left < SOFTIB_INFLIGHT / 2 && atomic_read(&hca->stalled) &&
 	    atomic_xchg(&hca->stalled, 0))
-		tasklet_schedule(&hca->tasklet);
+		queue_work(softib_wq, &hca->work);
 	if (!left)
 		wake_up_var(&hca->inflight);
 	rcu_read_unlock();
@@ -460,7 +465,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid)
 	hca->node.ports = hca->ports;
 	softib_traps_init(&hca->node);
 	skb_queue_head_init(&hca->rxq);
-	tasklet_setup(&hca->tasklet, hca_work);
+	INIT_WORK(&hca->work, hca_work);
 	spin_lock_init(&hca->send_lock);
 	INIT_LIST_HEAD(&hca->send_list);
 
@@ -522,7 +527,7 @@ void softib_hca_destroy(struct softib_hca *hca)
 	/* Its own packets may still be with others, and with itself. */
 	wait_var_event(&hca->inflight, !atomic_read(&hca->inflight));
 	synchronize_rcu_expedited();
-	tasklet_kill(&hca->tasklet);
+	cancel_work_sync(&hca->work);
 	skb_queue_purge(&hca->rxq);
 	hca_free(hca);
 }

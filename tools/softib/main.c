@@ -21,6 +21,7 @@ module_param_named(machine, softib_machine, uint, 0444);
 MODULE_PARM_DESC(machine, "number that goes into the GUIDs, 0 to 255; another one in every kernel of a fabric (default 0)");
 
 struct dentry *softib_debugfs;
+struct workqueue_struct *softib_wq;
 
 static int loss_set(const char *val, const struct kernel_param *kp)
 {
@@ -70,18 +71,25 @@ static int __init softib_init(void)
 		return -EINVAL;
 	}
 	softib_vcrc_init();
+	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM, 0);
+	if (!softib_wq)
+		return -ENOMEM;
 	ret = softib_udp_init();
 	if (ret)
-		return ret;
+		goto err_wq;
 	softib_debugfs = debugfs_create_dir("softib", NULL);
 	ret = softib_conf_init(hcas);
-	if (ret) {
-		debugfs_remove(softib_debugfs);
-		softib_udp_exit();
-		return ret;
-	}
+	if (ret)
+		goto err_udp;
 	softib_capture_init();
 	return 0;
+
+err_udp:
+	debugfs_remove(softib_debugfs);
+	softib_udp_exit();
+err_wq:
+	destroy_workqueue(softib_wq);
+	return ret;
 }
 module_init(softib_init);
 
@@ -90,6 +98,7 @@ static void __exit softib_exit(void)
 	softib_conf_exit();
 	debugfs_remove(softib_debugfs);
 	softib_udp_exit();
+	destroy_workqueue(softib_wq);
 }
 module_exit(softib_exit);
 

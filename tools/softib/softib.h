@@ -4,18 +4,18 @@
  *
  * Nodes (HCAs and switches) have ports, ports are joined by links (fabric.h),
  * and packets as the InfiniBand Architecture Specification (IBA) lays them out
- * cross the links. An HCA puts what it receives on a queue that its tasklet
- * works off; a switch forwards in the sender's context. Everything that an
- * HCA's tasklet does for a QP it does with the QP's r_lock and s_lock held (in
+ * cross the links. An HCA puts what it receives on a queue that its work (on
+ * softib_wq) takes it from; a switch forwards in the sender's context. All that
+ * an HCA's work does for a QP it does with the QP's r_lock and s_lock held (in
  * that order, as rdmavt wants), and it transmits after it has dropped them, so
  * no lock of the data path nests in a lock of a QP.
  */
 #ifndef _SOFTIB_H
 #define _SOFTIB_H
 
-#include <linux/interrupt.h>
 #include <linux/jump_label.h>
 #include <linux/skbuff.h>
+#include <linux/workqueue.h>
 #include <rdma/rdma_vt.h>
 #include <rdma/rdmavt_qp.h>
 
@@ -37,12 +37,12 @@
  * @node:	its place in the fabric
  * @ports:	what @node.ports points to; [1] is the port
  * @ibp:	rdmavt's view of the port
- * @rxq:	packets that arrived and wait for @tasklet
- * @tasklet:	does all work of the transport: receives, answers, sends
+ * @rxq:	packets that arrived and wait for @work
+ * @work:	does all work of the transport: receives, answers, sends
  * @send_lock:	protects @send_list and softib_qp.send_node
  * @send_list:	QPs that may have something to send; each holds a reference
  * @inflight:	packets that this HCA sent and nobody has freed yet
- * @stalled:	@tasklet waits for @inflight to fall
+ * @stalled:	@work waits for @inflight to fall
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
@@ -54,7 +54,7 @@ struct softib_hca {
 	struct rvt_ibport ibp;
 
 	struct sk_buff_head rxq;
-	struct tasklet_struct tasklet;
+	struct work_struct work;
 	spinlock_t send_lock;	/* see above */
 	struct list_head send_list;
 	atomic_t inflight;
@@ -177,6 +177,7 @@ static inline int softib_psn_diff(u32 a, u32 b)
 
 /* main.c */
 extern struct dentry *softib_debugfs;
+extern struct workqueue_struct *softib_wq;
 
 /* capture.c */
 DECLARE_STATIC_KEY_FALSE(softib_capture_key);

@@ -159,7 +159,7 @@ static bool schedule_send_no_lock(struct rvt_qp *qp)
 }
 
 /* With the state at RESET or ERR nothing is sent or received, whatever is
- * still queued: the tasklet looks at the state under the QP's locks.
+ * still queued: an HCA's work looks at the state under the QP's locks.
  */
 static void qp_nothing(struct rvt_qp *qp)
 {
