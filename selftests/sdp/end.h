@@ -228,15 +228,16 @@ static inline short events(int fd, short ask, int ms)
  */
 static inline bool all_events(int fd, short want, int ms)
 {
-	struct timespec now, end;
+	struct timespec t;
+	long stop;
 
-	must(clock_gettime(CLOCK_MONOTONIC, &end) == 0);
-	end.tv_sec += ms / 1000;
+	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+	stop = t.tv_sec + ms / 1000;
 	do {
 		if ((events(fd, want, 100) & want) == want)
 			return true;
-		must(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-	} while (now.tv_sec < end.tv_sec);
+		must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+	} while (t.tv_sec <= stop);
 	return false;
 }
 

@@ -24,6 +24,7 @@ static void disarm(struct softib_armed *armed, struct ib_cq *ibcq)
 	if (cq->notify == IB_CQ_NEXT_COMP) {
 		cq->notify = RVT_CQ_NONE;
 		armed->cq = cq;
+		armed->triggered = cq->triggered;
 		armed->ring = cq->ip ? (void *)cq->queue : cq->kqueue;
 		armed->head = cq->ip ? RDMA_READ_UAPI_ATOMIC(cq->queue->head) :
 				       cq->kqueue->head;
@@ -46,14 +47,17 @@ static void tell(struct softib_armed *armed)
 {
 	struct rvt_cq *cq = armed->cq;
 	unsigned long flags;
-	bool more;
+	bool more = false;
 
 	if (!cq)
 		return;
 	spin_lock_irqsave(&cq->lock, flags);
-	more = has_more(armed);
-	if (!more)
-		cq->notify = IB_CQ_NEXT_COMP;
+	/* Armed again in the meantime, rdmavt may have told already. */
+	if (armed->triggered == cq->triggered) {
+		more = has_more(armed);
+		if (!more)
+			cq->notify = IB_CQ_NEXT_COMP;
+	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);

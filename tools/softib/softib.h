@@ -219,6 +219,7 @@ struct softib_armed {
 	struct rvt_cq *cq;
 	void *ring;
 	u32 head;
+	u8 triggered;
 };
 
 void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp);
