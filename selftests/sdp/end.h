@@ -229,15 +229,15 @@ static inline short events(int fd, short ask, int ms)
 static inline bool all_events(int fd, short want, int ms)
 {
 	struct timespec t;
-	long stop;
+	long limit;
 
 	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
-	stop = t.tv_sec + ms / 1000;
+	limit = t.tv_sec + ms / 1000;
 	do {
 		if ((events(fd, want, 100) & want) == want)
 			return true;
 		must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
-	} while (t.tv_sec <= stop);
+	} while (t.tv_sec <= limit);
 	return false;
 }
 

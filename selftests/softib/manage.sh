@@ -13,12 +13,12 @@ heard=/tmp/events
 # members P_KEY MEMBER: with this partition beside the default one
 members() {
 	printf '%s\n' "Default=0x7fff, ipoib, defmember=full : ALL=full;" \
-		"Blue=$1 : $2;" > $partitions
+		"Blue=$1 : $2;" > "$partitions"
 }
 
 # has_key P_KEY: in softib1's table
 has_key() {
-	grep -qx "$1" $keys/*
+	grep -qx "$1" "$keys"/*
 }
 
 # hears EVENT COMMAND...: softib1's users are told of it in consequence.
@@ -26,9 +26,9 @@ hears() {
 	local event=$1
 
 	shift
-	: > $heard
-	"$@" && until_true 30 grep -q "IBV_EVENT_$event " $heard && return
-	cat $heard
+	: > "$heard"
+	"$@" && until_true 30 grep -q "IBV_EVENT_$event " "$heard" && return
+	cat "$heard"
 	return 1
 }
 
@@ -37,7 +37,7 @@ reread() {
 }
 
 lid_is() {
-	[ "$(cat $hcas/softib1/ports/1/lid)" = "$1" ] &&
+	[ "$(cat "$hcas"/softib1/ports/1/lid)" = "$1" ] &&
 	ibv_devinfo -d softib1 | grep -q "port_lid:[[:space:]]*$(($1))$"
 }
 
@@ -48,24 +48,24 @@ with_lid() {
 	guid=$(ibstat softib1 -p) &&
 	unmanage && mkdir -p /run/softib-cache &&
 	printf '%s\t%s\t%s\n' "$guid" "$1" "$1" > /run/softib-cache/guid2lid &&
-	OSM_CACHE_DIR=/run/softib-cache manage -P $partitions --honor_guid2lid
+	OSM_CACHE_DIR=/run/softib-cache manage -P "$partitions" --honor_guid2lid
 }
 
 restart() {
-	unmanage && manage -P $partitions
+	unmanage && manage -P "$partitions"
 }
 
 plan 14
 
 members 0x0002 ALL=full
 check "a fabric" insmod "$module"
-check "a partition of all" manage -P $partitions
+check "a partition of all" manage -P "$partitions"
 check "is up" until_true 60 all_active 2
 check "is in the HCA's table" until_true 10 has_key 0x8002
-: > $heard
-stdbuf -oL ibv_asyncwatch -d softib1 >> $heard 2>&1 &
+: > "$heard"
+stdbuf -oL ibv_asyncwatch -d softib1 >> "$heard" 2>&1 &
 watch=$!
-until_true 10 grep -q "async event" $heard
+until_true 10 grep -q "async event" "$heard"
 check "data in it" pair ib_send_bw -F -n 20 --pkey_index=1
 
 members 0x0003 "$(ibstat softib1 -p)=limited"
