@@ -213,7 +213,7 @@ static enum softib_msg_result get_receive(struct rvt_qp *qp, bool name_only)
 		}
 		return SOFTIB_MSG_DONE;
 	}
-	ret = rvt_get_rwqe(qp, name_only);
+	ret = softib_take_receive(qp, name_only);
 	if (ret > 0)
 		return SOFTIB_MSG_DONE;
 	return ret ? SOFTIB_MSG_BAD_RECEIVE : SOFTIB_MSG_NOT_READY;

@@ -225,6 +225,11 @@ struct softib_armed {
 void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp);
 void softib_cq_tell(struct softib_armed armed[2]);
 
+/* recv.c */
+int softib_take_receive(struct rvt_qp *qp, bool name_only);
+int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, struct ib_udata *udata);
+
 /* verbs.c */
 void softib_verbs_init(struct softib_hca *hca);
 void softib_verbs_movable(struct softib_hca *hca);

@@ -141,7 +141,7 @@ void softib_ud_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 	if (qp->r_flags & RVT_R_REUSE_SGE) {
 		qp->r_flags &= ~RVT_R_REUSE_SGE;
 	} else {
-		int ret = rvt_get_rwqe(qp, false);
+		int ret = softib_take_receive(qp, false);
 
 		if (ret < 0) {
 			softib_qp_error(qp, IB_WC_LOC_QP_OP_ERR);

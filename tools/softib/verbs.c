@@ -365,6 +365,7 @@ static const struct ib_device_ops device_ops = {
 	.modify_device = modify_device,
 	.process_mad = softib_process_mad,
 	.mmap = mmap_queue,
+	.modify_srq = softib_modify_srq,
 };
 
 static const struct ib_device_ops movable_ops = {
@@ -423,7 +424,7 @@ static void init_props(struct softib_hca *hca)
 	props->device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR |
 		IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_SYS_IMAGE_GUID |
 		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_PORT_ACTIVE_EVENT |
-		IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_MGT_EXTENSIONS;
+		IB_DEVICE_MEM_MGT_EXTENSIONS;
 	props->vendor_id = SOFTIB_VENDOR_ID;
 	props->vendor_part_id = SOFTIB_DEVICE_ID;
 	props->sys_image_guid = hca->node.guid;

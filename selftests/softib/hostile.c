@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A user of verbs who means harm: arguments that cannot be, and queues, which
+ * user space has mapped, with anything written in them. It costs that user a
+ * connection at the most.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <infiniband/verbs.h>
+#include <rdma/rvt-abi.h>
+
+#include "verbs.h"
+
+#define LEN	1000
+#define MAPS	32
+
+static struct end a, b;
+
+/* Memory that the kernel shares with libibverbs */
+struct map {
+	uint8_t *start;
+	size_t len;
+};
+
+/* Those of one device, or of both */
+static int find_maps(struct map *maps, struct end *of)
+{
+	const char *name = of ? of->ctx->device->dev_name : "/dev/infiniband/uverbs";
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	char line[512];
+	int n = 0;
+
+	if (!f)
+		die("/proc/self/maps");
+	while (fgets(line, sizeof(line), f)) {
+		if (!strstr(line, name) || n == MAPS)
+			continue;
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2)
+			maps[n++] = (struct map){ (uint8_t *)start, end - start };
+	}
+	fclose(f);
+	return n;
+}
+
+/* A new connection; returns where b's receives are. */
+static struct map new_receives(void)
+{
+	struct map before[MAPS], after[MAPS];
+	int n, m, i, j;
+
+	if (b.qp && ibv_destroy_qp(b.qp))
+		die("ibv_destroy_qp");
+	b.qp = NULL;
+	n = find_maps(before, &b);
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	m = find_maps(after, &b);
+	for (i = 0; i < m; i++) {
+		for (j = 0; j < n && before[j].start != after[i].start; j++)
+			;
+		if (j == n)
+			return after[i];
+	}
+	errno = ENOENT;
+	die("no mapped queue");
+}
+
+/* Whatever was done, others come to no harm: a connection made now works. */
+static bool works(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	fill(&a, 0, LEN, 1);
+	memset(b.buf, 0, LEN);
+	return !post_recv(&b, 0, LEN) && !post(&a, &send, 0, LEN) &&
+	       status(&a) == IBV_WC_SUCCESS && status(&b) == IBV_WC_SUCCESS &&
+	       filled(&b, 0, LEN, 1);
+}
+
+static bool no_qp(uint32_t wr, uint32_t sge)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = a.cq,
+		.recv_cq = a.cq,
+		.cap = { wr, wr, sge, sge, 0 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	return !ibv_create_qp(a.pd, &init);
+}
+
+static void test_arguments(void)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1 << 30, .max_sge = 1 } };
+	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS };
+	void *nowhere = (void *)(1UL << 46);
+
+	ok(!ibv_create_cq(a.ctx, 0, NULL, NULL, 0) &&
+	   !ibv_create_cq(a.ctx, INT_MAX, NULL, NULL, 0), "CQs of impossible sizes");
+	ok(no_qp(1 << 30, 1) && no_qp(16, 10000) && no_qp(UINT_MAX, UINT_MAX),
+	   "QPs of impossible sizes");
+	ok(!ibv_create_srq(a.pd, &srq), "an SRQ of an impossible size");
+	ok(!ibv_reg_mr(a.pd, nowhere, 4096, IBV_ACCESS_LOCAL_WRITE) &&
+	   !ibv_reg_mr(a.pd, a.buf, SIZE_MAX / 2, IBV_ACCESS_LOCAL_WRITE),
+	   "memory that is not there");
+	make_qp(&a, IBV_QPT_RC);
+	ok(ibv_modify_qp(a.qp, &rts, IBV_QP_STATE), "from RESET to RTS");
+	ok(works(), "no harm was done");
+}
+
+static void test_posts(void)
+{
+	struct ibv_sge sge[64] = { { (uintptr_t)a.buf, 1, 0xdeadbeef } };
+	struct ibv_send_wr bad = { .opcode = 99, .sg_list = sge }, *stop;
+
+	works();
+	ok(ibv_post_send(a.qp, &bad, &stop), "an opcode that is none");
+	bad.opcode = IBV_WR_SEND;
+	bad.num_sge = 64;
+	ok(ibv_post_send(a.qp, &bad, &stop), "more SGEs than there may be");
+	bad.num_sge = 1;
+	ok(ibv_post_send(a.qp, &bad, &stop) || status(&a) == IBV_WC_LOC_PROT_ERR,
+	   "an L_Key that is none");
+	ok(works(), "no harm was done");
+}
+
+/* A receive with more SGEs than its queue has room for, each of them good: all
+ * the queue is full of them.
+ */
+static void test_many_sges(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct rvt_wqe_sge *sge;
+	struct rvt_rwq *rq;
+	struct map map = new_receives();
+	size_t i, n;
+
+	if (post_recv(&b, 0, LEN))
+		die("post_recv");
+	rq = (struct rvt_rwq *)map.start;
+	sge = rq->wq[0].sg_list;
+	n = (map.start + map.len - (uint8_t *)sge) / sizeof(*sge);
+	for (i = 0; i < n; i++) {
+		sge[i].addr = (uintptr_t)b.buf;
+		sge[i].length = 1;
+		sge[i].lkey = b.mr->lkey;
+	}
+	rq->wq[0].num_sge = n < 255 ? n : 255;
+	ok(!post(&a, &send, 0, 200) && status(&a) == IBV_WC_REM_OP_ERR,
+	   "a receive of %u SGEs is none", rq->wq[0].num_sge);
+	ok(works(), "no harm was done");
+}
+
+/* Scribbles over some words of the queues of both, lets the kernel work with
+ * that, and puts back what was there: libibverbs believes it, too.
+ */
+static void scribble(unsigned int round)
+{
+	static const uint32_t evil[] = { 0, 1, 63, 64, 65, 255, 256, 0x7fffffff,
+					 0x80000000, 0xffffffff };
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct map maps[MAPS];
+	uint8_t *kept[MAPS];
+	int n, i, j;
+
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	for (i = 0; i < 8; i++)
+		post_recv(&b, i * LEN, LEN);
+	n = find_maps(maps, NULL);
+	for (i = 0; i < n; i++) {
+		uint32_t *words = (uint32_t *)maps[i].start;
+
+		kept[i] = malloc(maps[i].len);
+		if (!kept[i])
+			die("malloc");
+		memcpy(kept[i], maps[i].start, maps[i].len);
+		for (j = 0; j < 3; j++)
+			words[rand() % (round % 2 ? 64 : 2)] =
+				evil[rand() % (sizeof(evil) / sizeof(*evil))];
+	}
+	for (i = 0; i < 4; i++)
+		post(&a, &send, 0, LEN);
+	/* Waits until the kernel has done all that. */
+	set_state(&a, IBV_QPS_ERR);
+	set_state(&b, IBV_QPS_ERR);
+	for (i = 0; i < n; i++) {
+		memcpy(maps[i].start, kept[i], maps[i].len);
+		free(kept[i]);
+	}
+}
+
+static void reopen(void)
+{
+	close_end(&a);
+	close_end(&b);
+	open_end(&a, "softib0");
+	open_end(&b, "softib1");
+}
+
+static void test_scribbles(unsigned int rounds)
+{
+	unsigned int i;
+
+	srand(1);
+	for (i = 0; i < rounds; i++) {
+		scribble(i);
+		/* CQs that seemed to be full stay in error. */
+		if (i % 10 == 9)
+			reopen();
+	}
+	reopen();
+	ok(works(), "%u times anything in the queues: no harm was done", rounds);
+}
+
+static void test_srq_size(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
+	struct ibv_srq_attr attr = { .max_wr = 64 };
+
+	a.srq = ibv_create_srq(a.pd, &init);
+	if (!a.srq)
+		die("ibv_create_srq");
+	ok(ibv_modify_srq(a.srq, &attr, IBV_SRQ_MAX_WR), "an SRQ keeps its size");
+	attr.srq_limit = 1000;
+	ok(ibv_modify_srq(a.srq, &attr, IBV_SRQ_LIMIT), "and has no limit above it");
+	ibv_destroy_srq(a.srq);
+	a.srq = NULL;
+}
+
+int main(int argc, char *argv[])
+{
+	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 200;
+
+	plan(15);
+	open_end(&a, "softib0");
+	open_end(&b, "softib1");
+	test_arguments();
+	test_posts();
+	test_many_sges();
+	test_scribbles(rounds);
+	test_srq_size();
+	close_end(&a);
+	close_end(&b);
+	return finish();
+}
