@@ -28,6 +28,7 @@ static void set_tail(struct rvt_rq *rq, bool user, u32 tail)
 static u32 posted(struct rvt_rq *rq, bool user, u32 tail)
 {
 	u32 head = user ? RDMA_READ_UAPI_ATOMIC(rq->wq->head) :
+			  /* pairs with the release in rvt_post_recv() */
 			  smp_load_acquire(&rq->kwq->head);
 
 	return rvt_get_rq_count(rq, head < rq->size ? head : 0, tail);
