@@ -68,6 +68,23 @@ void softib_qp_unschedule(struct rvt_qp *qp)
 		rvt_put_qp(qp);
 }
 
+/**
+ * softib_qp_finish - let a QP send what has been posted
+ * @qp:	the QP, without a lock
+ *
+ * As much as can be sent: what waits for credit, or an answer, stays.
+ */
+void softib_qp_finish(struct rvt_qp *qp)
+{
+	struct softib_hca *hca = qp_to_hca(qp);
+	struct softib_qp *priv = qp->priv;
+	int turns = qp->s_size / TX_BUDGET + 1;
+
+	do
+		flush_work(&hca->work);
+	while (--turns && !list_empty_careful(&priv->send_node));
+}
+
 static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 {
 	struct softib_qp *priv = qp->priv;
@@ -487,7 +504,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid)
 	ret = rvt_register_device(rdi);
 	if (ret)
 		goto err_remove;
-	softib_verbs_movable(hca);
+	softib_verbs_registered(hca);
 	set_registered(hca, true);
 	hca->debugfs = debugfs_create_dir(name, softib_debugfs);
 	debugfs_create_file("objects", 0400, hca->debugfs, hca, &objects_fops);

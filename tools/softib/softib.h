@@ -43,6 +43,7 @@
  * @send_list:	QPs that may have something to send; each holds a reference
  * @inflight:	packets that this HCA sent and nobody has freed yet
  * @stalled:	@work waits for @inflight to fall
+ * @rvt_destroy_qp: what rdmavt does when a QP is destroyed
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
@@ -59,6 +60,7 @@ struct softib_hca {
 	struct list_head send_list;
 	atomic_t inflight;
 	atomic_t stalled;
+	int (*rvt_destroy_qp)(struct ib_qp *ibqp, struct ib_udata *udata);
 	struct platform_device *parent;
 	struct dentry *debugfs;
 	bool registered;
@@ -201,6 +203,7 @@ void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
 void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb);
 void softib_qp_schedule(struct rvt_qp *qp);
 void softib_qp_unschedule(struct rvt_qp *qp);
+void softib_qp_finish(struct rvt_qp *qp);
 bool softib_pkey_ok(u16 a, u16 b);
 
 /* qp.c */
@@ -232,7 +235,7 @@ int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 /* verbs.c */
 void softib_verbs_init(struct softib_hca *hca);
-void softib_verbs_movable(struct softib_hca *hca);
+void softib_verbs_registered(struct softib_hca *hca);
 extern const enum ib_wc_opcode softib_wc_opcode[];
 
 /* mad.c */

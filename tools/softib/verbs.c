@@ -138,26 +138,6 @@ static bool schedule_send(struct rvt_qp *qp)
 	return true;
 }
 
-/* Where bottom halves may run they run at once: the caller's packets are on
- * their way, and mostly there, when the post returns.
- */
-static void do_send(struct rvt_qp *qp)
-{
-	if (irqs_disabled()) {
-		softib_qp_schedule(qp);
-	} else {
-		local_bh_disable();
-		softib_qp_schedule(qp);
-		local_bh_enable();
-	}
-}
-
-static bool schedule_send_no_lock(struct rvt_qp *qp)
-{
-	do_send(qp);
-	return true;
-}
-
 /* With the state at RESET or ERR nothing is sent or received, whatever is
  * still queued: an HCA's work looks at the state under the QP's locks.
  */
@@ -372,22 +352,39 @@ static const struct ib_device_ops movable_ops = {
 	.disassociate_ucontext = disassociate_ucontext,
 };
 
-/**
- * softib_verbs_movable - allow that an HCA moves to another network namespace
- * @hca:	the HCA, just registered
- *
- * The core takes the HCA from all its clients then, and gives it to them anew.
- * rdmavt's own MAD agent, which softib has no use for, would be left behind
- * with a port that is gone; without disassociation the core refuses the move.
+/* A program may post what nobody acknowledges, and go: hardware has mostly sent
+ * it by the time that the QP is destroyed. mckey relies on it.
  */
-void softib_verbs_movable(struct softib_hca *hca)
+static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
+	struct rvt_qp *qp = ibqp_to_rvtqp(ibqp);
+
+	if (ibqp->qp_type != IB_QPT_RC)
+		softib_qp_finish(qp);
+	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
+}
+
+/**
+ * softib_verbs_registered - what can be done after rvt_register_device() only
+ * @hca:	the HCA
+ *
+ * Allows that the HCA moves to another network namespace. The core takes it from
+ * all its clients then, and gives it to them anew. rdmavt's own MAD agent, which
+ * softib has no use for, would be left behind with a port that is gone; without
+ * disassociation the core refuses the move.
+ */
+void softib_verbs_registered(struct softib_hca *hca)
+{
+	struct ib_device_ops *ops = &hca->rdi.ibdev.ops;
 	struct ib_mad_agent *agent = hca->ibp.send_agent;
 
 	hca->ibp.send_agent = NULL;
 	if (agent)
 		ib_unregister_mad_agent(agent);
 	ib_set_device_ops(&hca->rdi.ibdev, &movable_ops);
+	/* rdmavt's is not exported, and is put there by the registration. */
+	hca->rvt_destroy_qp = ops->destroy_qp;
+	WRITE_ONCE(ops->destroy_qp, destroy_qp);
 }
 
 static const struct rvt_driver_provided driver_f = {
@@ -397,8 +394,8 @@ static const struct rvt_driver_provided driver_f = {
 	.notify_qp_reset = softib_qp_reset,
 	.free_all_qps = free_all_qps,
 	.schedule_send = schedule_send,
-	.schedule_send_no_lock = schedule_send_no_lock,
-	.do_send = do_send,
+	.schedule_send_no_lock = schedule_send,
+	.do_send = softib_qp_schedule,
 	.setup_wqe = setup_wqe,
 	.flush_qp_waiters = qp_nothing,
 	.stop_send_queue = softib_qp_unschedule,
