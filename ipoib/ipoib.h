@@ -277,9 +277,14 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * struct ipoib_dev - one interface: a port and a P_Key
  * @dev:	the interface; down to @hash_seed all is fixed while registered
  * @hca:	the device
+ * @parent:	the port's own interface, NULL if this is it
+ * @by_sysfs:	a child that its P_Key names
  * @list:	of the ports of one device
+ * @children:	of a port's own interface; under rtnl, read under RCU
+ * @sibling:	in @parent's @children
  * @port:	the port's number
  * @events:	of the device, asynchronous
+ * @listening:	@events is registered
  * @pd:		protection domain
  * @recv_cq:	completions for @rx_napi
  * @send_cq:	completions for @tx_napi
@@ -287,7 +292,9 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @max_ib_mtu:	largest that the receive ring takes
  * @max_send_sge: what the queue pair was made with
  * @hash_seed:	of @dests
- * @pkey:	the P_Key; written under @ctl
+ * @pkey:	the P_Key with the full-member bit; a child's is fixed, the one of
+ *		a port's own interface is written under @ctl
+ * @pkey_index:	its index in the port's table, or -1; written under @ctl
  * @gid:	the port's; written under @ctl
  * @tx_ring:	slots; down to @tx_sge all is under the transmit lock
  * @tx_size:	slots in it, a power of two, as @rx_size
@@ -326,17 +333,23 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @admin_mtu:	what the administrator set; under rtnl
  * @counters:	by enum ipoib_counter
  *
- * Lives as the net_device's private data, from ipoib_add_port() to
- * ipoib_remove_port(). The verbs objects and rings exist from ndo_init to
+ * Lives as the net_device's private data: a port's own interface as long as the
+ * port, a child from ipoib_child_register() to ipoib_child_unregister() but no
+ * longer than its parent. The verbs objects and rings exist from ndo_init to
  * ndo_uninit, so that the QPN, and with it the link-layer address, survives
  * going down and up.
  */
 struct ipoib_dev {
 	struct net_device *dev;
 	struct ib_device *hca;
+	struct ipoib_dev *parent;
+	bool by_sysfs;
 	struct list_head list;
+	struct list_head children;	/* rtnl, RCU */
+	struct list_head sibling;
 	u32 port;
 	struct ib_event_handler events;
+	bool listening;
 	struct ib_pd *pd;
 	struct ib_cq *recv_cq;
 	struct ib_cq *send_cq;
@@ -346,6 +359,7 @@ struct ipoib_dev {
 	u32 hash_seed;
 
 	u16 pkey;
+	int pkey_index;
 	union ib_gid gid;
 
 	struct ipoib_tx_buf *tx_ring;
@@ -398,6 +412,7 @@ extern int ipoib_mcast_debug_level;
 extern const struct net_device_ops ipoib_netdev_ops;
 extern const struct ethtool_ops ipoib_ethtool_ops;
 extern const struct attribute_group ipoib_attr_group;
+extern struct rtnl_link_ops ipoib_link_ops;
 
 #define ipoib_dbg(priv, fmt, ...)					\
 do {									\
@@ -449,6 +464,21 @@ static inline struct netdev_queue *ipoib_txq(struct ipoib_dev *priv)
 {
 	return netdev_get_tx_queue(priv->dev, 0);
 }
+
+/* main.c */
+int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port);
+void ipoib_listen(struct ipoib_dev *priv);
+
+/* child.c */
+int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
+			 u16 pkey, bool by_sysfs,
+			 struct netlink_ext_ack *extack);
+int ipoib_child_create(struct ipoib_dev *parent, u16 pkey);
+int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey);
+void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list);
+void ipoib_children_unregister(struct ipoib_dev *parent,
+			       struct list_head *list);
+void ipoib_children_set_up(struct ipoib_dev *parent, bool up);
 
 /* lookup.c */
 struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,

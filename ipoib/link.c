@@ -14,6 +14,7 @@
 
 struct ipoib_identity {
 	u16 pkey;
+	int pkey_index;		/* -1: not in the port's table */
 	union ib_gid gid;
 };
 
@@ -22,18 +23,27 @@ static int ipoib_read_identity(struct ipoib_dev *priv,
 {
 	int err;
 
-	err = ib_query_pkey(priv->hca, priv->port, 0, &id->pkey);
-	if (err)
-		return err;
-	/* Groups are named by the full member's P_Key, RFC 4391 section 4. */
-	id->pkey |= IPOIB_FULL_MEMBER;
+	if (priv->parent) {
+		u16 index;
+
+		id->pkey = priv->pkey;
+		err = ib_find_pkey(priv->hca, priv->port, id->pkey, &index);
+		id->pkey_index = err ? -1 : index;
+	} else {
+		id->pkey_index = 0;
+		err = ib_query_pkey(priv->hca, priv->port, 0, &id->pkey);
+		if (err)
+			return err;
+		/* Groups are named by the full member's P_Key, RFC 4391 4. */
+		id->pkey |= IPOIB_FULL_MEMBER;
+	}
 	return rdma_query_gid(priv->hca, priv->port, 0, &id->gid);
 }
 
 static enum ipoib_flush ipoib_identity_change(struct ipoib_dev *priv,
 					      const struct ipoib_identity *id)
 {
-	if (id->pkey != priv->pkey)
+	if (id->pkey != priv->pkey || id->pkey_index != priv->pkey_index)
 		return IPOIB_FLUSH_HEAVY;
 	if (!ipoib_gid_equal(&id->gid, &priv->gid))
 		return IPOIB_FLUSH_NORMAL;
@@ -46,6 +56,7 @@ static void ipoib_set_identity(struct ipoib_dev *priv,
 {
 	netif_addr_lock_bh(priv->dev);
 	priv->pkey = id->pkey;
+	priv->pkey_index = id->pkey_index;
 	priv->gid = id->gid;
 	put_unaligned_be16(id->pkey, &priv->dev->broadcast[8]);
 	netif_addr_unlock_bh(priv->dev);
@@ -176,6 +187,8 @@ static bool ipoib_dest_any(struct ipoib_dest *d)
  * ipoib_link_up() - start the queue pair and the joins
  * @priv: the interface, down; under ctl
  *
+ * Where the port does not have the P_Key this waits for the event that it has.
+ *
  * Return: 0 or an errno, with the interface down.
  */
 int ipoib_link_up(struct ipoib_dev *priv)
@@ -184,6 +197,10 @@ int ipoib_link_up(struct ipoib_dev *priv)
 
 	lockdep_assert_held(&priv->ctl);
 
+	if (priv->pkey_index < 0) {
+		ipoib_dbg(priv, "waits for its P_Key\n");
+		return 0;
+	}
 	err = ipoib_qp_start(priv);
 	if (err)
 		return err;
@@ -265,6 +282,7 @@ void ipoib_flush_work(struct work_struct *work)
 	mutex_lock(&priv->ctl);
 	if (ipoib_read_identity(priv, &id)) {
 		id.pkey = priv->pkey;
+		id.pkey_index = priv->pkey_index;
 		id.gid = priv->gid;
 	}
 	level = max(level, ipoib_identity_change(priv, &id));

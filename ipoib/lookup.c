@@ -41,22 +41,34 @@ static int ipoib_upper_has_addr(struct net_device *upper,
 static bool ipoib_has_addr(struct ipoib_dev *priv, const struct sockaddr *addr)
 {
 	struct netdev_nested_priv nested = { .data = (void *)addr };
-	bool found;
 
-	rcu_read_lock();
-	found = ipoib_dev_has_addr(priv->dev, addr) ||
-		netdev_walk_all_upper_dev_rcu(priv->dev, ipoib_upper_has_addr,
-					      &nested);
-	rcu_read_unlock();
-	return found;
+	return ipoib_dev_has_addr(priv->dev, addr) ||
+	       netdev_walk_all_upper_dev_rcu(priv->dev, ipoib_upper_has_addr,
+					     &nested);
 }
 
-static bool ipoib_matches(struct ipoib_dev *priv, u32 port, u16 pkey,
-			  const union ib_gid *gid)
+/* What a connection request carries, and the interfaces that it may mean */
+struct ipoib_request {
+	u32 port;
+	u16 pkey;
+	const union ib_gid *gid;
+	const struct sockaddr *addr;
+
+	unsigned int matches;
+	struct ipoib_dev *only;
+	struct ipoib_dev *with_addr;
+};
+
+static void ipoib_consider(struct ipoib_dev *priv, struct ipoib_request *req)
 {
-	return priv->port == port &&
-	       !((priv->pkey ^ pkey) & ~IPOIB_FULL_MEMBER) &&
-	       (!gid || ipoib_gid_equal(gid, &priv->gid));
+	if (priv->port != req->port ||
+	    (priv->pkey ^ req->pkey) & ~IPOIB_FULL_MEMBER ||
+	    (req->gid && !ipoib_gid_equal(req->gid, &priv->gid)))
+		return;
+	req->matches++;
+	req->only = priv;
+	if (!req->with_addr && req->addr && ipoib_has_addr(priv, req->addr))
+		req->with_addr = priv;
 }
 
 /**
@@ -78,21 +90,23 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 				     void *client_data)
 {
 	struct list_head *ports = client_data;
-	struct ipoib_dev *priv, *only = NULL, *with_addr = NULL;
-	unsigned int matches = 0;
+	struct ipoib_request req = {
+		.port = port, .pkey = pkey, .gid = gid, .addr = addr,
+	};
+	struct net_device *dev = NULL;
+	struct ipoib_dev *priv, *child;
 
+	rcu_read_lock();
 	list_for_each_entry(priv, ports, list) {
-		if (!ipoib_matches(priv, port, pkey, gid))
-			continue;
-		matches++;
-		only = priv;
-		if (!with_addr && addr && ipoib_has_addr(priv, addr))
-			with_addr = priv;
+		ipoib_consider(priv, &req);
+		list_for_each_entry_rcu(child, &priv->children, sibling)
+			ipoib_consider(child, &req);
 	}
-
-	priv = matches == 1 ? only : with_addr;
-	if (!priv)
-		return NULL;
-	dev_hold(priv->dev);
-	return priv->dev;
+	priv = req.matches == 1 ? req.only : req.with_addr;
+	if (priv) {
+		dev = priv->dev;
+		dev_hold(dev);
+	}
+	rcu_read_unlock();
+	return dev;
 }

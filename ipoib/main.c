@@ -5,12 +5,15 @@
  */
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <net/rtnetlink.h>
 
 #include "compat.h"
 #include "ipoib.h"
 
 MODULE_DESCRIPTION("IP over InfiniBand");
 MODULE_LICENSE("GPL");
+MODULE_ALIAS_RTNL_LINK("ipoib");
 
 static unsigned int send_queue_size = 128;
 module_param(send_queue_size, uint, 0444);
@@ -61,6 +64,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	spin_lock_init(&priv->dest_lock);
 	spin_lock_init(&priv->bcast_lock);
 	mutex_init(&priv->ctl);
+	INIT_LIST_HEAD(&priv->children);
 	hash_init(priv->dests);
 	INIT_DELAYED_WORK(&priv->gc_work, ipoib_gc_work);
 	INIT_WORK(&priv->mcast_work, ipoib_mcast_list_work);
@@ -69,15 +73,48 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	INIT_IB_EVENT_HANDLER(&priv->events, hca, ipoib_event);
 }
 
-static void ipoib_free(struct ipoib_dev *priv)
+/**
+ * ipoib_init_dev() - make a netdev an interface of a port
+ * @dev: the netdev, after ipoib_setup()
+ * @hca: the device
+ * @port: the port
+ *
+ * Return: 0 or an errno.
+ */
+int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 {
-	struct net_device *dev = priv->dev;
+	struct ipoib_dev *priv = netdev_priv(dev);
+	int err;
 
-	free_percpu(dev->tstats);
-	free_netdev(dev);
+	ipoib_init_priv(priv, dev, hca, port);
+	err = ipoib_query_mtu(priv);
+	if (err)
+		return err;
+
+	dev->dev_id = port - 1;
+	dev->dev_port = port - 1;
+	dev->tx_queue_len = 2 * priv->tx_size;
+	dev->mtu = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
+	dev->max_mtu = dev->mtu;
+	dev->min_mtu = ETH_MIN_MTU + IPOIB_ENCAP_LEN;
+	priv->admin_mtu = dev->mtu;
+	priv->mcast_mtu = dev->mtu;
+	return 0;
 }
 
-static struct ipoib_dev *ipoib_alloc(struct ib_device *hca, u32 port)
+/**
+ * ipoib_listen() - from now on, follow what happens to the port
+ * @priv: the interface, registered
+ */
+void ipoib_listen(struct ipoib_dev *priv)
+{
+	ib_register_event_handler(&priv->events);
+	priv->listening = true;
+	/* What has happened to the port meanwhile. */
+	ipoib_flush(priv, IPOIB_FLUSH_LIGHT);
+}
+
+static struct ipoib_dev *ipoib_add_port(struct ib_device *hca, u32 port)
 {
 	struct ipoib_dev *priv;
 	struct net_device *dev;
@@ -87,58 +124,29 @@ static struct ipoib_dev *ipoib_alloc(struct ib_device *hca, u32 port)
 			   ipoib_setup);
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
-	priv = netdev_priv(dev);
-	ipoib_init_priv(priv, dev, hca, port);
-
-	err = -ENOMEM;
-	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
-	if (!dev->tstats)
-		goto free;
-	err = ipoib_query_mtu(priv);
-	if (err)
-		goto free;
 
 	SET_NETDEV_DEV(dev, hca->dev.parent);
-	dev->dev_id = port - 1;
-	dev->dev_port = port - 1;
-	dev->tx_queue_len = 2 * priv->tx_size;
-	dev->mtu = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
-	dev->max_mtu = dev->mtu;
-	dev->min_mtu = ETH_MIN_MTU + IPOIB_ENCAP_LEN;
-	priv->admin_mtu = dev->mtu;
-	priv->mcast_mtu = dev->mtu;
-	return priv;
-free:
-	ipoib_free(priv);
-	return ERR_PTR(err);
-}
-
-static struct ipoib_dev *ipoib_add_port(struct ib_device *hca, u32 port)
-{
-	struct ipoib_dev *priv;
-	int err;
-
-	priv = ipoib_alloc(hca, port);
-	if (IS_ERR(priv))
-		return priv;
-
-	err = register_netdev(priv->dev);
+	err = ipoib_init_dev(dev, hca, port);
+	if (!err)
+		err = register_netdev(dev);
 	if (err) {
-		ipoib_free(priv);
+		free_netdev(dev);
 		return ERR_PTR(err);
 	}
-
-	ib_register_event_handler(&priv->events);
-	/* What has happened to the port meanwhile. */
-	ipoib_flush(priv, IPOIB_FLUSH_LIGHT);
+	priv = netdev_priv(dev);
+	ipoib_listen(priv);
 	return priv;
 }
 
 static void ipoib_remove_port(struct ipoib_dev *priv)
 {
-	ib_unregister_event_handler(&priv->events);
-	unregister_netdev(priv->dev);
-	ipoib_free(priv);
+	LIST_HEAD(gone);
+
+	rtnl_lock();
+	ipoib_children_unregister(priv, &gone);
+	unregister_netdevice_queue(priv->dev, &gone);
+	unregister_netdevice_many(&gone);
+	rtnl_unlock();
 }
 
 static void ipoib_remove_one(struct ib_device *hca, void *client_data)
@@ -218,17 +226,26 @@ static int __init ipoib_module_init(void)
 		return -ENOMEM;
 
 	ib_sa_register_client(&ipoib_sa_client);
+	err = rtnl_link_register(&ipoib_link_ops);
+	if (err)
+		goto unregister_sa;
 	err = ib_register_client(&ipoib_client);
-	if (err) {
-		ib_sa_unregister_client(&ipoib_sa_client);
-		destroy_workqueue(ipoib_wq);
-	}
+	if (err)
+		goto unregister_link;
+	return 0;
+
+unregister_link:
+	rtnl_link_unregister(&ipoib_link_ops);
+unregister_sa:
+	ib_sa_unregister_client(&ipoib_sa_client);
+	destroy_workqueue(ipoib_wq);
 	return err;
 }
 
 static void __exit ipoib_module_exit(void)
 {
 	ib_unregister_client(&ipoib_client);
+	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
 	destroy_workqueue(ipoib_wq);
 }

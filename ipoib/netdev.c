@@ -45,13 +45,19 @@ static int ipoib_init(struct net_device *dev)
 	u8 addr[INFINIBAND_ALEN] = {};
 	int err;
 
+	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
+	if (!dev->tstats)
+		return -ENOMEM;
+
 	mutex_lock(&priv->ctl);
 	err = ipoib_read_port(priv);
 	if (!err)
 		err = ipoib_verbs_init(priv);
 	mutex_unlock(&priv->ctl);
-	if (err)
+	if (err) {
+		free_percpu(dev->tstats);
 		return err;
+	}
 
 	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
@@ -70,6 +76,8 @@ static void ipoib_uninit(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
+	if (priv->listening)
+		ib_unregister_event_handler(&priv->events);
 	cancel_delayed_work_sync(&priv->gc_work);
 	cancel_work_sync(&priv->mcast_work);
 
@@ -80,6 +88,7 @@ static void ipoib_uninit(struct net_device *dev)
 	ipoib_verbs_cleanup(priv);
 	/* Only now can the queue pair's events not queue it again. */
 	cancel_work_sync(&priv->flush_work);
+	free_percpu(dev->tstats);
 }
 
 static int ipoib_open(struct net_device *dev)
@@ -97,6 +106,8 @@ static int ipoib_open(struct net_device *dev)
 	mutex_unlock(&priv->ctl);
 
 	ipoib_sync(priv);
+	if (!err)
+		ipoib_children_set_up(priv, true);
 	return err;
 }
 
@@ -108,6 +119,8 @@ static int ipoib_stop(struct net_device *dev)
 	priv->admin_up = false;
 	ipoib_link_down(priv);
 	mutex_unlock(&priv->ctl);
+
+	ipoib_children_set_up(priv, false);
 	return 0;
 }
 
@@ -140,6 +153,13 @@ static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)
 	napi_schedule(&priv->tx_napi);
 }
 
+static int ipoib_get_iflink(const struct net_device *dev)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	return priv->parent ? priv->parent->dev->ifindex : dev->ifindex;
+}
+
 const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_init		= ipoib_init,
 	.ndo_uninit		= ipoib_uninit,
@@ -150,6 +170,7 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_set_rx_mode	= ipoib_set_rx_mode,
 	.ndo_tx_timeout		= ipoib_tx_timeout,
 	.ndo_get_stats64	= dev_get_tstats64,
+	.ndo_get_iflink		= ipoib_get_iflink,
 };
 
 /**
@@ -161,7 +182,9 @@ void ipoib_setup(struct net_device *dev)
 	dev->netdev_ops = &ipoib_netdev_ops;
 	dev->ethtool_ops = &ipoib_ethtool_ops;
 	dev->header_ops = &ipoib_header_ops;
+	dev->rtnl_link_ops = &ipoib_link_ops;
 	dev->sysfs_groups[0] = &ipoib_attr_group;
+	dev->needs_free_netdev = true;
 
 	dev->type = ARPHRD_INFINIBAND;
 	dev->hard_header_len = IPOIB_HARD_LEN;

@@ -2,6 +2,8 @@
 /*
  * Files in the interface's folder below /sys/class/net.
  */
+#include <linux/rtnetlink.h>
+
 #include "ipoib.h"
 
 static ssize_t pkey_show(struct device *device, struct device_attribute *attr,
@@ -50,13 +52,76 @@ static ssize_t umcast_store(struct device *device,
 }
 static DEVICE_ATTR_RW(umcast);
 
+static ssize_t parent_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+
+	return sysfs_emit(buf, "%s\n", priv->parent->dev->name);
+}
+static DEVICE_ATTR_RO(parent);
+
+/* Who takes the interface away waits, under rtnl, for those who write here. */
+static ssize_t ipoib_change_child(struct device *device, const char *buf,
+				  size_t count,
+				  int (*change)(struct ipoib_dev *parent,
+						u16 pkey))
+{
+	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	u16 pkey;
+	int err;
+
+	err = kstrtou16(buf, 0, &pkey);
+	if (err)
+		return err;
+	if (!rtnl_trylock())
+		return restart_syscall();
+	err = priv->dev->reg_state == NETREG_REGISTERED ? change(priv, pkey) : -ENODEV;
+	rtnl_unlock();
+	return err ?: count;
+}
+
+static ssize_t create_child_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	return ipoib_change_child(device, buf, count, ipoib_child_create);
+}
+static DEVICE_ATTR_WO(create_child);
+
+static ssize_t delete_child_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	return ipoib_change_child(device, buf, count, ipoib_child_delete);
+}
+static DEVICE_ATTR_WO(delete_child);
+
 static struct attribute *ipoib_attrs[] = {
 	&dev_attr_pkey.attr,
 	&dev_attr_mode.attr,
 	&dev_attr_umcast.attr,
+	&dev_attr_parent.attr,
+	&dev_attr_create_child.attr,
+	&dev_attr_delete_child.attr,
 	NULL,
 };
 
+static umode_t ipoib_attr_visible(struct kobject *kobj, struct attribute *attr,
+				  int n)
+{
+	struct ipoib_dev *priv = netdev_priv(to_net_dev(kobj_to_dev(kobj)));
+	bool visible = true;
+
+	if (attr == &dev_attr_parent.attr)
+		visible = priv->parent;
+	else if (attr == &dev_attr_create_child.attr ||
+		 attr == &dev_attr_delete_child.attr)
+		visible = !priv->parent;
+	return visible ? attr->mode : 0;
+}
+
 const struct attribute_group ipoib_attr_group = {
 	.attrs = ipoib_attrs,
+	.is_visible = ipoib_attr_visible,
 };

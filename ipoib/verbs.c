@@ -147,7 +147,7 @@ static int ipoib_qp_modify(struct ipoib_dev *priv, enum ib_qp_state state)
 		/* The Q_Key comes with the broadcast group. */
 		attr.qkey = READ_ONCE(priv->qkey);
 		attr.port_num = priv->port;
-		attr.pkey_index = 0;
+		attr.pkey_index = priv->pkey_index;
 		mask |= IB_QP_QKEY | IB_QP_PORT | IB_QP_PKEY_INDEX;
 	} else if (state == IB_QPS_RTS) {
 		attr.sq_psn = 0;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Child interfaces: further partitions on a port's interface, and further
+ * interfaces of one partition. Made and removed by sysfs.c and netlink.c.
+ */
+#include <linux/rtnetlink.h>
+
+#include "ipoib.h"
+
+/* The files in sysfs know a child by nothing but its P_Key. Those who give it a
+ * name may have several of one P_Key, as containers do.
+ */
+static struct ipoib_dev *ipoib_child_by_pkey(struct ipoib_dev *parent, u16 pkey)
+{
+	struct ipoib_dev *child;
+
+	list_for_each_entry(child, &parent->children, sibling)
+		if (child->by_sysfs && child->pkey == pkey)
+			return child;
+	return NULL;
+}
+
+/**
+ * ipoib_child_register() - give a port another interface
+ * @parent: the port's own
+ * @dev: the netdev, allocated, with a name
+ * @pkey: its P_Key, of either membership
+ * @by_sysfs: its P_Key is its name
+ * @extack: says what is wrong, or NULL
+ *
+ * Called under rtnl.
+ *
+ * Return: 0; -EINVAL for what is no P_Key; -ENOTUNIQ where the P_Key is taken; or
+ * another errno. The netdev is the caller's to free then.
+ */
+int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
+			 u16 pkey, bool by_sysfs,
+			 struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	int err;
+
+	ASSERT_RTNL();
+	if (!(pkey & ~IPOIB_FULL_MEMBER)) {
+		NL_SET_ERR_MSG(extack, "0 and 0x8000 are no P_Keys");
+		return -EINVAL;
+	}
+	/* The link is that of the full members. */
+	pkey |= IPOIB_FULL_MEMBER;
+	if (by_sysfs &&
+	    (parent->pkey == pkey || ipoib_child_by_pkey(parent, pkey)))
+		return -ENOTUNIQ;
+
+	err = ipoib_init_dev(dev, parent->hca, parent->port);
+	if (err)
+		return err;
+	priv->parent = parent;
+	priv->by_sysfs = by_sysfs;
+	priv->pkey = pkey;
+
+	err = register_netdevice(dev);
+	if (err)
+		return err;
+	list_add_tail_rcu(&priv->sibling, &parent->children);
+	ipoib_listen(priv);
+	return 0;
+}
+
+/**
+ * ipoib_child_create() - give a port another interface, named by its P_Key
+ * @parent: the port's own
+ * @pkey: the P_Key
+ *
+ * Called under rtnl.
+ *
+ * Return: as ipoib_child_register().
+ */
+int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
+{
+	struct net_device *dev;
+	char name[IFNAMSIZ];
+	int err;
+
+	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name,
+		     pkey | IPOIB_FULL_MEMBER) >= sizeof(name))
+		return -ENAMETOOLONG;
+	dev = alloc_netdev(sizeof(*parent), name, NET_NAME_PREDICTABLE,
+			   ipoib_setup);
+	if (!dev)
+		return -ENOMEM;
+	dev_net_set(dev, dev_net(parent->dev));
+
+	err = ipoib_child_register(parent, dev, pkey, true, NULL);
+	if (err)
+		free_netdev(dev);
+	return err;
+}
+
+/**
+ * ipoib_child_unregister() - take a child away
+ * @priv: the child
+ * @list: of netdevs for unregister_netdevice_many(), or NULL
+ *
+ * Called under rtnl.
+ */
+void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
+{
+	list_del_rcu(&priv->sibling);
+	unregister_netdevice_queue(priv->dev, list);
+}
+
+/**
+ * ipoib_child_delete() - take away the child that a P_Key names
+ * @parent: the port's own interface
+ * @pkey: the P_Key
+ *
+ * Called under rtnl.
+ *
+ * Return: 0, or -ENODEV if there is none.
+ */
+int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
+{
+	struct ipoib_dev *child;
+
+	ASSERT_RTNL();
+	child = ipoib_child_by_pkey(parent, pkey | IPOIB_FULL_MEMBER);
+	if (!child)
+		return -ENODEV;
+	ipoib_child_unregister(child, NULL);
+	return 0;
+}
+
+/**
+ * ipoib_children_unregister() - take all children away
+ * @parent: the port's own interface
+ * @list: of netdevs for unregister_netdevice_many()
+ *
+ * Called under rtnl.
+ */
+void ipoib_children_unregister(struct ipoib_dev *parent,
+			       struct list_head *list)
+{
+	struct ipoib_dev *child, *next;
+
+	list_for_each_entry_safe(child, next, &parent->children, sibling)
+		ipoib_child_unregister(child, list);
+}
+
+/**
+ * ipoib_children_set_up() - children go up and down with the port's interface
+ * @parent: the port's own interface
+ * @up: up or down
+ *
+ * Called under rtnl, without ctl.
+ */
+void ipoib_children_set_up(struct ipoib_dev *parent, bool up)
+{
+	struct ipoib_dev *child;
+	unsigned int flags;
+	int err;
+
+	list_for_each_entry(child, &parent->children, sibling) {
+		flags = child->dev->flags;
+		if (!(flags & IFF_UP) == !up)
+			continue;
+		err = dev_change_flags(child->dev, flags ^ IFF_UP, NULL);
+		if (err)
+			netdev_warn(child->dev, "cannot go up with %s: %d\n",
+				    parent->dev->name, err);
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rtnetlink: links of the kind "ipoib".
+ */
+#include <linux/rtnetlink.h>
+#include <net/netlink.h>
+#include <net/rtnetlink.h>
+
+#include "ipoib.h"
+
+static const struct nla_policy ipoib_policy[IFLA_IPOIB_MAX + 1] = {
+	[IFLA_IPOIB_PKEY]	= { .type = NLA_U16 },
+	[IFLA_IPOIB_MODE]	= NLA_POLICY_MAX(NLA_U16, IPOIB_MODE_CONNECTED),
+	[IFLA_IPOIB_UMCAST]	= NLA_POLICY_MAX(NLA_U16, 1),
+};
+
+static int ipoib_check_mode(struct nlattr *data[],
+			    struct netlink_ext_ack *extack)
+{
+	if (data && data[IFLA_IPOIB_MODE] &&
+	    nla_get_u16(data[IFLA_IPOIB_MODE]) != IPOIB_MODE_DATAGRAM) {
+		NL_SET_ERR_MSG_ATTR(extack, data[IFLA_IPOIB_MODE],
+				    "connected mode is not supported");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static void ipoib_set_umcast(struct ipoib_dev *priv, struct nlattr *data[])
+{
+	if (data && data[IFLA_IPOIB_UMCAST])
+		WRITE_ONCE(priv->umcast, nla_get_u16(data[IFLA_IPOIB_UMCAST]));
+}
+
+static struct ipoib_dev *ipoib_find_parent(struct net *net, struct nlattr *link,
+					   struct netlink_ext_ack *extack)
+{
+	struct net_device *dev;
+	struct ipoib_dev *priv;
+
+	if (!link) {
+		NL_SET_ERR_MSG(extack, "an IPoIB interface needs a parent (link DEV)");
+		return ERR_PTR(-EINVAL);
+	}
+	dev = __dev_get_by_index(net, nla_get_u32(link));
+	if (!dev || dev->netdev_ops != &ipoib_netdev_ops) {
+		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is no IPoIB interface");
+		return ERR_PTR(-ENODEV);
+	}
+	priv = netdev_priv(dev);
+	if (priv->parent) {
+		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is itself a child");
+		return ERR_PTR(-EINVAL);
+	}
+	return priv;
+}
+
+static int ipoib_newlink(struct net *net, struct net_device *dev,
+			 struct nlattr *tb[], struct nlattr *data[],
+			 struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *parent;
+	u16 pkey;
+	int err;
+
+	parent = ipoib_find_parent(net, tb[IFLA_LINK], extack);
+	if (IS_ERR(parent))
+		return PTR_ERR(parent);
+	err = ipoib_check_mode(data, extack);
+	if (err)
+		return err;
+
+	pkey = parent->pkey;
+	if (data && data[IFLA_IPOIB_PKEY])
+		pkey = nla_get_u16(data[IFLA_IPOIB_PKEY]);
+	err = ipoib_child_register(parent, dev, pkey, false, extack);
+	if (!err)
+		ipoib_set_umcast(netdev_priv(dev), data);
+	return err;
+}
+
+static int ipoib_changelink(struct net_device *dev, struct nlattr *tb[],
+			    struct nlattr *data[],
+			    struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	int err;
+
+	if (data && data[IFLA_IPOIB_PKEY] &&
+	    (nla_get_u16(data[IFLA_IPOIB_PKEY]) | IPOIB_FULL_MEMBER) != priv->pkey) {
+		NL_SET_ERR_MSG_ATTR(extack, data[IFLA_IPOIB_PKEY],
+				    "an interface keeps its P_Key");
+		return -EOPNOTSUPP;
+	}
+	err = ipoib_check_mode(data, extack);
+	if (!err)
+		ipoib_set_umcast(priv, data);
+	return err;
+}
+
+/* There is no way to refuse, and the kernel's driver is silent, too. */
+static void ipoib_dellink(struct net_device *dev, struct list_head *list)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	if (priv->parent)
+		ipoib_child_unregister(priv, list);
+	else
+		netdev_info(dev, "lives as long as its port; not deleted\n");
+}
+
+static size_t ipoib_get_size(const struct net_device *dev)
+{
+	return nla_total_size(sizeof(u16)) +	/* IFLA_IPOIB_PKEY */
+	       nla_total_size(sizeof(u16)) +	/* IFLA_IPOIB_MODE */
+	       nla_total_size(sizeof(u16));	/* IFLA_IPOIB_UMCAST */
+}
+
+static int ipoib_fill_info(struct sk_buff *skb, const struct net_device *dev)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	if (nla_put_u16(skb, IFLA_IPOIB_PKEY, READ_ONCE(priv->pkey)) ||
+	    nla_put_u16(skb, IFLA_IPOIB_MODE, IPOIB_MODE_DATAGRAM) ||
+	    nla_put_u16(skb, IFLA_IPOIB_UMCAST, READ_ONCE(priv->umcast)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static struct net *ipoib_get_link_net(const struct net_device *dev)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	return dev_net(priv->parent ? priv->parent->dev : dev);
+}
+
+struct rtnl_link_ops ipoib_link_ops __read_mostly = {
+	.kind		= "ipoib",
+	/* A port's interface goes back to the first namespace, as hardware does. */
+	.netns_refund	= true,
+	.maxtype	= IFLA_IPOIB_MAX,
+	.policy		= ipoib_policy,
+	.priv_size	= sizeof(struct ipoib_dev),
+	.setup		= ipoib_setup,
+	.newlink	= ipoib_newlink,
+	.changelink	= ipoib_changelink,
+	.dellink	= ipoib_dellink,
+	.get_size	= ipoib_get_size,
+	.fill_info	= ipoib_fill_info,
+	.get_link_net	= ipoib_get_link_net,
+};
