@@ -66,6 +66,11 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 	parent = ipoib_find_parent(net, tb[IFLA_LINK], extack);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
+	if (tb[IFLA_ADDRESS]) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
+				    "the address comes from queue pair and port");
+		return -EOPNOTSUPP;
+	}
 	err = ipoib_check_mode(data, extack);
 	if (err)
 		return err;
@@ -74,8 +79,17 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 	if (data && data[IFLA_IPOIB_PKEY])
 		pkey = nla_get_u16(data[IFLA_IPOIB_PKEY]);
 	err = ipoib_child_register(parent, dev, pkey, false, extack);
-	if (!err)
-		ipoib_set_umcast(netdev_priv(dev), data);
+	if (err)
+		return err;
+	ipoib_set_umcast(netdev_priv(dev), data);
+	/* What rtnetlink has set already is the largest that there is. */
+	if (tb[IFLA_MTU])
+		err = dev_set_mtu(dev, nla_get_u32(tb[IFLA_MTU]));
+	if (err) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_MTU],
+				    "the MTU is out of range");
+		ipoib_child_unregister(netdev_priv(dev), NULL);
+	}
 	return err;
 }
 

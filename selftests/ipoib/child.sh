@@ -118,6 +118,11 @@ umcast() {
 	echo 0 > $net/ib0.8001/umcast && is_child ib0.8001 0x8001 0
 }
 
+mtu() {
+	ip link add link ib0 name small mtu 1500 type ipoib pkey 0x8001 &&
+	{ ! ours || file $net/small/mtu 1500; } && ip link del small
+}
+
 # Each in a container, perhaps.
 same_partition() {
 	add node1 again 0x8001 && add node1 other 0xffff &&
@@ -135,7 +140,14 @@ bad_children() {
 		add link blue name bad type ipoib pkey 2 &&
 	refused "the parent is no IPoIB interface" \
 		add link lo name bad type ipoib pkey 2 &&
-	refused "needs a parent" add name bad type ipoib pkey 2
+	refused "needs a parent" add name bad type ipoib pkey 2 &&
+	refused "" add link ib0 name bad mtu 70000 type ipoib pkey 2 &&
+	# The kernel's driver takes the first, and overlooks the second.
+	if ours; then
+		refused "" add link ib0 name bad mtu 20 type ipoib pkey 2 &&
+		refused "the address comes from" add link ib0 name bad \
+			address "$(cat $net/ib0/address)" type ipoib pkey 2
+	fi
 }
 
 # The kernel's driver takes the first and overlooks the second: not run there.
@@ -259,7 +271,7 @@ all_carriers() {
 }
 
 partitions "$blue"
-plan "$(ours && echo 24 || echo 23)"
+plan "$(ours && echo 25 || echo 24)"
 check "a P_Key appears" until_true 20 has_key 0x8001
 check "created by sysfs" create
 check "it is a child" is_child ib0.8001 0x8001
@@ -267,6 +279,7 @@ check "its P_Key is its name: no duplicates" duplicates
 check "what is no P_Key is refused" no_pkeys
 check "created by ip link; libnl agrees" attributes
 check "umcast by both" umcast
+check "its MTU" mtu
 check "several of one partition, by name" same_partition
 check "bad children are refused" bad_children
 ! ours || check "bad changes are refused" bad_changes

@@ -375,16 +375,16 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  */
 void softib_verbs_registered(struct softib_hca *hca)
 {
-	struct ib_device_ops *ops = &hca->rdi.ibdev.ops;
+	struct ib_device *ibdev = &hca->rdi.ibdev;
 	struct ib_mad_agent *agent = hca->ibp.send_agent;
 
 	hca->ibp.send_agent = NULL;
 	if (agent)
 		ib_unregister_mad_agent(agent);
-	ib_set_device_ops(&hca->rdi.ibdev, &movable_ops);
+	ib_set_device_ops(ibdev, &movable_ops);
 	/* rdmavt's is not exported, and is put there by the registration. */
-	hca->rvt_destroy_qp = ops->destroy_qp;
-	WRITE_ONCE(ops->destroy_qp, destroy_qp);
+	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
+	WRITE_ONCE(ibdev->ops.destroy_qp, destroy_qp);
 }
 
 static const struct rvt_driver_provided driver_f = {
