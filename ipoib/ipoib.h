@@ -469,6 +469,17 @@ void ipoib_event(struct ib_event_handler *handler, struct ib_event *event);
 void ipoib_sync(struct ipoib_dev *priv);
 void ipoib_sync_work(struct work_struct *work);
 
+/* vf.c */
+int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state);
+int ipoib_get_vf_config(struct net_device *dev, int vf,
+			struct ifla_vf_info *info);
+int ipoib_get_vf_stats(struct net_device *dev, int vf,
+		       struct ifla_vf_stats *stats);
+int ipoib_get_vf_guid(struct net_device *dev, int vf,
+		      struct ifla_vf_guid *node_guid,
+		      struct ifla_vf_guid *port_guid);
+int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type);
+
 /* verbs.c */
 int ipoib_verbs_init(struct ipoib_dev *priv);
 void ipoib_verbs_cleanup(struct ipoib_dev *priv);
