@@ -324,6 +324,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
  * @admin_mtu:	what the administrator set; under rtnl
+ * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
+ * @rx_frames:	how many packets it may wait for; under rtnl
  * @counters:	by enum ipoib_counter
  *
  * Lives as the net_device's private data, from ipoib_add_port() to
@@ -387,6 +389,9 @@ struct ipoib_dev {
 	struct work_struct flush_work;
 	struct work_struct sync_work;
 	unsigned int admin_mtu;
+
+	u16 rx_usecs;
+	u16 rx_frames;
 
 	atomic_long_t counters[IPOIB_COUNTERS];
 };
@@ -486,6 +491,7 @@ void ipoib_verbs_cleanup(struct ipoib_dev *priv);
 int ipoib_qp_start(struct ipoib_dev *priv);
 void ipoib_qp_stop(struct ipoib_dev *priv);
 int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
+unsigned int ipoib_max_ring(struct ib_device *hca);
 
 /* rx.c */
 int ipoib_rx_init(struct ipoib_dev *priv);
