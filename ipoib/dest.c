@@ -113,7 +113,8 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 
 	d->priv = priv;
 	d->gid = *gid;
-	d->last_used = jiffies;
+	d->created = jiffies;
+	d->last_used = d->created;
 	spin_lock_init(&d->lock);
 	__skb_queue_head_init(&d->queue);
 
@@ -274,6 +275,7 @@ void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 	spin_lock(&d->lock);
 	old = rcu_replace_pointer(d->ah, ah, lockdep_is_held(&d->lock));
 	d->failed = false;
+	d->error = 0;
 	d->resolving = false;
 	skb_queue_splice_tail_init(&d->queue, &waiting);
 	spin_unlock(&d->lock);

@@ -135,6 +135,7 @@ struct ipoib_ah {
  * @rcu:	frees the destination after the last reader
  * @priv:	the interface
  * @gid:	the key
+ * @created:	jiffies when it was made
  * @ah:		how to reach it, NULL until that is known; RCU, changed under
  *		the tx lock and @lock
  * @last_used:	jiffies when last sent to
@@ -144,6 +145,7 @@ struct ipoib_ah {
  * @resolving:	@work will settle this destination without being told again
  * @retry_at:	no new attempt before this time, in jiffies, while @failed
  * @failed:	the last attempt failed
+ * @error:	why the last attempt failed, 0 after a success
  * @queue:	packets that wait for @ah
  *
  * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
@@ -157,6 +159,7 @@ struct ipoib_dest {
 	struct rcu_head rcu;
 	struct ipoib_dev *priv;
 	union ib_gid gid;
+	unsigned long created;
 	struct ipoib_ah __rcu *ah;
 	unsigned long last_used;
 	struct delayed_work work;
@@ -165,6 +168,7 @@ struct ipoib_dest {
 	bool dead;
 	bool resolving;
 	bool failed;
+	int error;
 	unsigned long retry_at;
 	struct sk_buff_head queue;
 };
@@ -326,6 +330,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @admin_mtu:	what the administrator set; under rtnl
  * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
  * @rx_frames:	how many packets it may wait for; under rtnl
+ * @debug_mcg:	debugfs file; under rtnl
+ * @debug_path:	debugfs file; under rtnl
  * @counters:	by enum ipoib_counter
  *
  * Lives as the net_device's private data, from ipoib_add_port() to
@@ -392,6 +398,8 @@ struct ipoib_dev {
 
 	u16 rx_usecs;
 	u16 rx_frames;
+	struct dentry *debug_mcg;
+	struct dentry *debug_path;
 
 	atomic_long_t counters[IPOIB_COUNTERS];
 };
@@ -545,6 +553,10 @@ void ipoib_mcast_release(struct ipoib_dest *d);
 void ipoib_mcast_renew(struct ipoib_dest *d);
 int ipoib_mcast_start(struct ipoib_dev *priv);
 void ipoib_mcast_list_work(struct work_struct *work);
+
+/* debugfs.c */
+void ipoib_debugfs_init(void);
+void ipoib_debugfs_exit(void);
 
 static inline struct ipoib_mcast *ipoib_to_mcast(struct ipoib_dest *d)
 {

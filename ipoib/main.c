@@ -217,10 +217,12 @@ static int __init ipoib_module_init(void)
 	if (!ipoib_wq)
 		return -ENOMEM;
 
+	ipoib_debugfs_init();
 	ib_sa_register_client(&ipoib_sa_client);
 	err = ib_register_client(&ipoib_client);
 	if (err) {
 		ib_sa_unregister_client(&ipoib_sa_client);
+		ipoib_debugfs_exit();
 		destroy_workqueue(ipoib_wq);
 	}
 	return err;
@@ -230,6 +232,7 @@ static void __exit ipoib_module_exit(void)
 {
 	ib_unregister_client(&ipoib_client);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_debugfs_exit();
 	destroy_workqueue(ipoib_wq);
 }
 

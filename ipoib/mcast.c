@@ -129,6 +129,7 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 	}
 
 	spin_lock_bh(&d->lock);
+	d->error = err;
 	backoff = m->backoff;
 	m->backoff = min_t(unsigned long, 2 * backoff, IPOIB_MAX_BACKOFF);
 	spin_unlock_bh(&d->lock);

@@ -119,6 +119,7 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 
 	spin_lock_bh(&d->lock);
 	tries = ++p->tries;
+	d->error = status;
 	p->ask = silence && tries < IPOIB_PATH_TRIES;
 	spin_unlock_bh(&d->lock);
 
