@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "ipoib.h"
+#include "trace.h"
 
 /* The common part is freed as what it is part of. */
 static_assert(offsetof(struct ipoib_path, dest) == 0);
@@ -120,6 +121,7 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 
 	hash_add_rcu(priv->dests, &d->hash, ipoib_dest_hash(priv, gid));
 	priv->dest_count++;
+	trace_ipoib_dest_create(d);
 	return d;
 }
 
@@ -331,6 +333,8 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 
 static void ipoib_dest_destroy(struct ipoib_dest *d)
 {
+	trace_ipoib_dest_remove(d);
+
 	spin_lock_bh(&d->lock);
 	d->dead = true;
 	spin_unlock_bh(&d->lock);
@@ -381,7 +385,10 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 {
 	if (time_before(jiffies, READ_ONCE(d->last_used) + IPOIB_DEST_IDLE))
 		return false;
-	return !ipoib_gid_is_mcast(&d->gid) || !ipoib_to_mcast(d)->listen;
+	if (ipoib_gid_is_mcast(&d->gid) && ipoib_to_mcast(d)->listen)
+		return false;
+	trace_ipoib_dest_idle(d);
+	return true;
 }
 
 /**
