@@ -408,6 +408,12 @@ extern struct workqueue_struct *ipoib_wq;
 extern struct ib_sa_client ipoib_sa_client;
 extern int ipoib_debug_level;
 extern int ipoib_mcast_debug_level;
+/* What is logged of every packet costs a test each, unless it is left out. */
+#ifdef IPOIB_DEBUG_DATA
+extern int ipoib_data_debug_level;
+#else
+#define ipoib_data_debug_level	0
+#endif
 extern const struct net_device_ops ipoib_netdev_ops;
 extern const struct ethtool_ops ipoib_ethtool_ops;
 extern const struct attribute_group ipoib_attr_group;
@@ -421,6 +427,12 @@ do {									\
 #define ipoib_dbg_mcast(priv, fmt, ...)					\
 do {									\
 	if (ipoib_mcast_debug_level > 0)				\
+		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+#define ipoib_dbg_data(priv, fmt, ...)					\
+do {									\
+	if (ipoib_data_debug_level > 0)					\
 		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 

@@ -28,6 +28,12 @@ int ipoib_mcast_debug_level;
 module_param_named(mcast_debug_level, ipoib_mcast_debug_level, int, 0644);
 MODULE_PARM_DESC(mcast_debug_level, "Log multicast joins if above 0");
 
+#ifdef IPOIB_DEBUG_DATA
+int ipoib_data_debug_level;
+module_param_named(data_debug_level, ipoib_data_debug_level, int, 0644);
+MODULE_PARM_DESC(data_debug_level, "Log every packet if above 0");
+#endif
+
 /* All of the driver's work; nothing of it waits for anything of it. */
 struct workqueue_struct *ipoib_wq;
 struct ib_sa_client ipoib_sa_client;
