@@ -139,7 +139,7 @@ static int ipoib_set_coalesce(struct net_device *dev,
 		return -EINVAL;
 	}
 	if (frames > 1 && !usecs) {
-		NL_SET_ERR_MSG(extack, "without rx-usecs the last of rx-frames would wait for ever");
+		NL_SET_ERR_MSG(extack, "without rx-usecs the last packets would wait for ever");
 		return -EINVAL;
 	}
 
