@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "ipoib.h"
+#include "trace.h"
 
 /* The common part is freed as what it is part of. */
 static_assert(offsetof(struct ipoib_path, dest) == 0);
@@ -113,12 +114,14 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 
 	d->priv = priv;
 	d->gid = *gid;
-	d->last_used = jiffies;
+	d->created = jiffies;
+	d->last_used = d->created;
 	spin_lock_init(&d->lock);
 	__skb_queue_head_init(&d->queue);
 
 	hash_add_rcu(priv->dests, &d->hash, ipoib_dest_hash(priv, gid));
 	priv->dest_count++;
+	trace_ipoib_dest_create(d);
 	return d;
 }
 
@@ -274,6 +277,7 @@ void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 	spin_lock(&d->lock);
 	old = rcu_replace_pointer(d->ah, ah, lockdep_is_held(&d->lock));
 	d->failed = false;
+	d->error = 0;
 	d->resolving = false;
 	skb_queue_splice_tail_init(&d->queue, &waiting);
 	spin_unlock(&d->lock);
@@ -329,6 +333,8 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 
 static void ipoib_dest_destroy(struct ipoib_dest *d)
 {
+	trace_ipoib_dest_remove(d);
+
 	spin_lock_bh(&d->lock);
 	d->dead = true;
 	spin_unlock_bh(&d->lock);
@@ -379,7 +385,10 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 {
 	if (time_before(jiffies, READ_ONCE(d->last_used) + IPOIB_DEST_IDLE))
 		return false;
-	return !ipoib_gid_is_mcast(&d->gid) || !ipoib_to_mcast(d)->listen;
+	if (ipoib_gid_is_mcast(&d->gid) && ipoib_to_mcast(d)->listen)
+		return false;
+	trace_ipoib_dest_idle(d);
+	return true;
 }
 
 /**

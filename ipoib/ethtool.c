@@ -111,11 +111,78 @@ static int ipoib_get_link_ksettings(struct net_device *dev,
 	return 0;
 }
 
+static int ipoib_get_coalesce(struct net_device *dev,
+			      struct ethtool_coalesce *coal,
+			      struct kernel_ethtool_coalesce *kernel_coal,
+			      struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	coal->rx_coalesce_usecs = priv->rx_usecs;
+	coal->rx_max_coalesced_frames = priv->rx_frames;
+	return 0;
+}
+
+/* Called under rtnl. The CQ keeps this as long as there is the interface. */
+static int ipoib_set_coalesce(struct net_device *dev,
+			      struct ethtool_coalesce *coal,
+			      struct kernel_ethtool_coalesce *kernel_coal,
+			      struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	u32 usecs = coal->rx_coalesce_usecs;
+	u32 frames = coal->rx_max_coalesced_frames;
+	int err;
+
+	if (usecs > U16_MAX || frames > U16_MAX) {
+		NL_SET_ERR_MSG(extack, "rx-usecs and rx-frames are at most 65535");
+		return -EINVAL;
+	}
+	if (frames > 1 && !usecs) {
+		NL_SET_ERR_MSG(extack, "without rx-usecs the last packets would wait for ever");
+		return -EINVAL;
+	}
+
+	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs);
+	if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG(extack, "the adapter has no interrupt moderation");
+	else if (err)
+		NL_SET_ERR_MSG(extack, "the adapter refuses these values");
+	if (err)
+		return err;
+
+	priv->rx_usecs = usecs;
+	priv->rx_frames = frames;
+	return 0;
+}
+
+/*
+ * The sizes are fixed: another size needs another queue pair, and with that
+ * comes another link-layer address.
+ */
+static void ipoib_get_ringparam(struct net_device *dev,
+				struct ethtool_ringparam *ring,
+				struct kernel_ethtool_ringparam *kernel_ring,
+				struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	ring->rx_max_pending = ipoib_max_ring(priv->hca);
+	ring->tx_max_pending = ring->rx_max_pending;
+	ring->rx_pending = priv->rx_size;
+	ring->tx_pending = priv->tx_size;
+}
+
 const struct ethtool_ops ipoib_ethtool_ops = {
+	.supported_coalesce_params = ETHTOOL_COALESCE_RX_USECS |
+				     ETHTOOL_COALESCE_RX_MAX_FRAMES,
 	.get_drvinfo		= ipoib_get_drvinfo,
 	.get_link		= ethtool_op_get_link,
 	.get_link_ksettings	= ipoib_get_link_ksettings,
 	.get_sset_count		= ipoib_get_sset_count,
 	.get_strings		= ipoib_get_strings,
 	.get_ethtool_stats	= ipoib_get_ethtool_stats,
+	.get_coalesce		= ipoib_get_coalesce,
+	.set_coalesce		= ipoib_set_coalesce,
+	.get_ringparam		= ipoib_get_ringparam,
 };

@@ -135,6 +135,7 @@ struct ipoib_ah {
  * @rcu:	frees the destination after the last reader
  * @priv:	the interface
  * @gid:	the key
+ * @created:	jiffies when it was made
  * @ah:		how to reach it, NULL until that is known; RCU, changed under
  *		the tx lock and @lock
  * @last_used:	jiffies when last sent to
@@ -144,6 +145,7 @@ struct ipoib_ah {
  * @resolving:	@work will settle this destination without being told again
  * @retry_at:	no new attempt before this time, in jiffies, while @failed
  * @failed:	the last attempt failed
+ * @error:	why the last attempt failed, 0 after a success
  * @queue:	packets that wait for @ah
  *
  * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
@@ -157,6 +159,7 @@ struct ipoib_dest {
 	struct rcu_head rcu;
 	struct ipoib_dev *priv;
 	union ib_gid gid;
+	unsigned long created;
 	struct ipoib_ah __rcu *ah;
 	unsigned long last_used;
 	struct delayed_work work;
@@ -165,6 +168,7 @@ struct ipoib_dest {
 	bool dead;
 	bool resolving;
 	bool failed;
+	int error;
 	unsigned long retry_at;
 	struct sk_buff_head queue;
 };
@@ -331,6 +335,10 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
  * @admin_mtu:	what the administrator set; under rtnl
+ * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
+ * @rx_frames:	how many packets it may wait for; under rtnl
+ * @debug_mcg:	debugfs file; under rtnl
+ * @debug_path:	debugfs file; under rtnl
  * @counters:	by enum ipoib_counter
  *
  * Lives as the net_device's private data: a port's own interface as long as the
@@ -402,6 +410,11 @@ struct ipoib_dev {
 	struct work_struct sync_work;
 	unsigned int admin_mtu;
 
+	u16 rx_usecs;
+	u16 rx_frames;
+	struct dentry *debug_mcg;
+	struct dentry *debug_path;
+
 	atomic_long_t counters[IPOIB_COUNTERS];
 };
 
@@ -409,6 +422,12 @@ extern struct workqueue_struct *ipoib_wq;
 extern struct ib_sa_client ipoib_sa_client;
 extern int ipoib_debug_level;
 extern int ipoib_mcast_debug_level;
+/* What is logged of every packet costs a test each, unless it is left out. */
+#ifdef IPOIB_DEBUG_DATA
+extern int ipoib_data_debug_level;
+#else
+#define ipoib_data_debug_level	0
+#endif
 extern const struct net_device_ops ipoib_netdev_ops;
 extern const struct ethtool_ops ipoib_ethtool_ops;
 extern const struct attribute_group ipoib_attr_group;
@@ -423,6 +442,12 @@ do {									\
 #define ipoib_dbg_mcast(priv, fmt, ...)					\
 do {									\
 	if (ipoib_mcast_debug_level > 0)				\
+		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+#define ipoib_dbg_data(priv, fmt, ...)					\
+do {									\
+	if (ipoib_data_debug_level > 0)					\
 		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 
@@ -499,12 +524,24 @@ void ipoib_event(struct ib_event_handler *handler, struct ib_event *event);
 void ipoib_sync(struct ipoib_dev *priv);
 void ipoib_sync_work(struct work_struct *work);
 
+/* vf.c */
+int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state);
+int ipoib_get_vf_config(struct net_device *dev, int vf,
+			struct ifla_vf_info *info);
+int ipoib_get_vf_stats(struct net_device *dev, int vf,
+		       struct ifla_vf_stats *stats);
+int ipoib_get_vf_guid(struct net_device *dev, int vf,
+		      struct ifla_vf_guid *node_guid,
+		      struct ifla_vf_guid *port_guid);
+int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type);
+
 /* verbs.c */
 int ipoib_verbs_init(struct ipoib_dev *priv);
 void ipoib_verbs_cleanup(struct ipoib_dev *priv);
 int ipoib_qp_start(struct ipoib_dev *priv);
 void ipoib_qp_stop(struct ipoib_dev *priv);
 int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
+unsigned int ipoib_max_ring(struct ib_device *hca);
 
 /* rx.c */
 int ipoib_rx_init(struct ipoib_dev *priv);
@@ -558,6 +595,10 @@ void ipoib_mcast_release(struct ipoib_dest *d);
 void ipoib_mcast_renew(struct ipoib_dest *d);
 int ipoib_mcast_start(struct ipoib_dev *priv);
 void ipoib_mcast_list_work(struct work_struct *work);
+
+/* debugfs.c */
+void ipoib_debugfs_init(void);
+void ipoib_debugfs_exit(void);
 
 static inline struct ipoib_mcast *ipoib_to_mcast(struct ipoib_dest *d)
 {

@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "ipoib.h"
+#include "trace.h"
 
 /* --- the port's identity ------------------------------------------------- */
 
@@ -81,6 +82,19 @@ int ipoib_read_port(struct ipoib_dev *priv)
 
 /* --- what the stack sees ------------------------------------------------- */
 
+/* Called under bcast_lock. */
+static void ipoib_set_carrier(struct ipoib_dev *priv, bool on)
+{
+	if (on == netif_carrier_ok(priv->dev))
+		return;
+
+	trace_ipoib_carrier(priv, on);
+	if (on)
+		netif_carrier_on(priv->dev);
+	else
+		netif_carrier_off(priv->dev);
+}
+
 static void ipoib_sync_address(struct ipoib_dev *priv)
 {
 	struct net_device *dev = priv->dev;
@@ -137,7 +151,7 @@ void ipoib_sync_work(struct work_struct *work)
 	ipoib_sync_mtu(priv);
 	spin_lock(&priv->bcast_lock);
 	if (priv->bcast_ok)
-		netif_carrier_on(dev);
+		ipoib_set_carrier(priv, true);
 	spin_unlock(&priv->bcast_lock);
 unlock:
 	rtnl_unlock();
@@ -174,7 +188,7 @@ static void ipoib_link_lost(struct ipoib_dev *priv)
 {
 	spin_lock(&priv->bcast_lock);
 	priv->bcast_ok = false;
-	netif_carrier_off(priv->dev);
+	ipoib_set_carrier(priv, false);
 	spin_unlock(&priv->bcast_lock);
 }
 
@@ -286,6 +300,7 @@ void ipoib_flush_work(struct work_struct *work)
 		id.gid = priv->gid;
 	}
 	level = max(level, ipoib_identity_change(priv, &id));
+	trace_ipoib_flush(priv, level);
 	ipoib_dbg(priv, "flush, level %d\n", level);
 
 	if (!priv->admin_up) {

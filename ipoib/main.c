@@ -31,6 +31,12 @@ int ipoib_mcast_debug_level;
 module_param_named(mcast_debug_level, ipoib_mcast_debug_level, int, 0644);
 MODULE_PARM_DESC(mcast_debug_level, "Log multicast joins if above 0");
 
+#ifdef IPOIB_DEBUG_DATA
+int ipoib_data_debug_level;
+module_param_named(data_debug_level, ipoib_data_debug_level, int, 0644);
+MODULE_PARM_DESC(data_debug_level, "Log every packet if above 0");
+#endif
+
 /* All of the driver's work; nothing of it waits for anything of it. */
 struct workqueue_struct *ipoib_wq;
 struct ib_sa_client ipoib_sa_client;
@@ -225,6 +231,7 @@ static int __init ipoib_module_init(void)
 	if (!ipoib_wq)
 		return -ENOMEM;
 
+	ipoib_debugfs_init();
 	ib_sa_register_client(&ipoib_sa_client);
 	err = rtnl_link_register(&ipoib_link_ops);
 	if (err)
@@ -238,6 +245,7 @@ unregister_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 unregister_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_debugfs_exit();
 	destroy_workqueue(ipoib_wq);
 	return err;
 }
@@ -247,6 +255,7 @@ static void __exit ipoib_module_exit(void)
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_debugfs_exit();
 	destroy_workqueue(ipoib_wq);
 }
 

@@ -9,6 +9,7 @@
  */
 #include "compat.h"
 #include "ipoib.h"
+#include "trace.h"
 
 #define IPOIB_JOIN_FULL		BIT(FULLMEMBER_JOIN)
 #define IPOIB_JOIN_SEND_FULL	BIT(SENDONLY_FULLMEMBER_JOIN)
@@ -31,6 +32,8 @@ static int ipoib_mcast_answer(int status, struct ib_sa_multicast *mc)
 {
 	struct ipoib_mcast *m = mc->context;
 	struct ipoib_dest *d = &m->dest;
+
+	trace_ipoib_mcast_answer(d, status, &mc->rec);
 
 	spin_lock_bh(&d->lock);
 	if (status == -ENETRESET) {
@@ -82,6 +85,7 @@ static int ipoib_mcast_join(struct ipoib_mcast *m, bool listen)
 	rec.join_state = ipoib_mcast_join_state(m, listen);
 
 	ipoib_count(priv, IPOIB_MCAST_JOINS);
+	trace_ipoib_mcast_join(&m->dest, rec.join_state);
 	ipoib_dbg_mcast(priv, "joining %pI6, state %#x\n", rec.mgid.raw,
 			rec.join_state);
 	m->join_state = rec.join_state;
@@ -99,6 +103,7 @@ static void ipoib_mcast_leave(struct ipoib_mcast *m)
 	if (!m->mc)
 		return;
 
+	trace_ipoib_mcast_leave(&m->dest);
 	/* No callback runs after this. */
 	ib_sa_free_multicast(m->mc);
 	m->mc = NULL;
@@ -129,6 +134,7 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 	}
 
 	spin_lock_bh(&d->lock);
+	d->error = err;
 	backoff = m->backoff;
 	m->backoff = min_t(unsigned long, 2 * backoff, IPOIB_MAX_BACKOFF);
 	spin_unlock_bh(&d->lock);

@@ -171,6 +171,11 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_tx_timeout		= ipoib_tx_timeout,
 	.ndo_get_stats64	= dev_get_tstats64,
 	.ndo_get_iflink		= ipoib_get_iflink,
+	.ndo_set_vf_link_state	= ipoib_set_vf_link_state,
+	.ndo_get_vf_config	= ipoib_get_vf_config,
+	.ndo_get_vf_stats	= ipoib_get_vf_stats,
+	.ndo_get_vf_guid	= ipoib_get_vf_guid,
+	.ndo_set_vf_guid	= ipoib_set_vf_guid,
 };
 
 /**

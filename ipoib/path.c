@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "ipoib.h"
+#include "trace.h"
 
 static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 			      ib_sa_num_prs_t num_prs, void *context)
@@ -21,6 +22,7 @@ static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 		p->rec = *rec;
 	else if (!status)
 		status = -ENOENT;
+	trace_ipoib_path_answer(d, status, rec);
 	p->status = status;
 	p->answered = true;
 	p->busy = false;
@@ -51,6 +53,7 @@ static int ipoib_path_ask(struct ipoib_path *p)
 
 	reinit_completion(&p->idle);
 	ipoib_count(priv, IPOIB_PATH_QUERIES);
+	trace_ipoib_path_query(&p->dest);
 	id = ib_sa_path_rec_get(&ipoib_sa_client, priv->hca, priv->port, &rec,
 				IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
 				IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH |
@@ -119,9 +122,11 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 
 	spin_lock_bh(&d->lock);
 	tries = ++p->tries;
+	d->error = status;
 	p->ask = silence && tries < IPOIB_PATH_TRIES;
 	spin_unlock_bh(&d->lock);
 
+	trace_ipoib_path_fail(d, status, tries);
 	ipoib_dbg(d->priv, "no path to %pI6: %d, try %u\n", d->gid.raw, status,
 		  tries);
 

@@ -197,6 +197,8 @@ static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
 		return;
 	}
 
+	ipoib_dbg_data(priv, "received %u bytes from LID %#x, QPN %#x\n",
+		       wc->byte_len, wc->slid, wc->src_qp);
 	if (wc->byte_len <= IB_GRH_BYTES + IPOIB_RX_COPYBREAK)
 		skb = ipoib_rx_copy(priv, buf, wc->byte_len);
 	else

@@ -245,6 +245,7 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	if (unlikely(!refcount_inc_not_zero(&ah->refs)))
 		goto drop;
 
+	ipoib_dbg_data(priv, "sending %u bytes to QPN %#x\n", skb->len, qpn);
 	buf->skb = skb;
 	buf->ah = ah;
 	skb_tx_timestamp(skb);

@@ -71,13 +71,25 @@ static int ipoib_create_qp(struct ipoib_dev *priv)
 	return PTR_ERR_OR_ZERO(priv->qp);
 }
 
+/**
+ * ipoib_max_ring() - the largest ring that there can be
+ * @hca: the adapter
+ *
+ * Return: how many slots it has, a power of two.
+ */
+unsigned int ipoib_max_ring(struct ib_device *hca)
+{
+	unsigned int most = min(hca->attrs.max_qp_wr, hca->attrs.max_cqe - 1);
+
+	most = clamp(most, 1U, (unsigned int)IPOIB_MAX_RING);
+	return rounddown_pow_of_two(most);
+}
+
 /* The rings the module parameters ask for, where the adapter has them. */
 static void ipoib_limit_rings(struct ipoib_dev *priv)
 {
-	const struct ib_device_attr *hca = &priv->hca->attrs;
-	unsigned int most = min(hca->max_qp_wr, hca->max_cqe - 1);
+	unsigned int most = ipoib_max_ring(priv->hca);
 
-	most = rounddown_pow_of_two(max(most, 1U));
 	priv->tx_size = min(priv->tx_size, most);
 	priv->rx_size = min(priv->rx_size, most);
 }

@@ -77,6 +77,29 @@ address_up() {
 	EOF
 }
 
+# The driver makes its interfaces in the first namespace, in the HCAs' order.
+give_all() {
+	local n
+
+	for n in $(seq "$VM_NODES"); do
+		echo "link set ib$((n - 1)) netns node$n name ib0"
+	done | nsenter -t 1 -n ip -batch - || return
+	for n in $(seq "$VM_NODES"); do
+		address_up "node$n" "$n" || return
+	done
+}
+
 ours() {
 	[ "$VM_IPOIB" = ours ]
+}
+
+# netns_number NODE: of its network namespace.
+netns_number() {
+	on "$1" readlink /proc/self/ns/net | tr -dc 0-9
+}
+
+# gid NODE-NUMBER: of its port, as debugfs has it.
+gid() {
+	sed -E 's/(^|:)0{1,3}/\1/g' \
+		"/sys/class/infiniband/softib$(($1 - 1))/ports/1/gids/0"
 }

@@ -49,18 +49,6 @@ down_up_peer() {
 	done
 }
 
-# The driver makes its interfaces in the first namespace, in the HCAs' order.
-give_all() {
-	local n
-
-	for n in $(seq "$VM_NODES"); do
-		echo "link set ib$((n - 1)) netns node$n name ib0"
-	done | nsenter -t 1 -n ip -batch - || return
-	for n in $(seq "$VM_NODES"); do
-		address_up "node$n" "$n" || return
-	done
-}
-
 reload() {
 	local i
 

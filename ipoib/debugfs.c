@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two files for every interface in /sys/kernel/debug/ipoib: <name>_mcg lists its
+ * multicast groups, <name>_path its unicast destinations.
+ *
+ * The readers walk the table of destinations under RCU, and hold one
+ * destination's lock to look at it. What comes and goes between two reads of a
+ * file may be missed or shown twice.
+ *
+ * debugfs knows no network namespaces. Where an interface of another namespace
+ * has the plain name already, <name> is <interface>@<number of the namespace>.
+ */
+#include <linux/debugfs.h>
+#include <linux/rculist.h>
+#include <linux/seq_file.h>
+#include <net/net_namespace.h>
+
+#include "ipoib.h"
+
+/* A reader's position: the bucket, and below it the number in the bucket. */
+#define IPOIB_POS_SHIFT		16
+#define IPOIB_POS_MASK		((1 << IPOIB_POS_SHIFT) - 1)
+static_assert(IPOIB_MAX_DESTS <= IPOIB_POS_MASK);
+
+/* Names, colons and values take so many columns. */
+#define IPOIB_COLUMNS		18
+
+#define IPOIB_NAME_LEN		(IFNAMSIZ + sizeof("@4294967295"))
+#define IPOIB_FILE_LEN		(IPOIB_NAME_LEN + sizeof("_path"))
+
+static struct dentry *ipoib_debug_root;
+
+/* --- walking ------------------------------------------------------------- */
+
+/* The first destination that is not before @pos. */
+static struct ipoib_dest *ipoib_table_seek(struct ipoib_dev *priv, loff_t *pos)
+{
+	unsigned int bucket = *pos >> IPOIB_POS_SHIFT;
+	unsigned int skip = *pos & IPOIB_POS_MASK;
+	struct ipoib_dest *d;
+
+	for (; bucket < HASH_SIZE(priv->dests); bucket++) {
+		unsigned int n = 0;
+
+		hlist_for_each_entry_rcu(d, &priv->dests[bucket], hash) {
+			if (n++ < skip)
+				continue;
+			*pos = ((loff_t)bucket << IPOIB_POS_SHIFT) | (n - 1);
+			return d;
+		}
+		skip = 0;
+	}
+	*pos = (loff_t)bucket << IPOIB_POS_SHIFT;
+	return NULL;
+}
+
+static void *ipoib_table_start(struct seq_file *s, loff_t *pos)
+	__acquires(RCU)
+{
+	rcu_read_lock();
+	return ipoib_table_seek(s->private, pos);
+}
+
+static void *ipoib_table_next(struct seq_file *s, void *v, loff_t *pos)
+{
+	++*pos;
+	return ipoib_table_seek(s->private, pos);
+}
+
+static void ipoib_table_stop(struct seq_file *s, void *v)
+	__releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+/* --- showing ------------------------------------------------------------- */
+
+/* What groups and paths have in common. */
+struct ipoib_dest_info {
+	bool complete;
+	const char *state;
+	u32 queued;
+	int error;
+};
+
+/* Called under the destination's lock. */
+static void ipoib_dest_look(struct ipoib_dest *d, struct ipoib_dest_info *info)
+{
+	info->complete = rcu_access_pointer(d->ah);
+	info->queued = skb_queue_len(&d->queue);
+	info->error = d->error;
+
+	if (d->dead)
+		info->state = "removed";
+	else if (info->complete)
+		info->state = d->resolving ? "renewing" : "ready";
+	else if (d->resolving)
+		info->state = "resolving";
+	else
+		info->state = d->failed ? "failed" : "unknown";
+}
+
+static void ipoib_show_gid(struct seq_file *s, const union ib_gid *gid)
+{
+	const __be16 *part = (const __be16 *)gid->raw;
+	int i;
+
+	seq_puts(s, "GID: ");
+	for (i = 0; i < 8; i++)
+		seq_printf(s, "%x%c", be16_to_cpu(part[i]), i < 7 ? ':' : '\n');
+}
+
+static void ipoib_show_text(struct seq_file *s, const char *name,
+			    const char *value)
+{
+	seq_printf(s, "  %s:%*s\n", name, IPOIB_COLUMNS - (int)strlen(name),
+		   value);
+}
+
+static void ipoib_show_number(struct seq_file *s, const char *name, long value)
+{
+	seq_printf(s, "  %s:%*ld\n", name, IPOIB_COLUMNS - (int)strlen(name),
+		   value);
+}
+
+static void ipoib_show_lid(struct seq_file *s, const char *name, u32 lid)
+{
+	seq_printf(s, "  %s:%*s0x%04x\n", name,
+		   IPOIB_COLUMNS - 6 - (int)strlen(name), "", lid);
+}
+
+static void ipoib_show_rate(struct seq_file *s, u8 rate)
+{
+	int mbps = ib_rate_to_mbps(rate);
+
+	if (mbps > 0)
+		seq_printf(s, "  rate:%*d.%d Gb/sec\n", IPOIB_COLUMNS - 6,
+			   mbps / 1000, mbps % 1000 / 100);
+}
+
+static void ipoib_show_since(struct seq_file *s, const char *name,
+			     unsigned long then)
+{
+	ipoib_show_number(s, name, (jiffies - then) / HZ);
+}
+
+static int ipoib_mcg_show(struct seq_file *s, void *v)
+{
+	struct ipoib_dest *d = v;
+	struct ipoib_dest_info info;
+	struct ipoib_mcast *m;
+	bool listen;
+	u16 mlid;
+
+	if (!ipoib_gid_is_mcast(&d->gid))
+		return SEQ_SKIP;
+	m = ipoib_to_mcast(d);
+
+	spin_lock_bh(&d->lock);
+	ipoib_dest_look(d, &info);
+	listen = m->listen;
+	mlid = be16_to_cpu(m->rec.mlid);
+	spin_unlock_bh(&d->lock);
+
+	ipoib_show_gid(s, &d->gid);
+	ipoib_show_number(s, "created", d->created);
+	ipoib_show_number(s, "queuelen", info.queued);
+	ipoib_show_text(s, "complete", info.complete ? "yes" : "no");
+	ipoib_show_text(s, "send_only", listen ? "no" : "yes");
+	if (info.complete)
+		ipoib_show_lid(s, "MLID", mlid);
+	ipoib_show_text(s, "state", info.state);
+	ipoib_show_number(s, "error", info.error);
+	ipoib_show_since(s, "age", d->created);
+	ipoib_show_since(s, "idle", READ_ONCE(d->last_used));
+	seq_putc(s, '\n');
+	return 0;
+}
+
+static void ipoib_show_path_rec(struct seq_file *s, struct sa_path_rec *rec)
+{
+	ipoib_show_lid(s, "DLID", be32_to_cpu(sa_path_get_dlid(rec)));
+	ipoib_show_number(s, "SL", rec->sl);
+	ipoib_show_rate(s, rec->rate);
+}
+
+static int ipoib_path_show(struct seq_file *s, void *v)
+{
+	struct ipoib_dest *d = v;
+	struct ipoib_dest_info info;
+	struct sa_path_rec rec;
+	struct ipoib_path *p;
+	unsigned int tries;
+
+	if (ipoib_gid_is_mcast(&d->gid))
+		return SEQ_SKIP;
+	p = ipoib_to_path(d);
+
+	spin_lock_bh(&d->lock);
+	ipoib_dest_look(d, &info);
+	rec = p->rec;
+	tries = p->tries;
+	spin_unlock_bh(&d->lock);
+
+	ipoib_show_gid(s, &d->gid);
+	ipoib_show_text(s, "complete", info.complete ? "yes" : "no");
+	if (info.complete)
+		ipoib_show_path_rec(s, &rec);
+	ipoib_show_number(s, "queuelen", info.queued);
+	ipoib_show_text(s, "state", info.state);
+	ipoib_show_number(s, "tries", tries);
+	ipoib_show_number(s, "error", info.error);
+	ipoib_show_since(s, "age", d->created);
+	ipoib_show_since(s, "idle", READ_ONCE(d->last_used));
+	seq_putc(s, '\n');
+	return 0;
+}
+
+static const struct seq_operations ipoib_mcg_sops = {
+	.start	= ipoib_table_start,
+	.next	= ipoib_table_next,
+	.stop	= ipoib_table_stop,
+	.show	= ipoib_mcg_show,
+};
+DEFINE_SEQ_ATTRIBUTE(ipoib_mcg);
+
+static const struct seq_operations ipoib_path_sops = {
+	.start	= ipoib_table_start,
+	.next	= ipoib_table_next,
+	.stop	= ipoib_table_stop,
+	.show	= ipoib_path_show,
+};
+DEFINE_SEQ_ATTRIBUTE(ipoib_path);
+
+/* --- files --------------------------------------------------------------- */
+
+static bool ipoib_debugfs_taken(const char *name)
+{
+	struct dentry *file;
+	char path[IPOIB_FILE_LEN];
+
+	snprintf(path, sizeof(path), "%s_mcg", name);
+	file = debugfs_lookup(path, ipoib_debug_root);
+	if (IS_ERR_OR_NULL(file))
+		return false;
+	dput(file);
+	return true;
+}
+
+/* Waits for those who read them. Called under rtnl. */
+static void ipoib_debugfs_remove(struct ipoib_dev *priv)
+{
+	debugfs_remove(priv->debug_mcg);
+	debugfs_remove(priv->debug_path);
+	priv->debug_mcg = NULL;
+	priv->debug_path = NULL;
+}
+
+/* Called under rtnl. */
+static void ipoib_debugfs_create(struct ipoib_dev *priv)
+{
+	char name[IPOIB_NAME_LEN], file[IPOIB_FILE_LEN];
+
+	strscpy(name, priv->dev->name, sizeof(name));
+	if (ipoib_debugfs_taken(name)) {
+		snprintf(name, sizeof(name), "%s@%u", priv->dev->name,
+			 dev_net(priv->dev)->ns.inum);
+		netdev_info(priv->dev, "has the name of another namespace's interface; in debugfs it is %s\n",
+			    name);
+	}
+
+	snprintf(file, sizeof(file), "%s_mcg", name);
+	priv->debug_mcg = debugfs_create_file(file, 0444, ipoib_debug_root,
+					      priv, &ipoib_mcg_fops);
+	snprintf(file, sizeof(file), "%s_path", name);
+	priv->debug_path = debugfs_create_file(file, 0444, ipoib_debug_root,
+					       priv, &ipoib_path_fops);
+}
+
+/* An interface that changes its namespace is unregistered and registered. */
+static int ipoib_debugfs_event(struct notifier_block *nb, unsigned long event,
+			       void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+
+	if (dev->netdev_ops->ndo_start_xmit != ipoib_start_xmit)
+		return NOTIFY_DONE;
+
+	switch (event) {
+	case NETDEV_REGISTER:
+	case NETDEV_CHANGENAME:
+		ipoib_debugfs_remove(netdev_priv(dev));
+		ipoib_debugfs_create(netdev_priv(dev));
+		break;
+	case NETDEV_UNREGISTER:
+		ipoib_debugfs_remove(netdev_priv(dev));
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block ipoib_debugfs_notifier = {
+	.notifier_call = ipoib_debugfs_event,
+};
+
+/**
+ * ipoib_debugfs_init() - be there before the first interface
+ *
+ * The driver works without these files.
+ */
+void ipoib_debugfs_init(void)
+{
+	ipoib_debug_root = debugfs_create_dir("ipoib", NULL);
+	if (register_netdevice_notifier(&ipoib_debugfs_notifier))
+		pr_warn(IPOIB_NAME ": no files in debugfs\n");
+}
+
+/**
+ * ipoib_debugfs_exit() - remove the folder after the last interface
+ */
+void ipoib_debugfs_exit(void)
+{
+	unregister_netdevice_notifier(&ipoib_debugfs_notifier);
+	debugfs_remove(ipoib_debug_root);
+}

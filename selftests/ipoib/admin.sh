@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the administrator sets: rings and moderation by ethtool, virtual
+# functions, module parameters. The adapter of the fabric has neither moderation
+# nor virtual functions: what arrives at the verbs layer is seen by kprobes,
+# where the kernel has them.
+
+. "$(dirname "$0")/lib.sh"
+
+tracing=/sys/kernel/debug/tracing
+parameters=/sys/module/ib_ipoib/parameters
+has_kprobes=false
+[ ! -e $tracing/kprobe_events ] || has_kprobes=true
+
+# refused PATTERN COMMAND...
+refused() {
+	local pattern=$1 output
+
+	shift
+	output=$("$@" 2>&1) && { echo "not refused"; return 1; }
+	echo "$output"
+	[[ $output == *$pattern* ]]
+}
+
+# probe FUNCTION ARGUMENTS: from now on; seen PATTERN: was it called like that?
+probe() {
+	! $has_kprobes && return
+	echo "p:probed $1 $2" > $tracing/kprobe_events || return
+	: > $tracing/trace
+	echo 1 > $tracing/events/kprobes/probed/enable
+}
+
+seen() {
+	local status
+
+	! $has_kprobes && return
+	grep "probed: .*$1" $tracing/trace
+	status=$?
+	echo 0 > $tracing/events/kprobes/probed/enable
+	echo > $tracing/kprobe_events
+	return $status
+}
+
+# setting OPTION NAME: the last value that ethtool shows under that name.
+setting() {
+	ethtool "$1" ib0 | awk -v name="$2:" '$1 == name { value = $2 } END { print value }'
+}
+
+rings() {
+	same "$(setting -g RX) $(setting -g TX)" \
+		"$(cat $parameters/recv_queue_size) $(cat $parameters/send_queue_size)" &&
+	ethtool -g ib0 | awk '$1 == "RX:" || $1 == "TX:" { print $2; n++ }
+		n == 2 { exit $2 < 8192 }'
+}
+
+moderation_is() {
+	same "$(setting -c rx-usecs) $(setting -c rx-frames)" "$1"
+}
+
+# FUNCTION(cq, frames, usecs)
+moderation() {
+	probe rdma_set_cq_moderation 'frames=%si:u16 usecs=%dx:u16' &&
+	refused "no interrupt moderation" ethtool -C ib0 rx-usecs 16 rx-frames 32 &&
+	seen 'frames=32 usecs=16$' && moderation_is "0 0"
+}
+
+# FUNCTION(device, vf, port, state); 1 is "enable"
+vf_state() {
+	probe ib_set_vf_link_state 'vf=%si:s32 port=%dx:u32 state=%cx:s32' &&
+	refused "not supported" ip link set ib0 vf 3 state enable &&
+	seen 'vf=3 port=1 state=1$'
+}
+
+# FUNCTION(device, vf, port, guid, type); IFLA_VF_IB_NODE_GUID is 10, _PORT_ 11
+vf_guid() {
+	probe ib_set_vf_guid 'vf=%si:s32 port=%dx:u32 guid=%cx:x64 type=%r8:s32' &&
+	refused "not supported" ip link set ib0 vf 2 "$1" 00:11:22:33:44:55:66:77 &&
+	seen "vf=2 port=1 guid=0x11223344556677 type=$2\$"
+}
+
+# logged PATTERN: in the kernel's log, since mark was called.
+mark() {
+	echo "test: $1" > /dev/kmsg
+}
+
+logged() {
+	dmesg | sed "1,/test: $1/d" | grep -q "$2"
+}
+
+# Paths are logged if wanted. The kernel's own driver has other words.
+debug_level() {
+	mark quiet
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	! logged quiet 'joining\|flush' || return
+	mark verbose
+	echo 1 > $parameters/debug_level && echo 1 > $parameters/mcast_debug_level
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	until_true 10 logged verbose "ib0: joining ff12:401b:ffff"
+	logged verbose "ib0: joining ff12:401b:ffff"
+}
+
+levels() {
+	same "$(cat $parameters/debug_level) $(cat $parameters/mcast_debug_level)" "0 0"
+}
+
+if ours; then plan 13; else plan 6; fi
+check "no moderation to begin with" moderation_is "0 0"
+check "sending has no moderation" refused "" ethtool -C ib0 tx-usecs 16
+check "link state of a virtual function" vf_state
+check "node GUID of a virtual function" vf_guid node_guid 10
+check "port GUID of a virtual function" vf_guid port_guid 11
+check "debug levels" levels
+# The kernel's own driver tells no ring sizes, and believes that an adapter
+# without moderation has done it.
+if ours; then
+	check "sizes of the rings" rings
+	check "sizes of the rings are fixed" refused "not supported" \
+		ethtool -G ib0 rx 512
+	check "moderation that the adapter does not have" moderation
+	check "moderation that nobody has" refused "at most 65535" \
+		ethtool -C ib0 rx-usecs 70000
+	check "packets that would wait for ever" refused "for ever" \
+		ethtool -C ib0 rx-frames 32
+	# As with Debian's configuration of the kernel's own driver.
+	check "no data_debug_level unless it is built in" \
+		[ ! -e $parameters/data_debug_level ]
+	check "what is logged" debug_level
+	echo 0 > $parameters/debug_level
+	echo 0 > $parameters/mcast_debug_level
+fi
+finish

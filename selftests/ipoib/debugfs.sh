@@ -1,0 +1,246 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the driver shows of groups and paths in debugfs.
+
+. "$(dirname "$0")/lib.sh"
+
+dir=/sys/kernel/debug/ipoib
+bcast=ff12:401b:ffff:0:0:0:ffff:ffff
+group=ff12:401b:ffff:0:0:0:f4d:707
+nowhere=02:00:00:00:00:00
+
+# name NODE: what its interface is called there.
+name() {
+	local long
+
+	long=ib0@$(netns_number "$1")
+	if [ -e "$dir/${long}_mcg" ]; then echo "$long"; else echo ib0; fi
+}
+
+# field FILE GID NAME: the values of that field in the entry of that GID.
+field() {
+	awk -v RS= -v gid="GID: $2" -v name="$3:" '
+		index($0, gid "\n") == 1 {
+			for (i = 1; i < NF; i++)
+				if ($i == name)
+					print $(i + 1)
+		}' "$dir/$1"
+}
+
+# has FILE GID NAME VALUE
+has() {
+	same "$(field "$1" "$2" "$3")" "$4"
+}
+
+listed() {
+	grep -qx "GID: $2" "$dir/$1"
+}
+
+# fields FILE NAME...: every entry has them, in this order, and first.
+fields() {
+	local file=$1
+
+	shift
+	awk -v RS= -F '\n' -v names="$*" '
+		BEGIN { n = split(names, name, " ") }
+		{
+			for (i = 1; i <= n; i++)
+				if ($(i + 1) !~ "^ +" name[i] ": +[^ ]")
+					bad = $0
+		}
+		END { print bad; exit NR == 0 || bad != "" }' "$dir/$file"
+}
+
+broadcast() {
+	has "$me"_mcg $bcast complete yes && has "$me"_mcg $bcast send_only no &&
+	has "$me"_mcg $bcast queuelen 0
+}
+
+send_only() {
+	echo datagram | socat -u - UDP4-DATAGRAM:239.77.7.7:7000,ip-multicast-if=10.77.0.1
+	until_true 10 has "$me"_mcg $group complete yes
+	has "$me"_mcg $group send_only yes
+}
+
+listen() {
+	local listener
+
+	socat -u UDP4-RECV:7001,reuseaddr,ip-add-membership=239.77.7.7:ib0 - &
+	listener=$!
+	until_true 10 has "$me"_mcg $group send_only no
+	kill "$listener"
+	wait "$listener"
+	until_true 10 not listed "$me"_mcg $group
+	not listed "$me"_mcg $group
+}
+
+path() {
+	local port=/sys/class/infiniband/softib1/ports/1 rate
+	local -a values
+
+	no_loss -q -c 1 10.77.0.2 || return
+	rate=$(cut -d ' ' -f 1 "$port"/rate)
+	for i in complete DLID SL rate; do
+		values+=("$(field "$me"_path "$(gid 2)" "$i")")
+	done
+	same "${values[*]}" \
+		"yes 0x$(printf %04x "$(cat "$port"/lid)") 0 $rate.0"
+}
+
+# strangers COUNT: sends to so many GIDs that no port has. The subnet
+# administrator has no path to them.
+strangers() {
+	local i
+
+	for i in $(seq "$1"); do
+		printf 'neigh replace 10.77.%d.%d lladdr %s:%02x:%02x dev ib0 nud permanent\n' \
+			$((1 + i / 200)) $((1 + i % 200)) \
+			00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere $((i / 256)) $((i % 256))
+	done | ip -batch - && ip route replace 10.77.0.0/16 dev ib0 || return
+	python3 - "$1" <<-EOF
+	import socket, sys
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	for i in range(1, int(sys.argv[1]) + 1):
+	    s.sendto(b"x", ("10.77.%d.%d" % (1 + i // 200, 1 + i % 200), 9))
+	EOF
+}
+
+# Once each, in a file of many pages.
+all_listed() {
+	local n
+
+	n=$(grep -cE 'GID: fe80:0:0:0:200:0:0:[0-9a-f]+$' "$dir/$me"_path)
+	same "$n" "$1" &&
+	same "$(grep GID: "$dir/$me"_path | sort | uniq -d)" ""
+}
+
+many() {
+	strangers 400 || return
+	until_true 20 all_listed 400
+	all_listed 400
+}
+
+no_path() {
+	local gid=fe80:0:0:0:200:0:0:7
+
+	has "$me"_path $gid complete no && has "$me"_path $gid DLID "" || return
+	ours || return 0
+	until_true 10 has "$me"_path $gid state failed
+	has "$me"_path $gid state failed && has "$me"_path $gid queuelen 0 &&
+	has "$me"_path $gid tries 1 && ! has "$me"_path $gid error 0
+}
+
+# What waits is counted. Nobody answers while the subnet administrator stands still.
+waiting() {
+	local gid=fe80:0:0:0:200:0:0:7fff status
+
+	killall -q -STOP opensm
+	ip neigh replace 10.77.200.1 dev ib0 nud permanent \
+		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere:7f:ff
+	ping -q -c 3 -i 0.2 -W 1 10.77.200.1 > /dev/null
+	has "$me"_path $gid queuelen 3 && has "$me"_path $gid state resolving
+	status=$?
+	killall -q -CONT opensm
+	until_true 10 has "$me"_path $gid queuelen 0
+	return $status
+}
+
+gone_when_down() {
+	ip link set ib0 down
+	same "$(cat "$dir/$me"_mcg "$dir/$me"_path)" ""
+}
+
+renamed() {
+	ip link set ib0 down && ip link set ib0 name other0 &&
+	[ -e $dir/other0_mcg ] && [ -e $dir/other0_path ] &&
+	[ ! -e "$dir/$me"_mcg ] && [ ! -e "$dir/$me"_path ]
+}
+
+renamed_back() {
+	ip link set other0 name ib0 && address_up node1 1 &&
+	[ ! -e $dir/other0_mcg ] && [ ! -e $dir/other0_path ] &&
+	me=$(name node1) && until_true 10 carrier &&
+	until_true 10 broadcast && broadcast
+}
+
+# Whoever has a file open when it goes reads nothing more.
+open_file() {
+	local fd
+
+	ip link set ib0 down &&
+	exec {fd}< "$dir/$me"_mcg && ip link set ib0 name other0 || return
+	! cat <&"$fd" 2> /dev/null || return
+	exec {fd}<&-
+	renamed_back
+}
+
+# Two files for each, and each tells of its own node.
+namespaces() {
+	same "$(find $dir -type f | wc -l)" $((2 * VM_NODES)) &&
+	on node2 ping -q -c 1 -W 10 10.77.0.3 > /dev/null &&
+	has "$(name node2)"_path "$(gid 3)" complete yes &&
+	has "$(name node2)"_path "$(gid 2)" complete ""
+}
+
+reader() {
+	while [ ! -e /tmp/enough ]; do
+		cat $dir/*
+		sleep 0.01
+	done
+} > /dev/null 2>&1
+
+# Reading while groups, paths, files and the interface come and go.
+restless() {
+	local i status=0
+
+	rm -f /tmp/enough
+	reader &
+	for i in $(seq "$(fewer 10)"); do
+		ip link set ib0 down && ip link set ib0 name other0 &&
+		ip link set other0 name ib0 && address_up node1 1 &&
+		until_true 10 carrier && strangers 50 || status=1
+	done
+	touch /tmp/enough
+	wait
+	me=$(name node1)
+	return "$status"
+}
+
+# The folder goes with the driver.
+driver_gone() {
+	rmmod ib_ipoib && [ ! -e $dir ]
+}
+
+driver_back() {
+	modprobe ib_ipoib && give_all && until_true 20 carrier &&
+	me=$(name node1) && until_true 10 broadcast && broadcast
+}
+
+if ours; then plan 17; else plan 14; fi
+me=$(name node1)
+no_loss -q -c 1 10.77.0.2 > /dev/null
+check "broadcast group is joined" broadcast
+check "fields of groups" fields "$me"_mcg created queuelen complete send_only
+check "fields of paths" fields "$me"_path complete
+check "group that is only sent to" send_only
+check "group that is listened to, and left" listen
+check "path to a node" path
+check "400 paths, each once" many
+check "no path to where nobody is" no_path
+# The kernel's own driver keeps some of its groups, names a file for one
+# namespace only, and has no state.
+ours && check "packets that wait" waiting
+ours && check "nothing is left when the interface is down" gone_when_down
+check "files follow the interface's name" renamed
+renamed_back
+result $? "and back"
+open_file
+result $? "a file that goes while it is read"
+ours && check "one for each namespace" namespaces
+restless
+result $? "read while all changes"
+check "the folder goes with the driver" driver_gone
+driver_back
+result $? "and comes back"
+finish

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tracepoints: what the driver asks and hears is in the kernel's trace. The
+# kernel's own driver has none.
+
+. "$(dirname "$0")/lib.sh"
+
+tracing=/sys/kernel/debug/tracing
+events=$tracing/events/ipoib
+bcast=ff12:401b:ffff:0000:0000:0000:ffff:ffff
+group=ff12:401b:ffff:0000:0000:0000:0f4d:0707
+
+if ! ours; then
+	plan 1
+	check "no tracepoints" [ ! -e $events ]
+	finish
+fi
+
+me=$(netns_number node1)
+
+# seen EVENT PATTERN: of node1's interface.
+seen() {
+	grep -qE " ipoib_$1: dev ib0 netns $me .*$2" $tracing/trace
+}
+
+soon() {
+	until_true 10 seen "$@" || seen "$@"
+}
+
+# forget: what is in the trace.
+forget() {
+	: > $tracing/trace
+}
+
+port_gid() {
+	cat "/sys/class/infiniband/softib$(($1 - 1))/ports/1/gids/0"
+}
+
+# Every event has this field, or the filter would be refused.
+switch_on() {
+	echo "netns == $me" > $events/filter && echo 1 > $events/enable
+}
+
+path() {
+	local gid lid
+
+	gid=$(port_gid 3)
+	lid=$(printf 0x%04x "$(cat /sys/class/infiniband/softib2/ports/1/lid)")
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	forget && no_loss -q -c 1 10.77.0.3 && seen dest_create "gid $gid" &&
+	seen path_query "gid $gid" &&
+	seen path_answer "gid $gid status 0 dlid $lid sl 0 mtu [45] rate [1-9]" &&
+	! seen path_fail ''
+}
+
+no_path() {
+	ip neigh replace 10.77.0.98 dev ib0 nud permanent \
+		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:98
+	ping -c 1 -W 1 10.77.0.98 > /dev/null
+	ip neigh del 10.77.0.98 dev ib0
+	soon path_answer 'gid fe80:.*:0098 status -[0-9]+ dlid 0x0000' &&
+	soon path_fail 'gid fe80:.*:0098 status -[0-9]+ tries 1$'
+}
+
+join() {
+	socat -u UDP4-RECV:7001,reuseaddr,ip-add-membership=239.77.7.7:ib0 - &
+	listener=$!
+	soon mcast_join "gid $group join_state 0x1$" &&
+	soon mcast_answer "gid $group status 0 mlid 0xc[0-9a-f]{3} sl 0 mtu [45] rate [1-9]" &&
+	! seen mcast_leave "gid $group"
+}
+
+leave() {
+	kill "$listener"
+	wait "$listener"
+	soon mcast_leave "gid $group" && seen dest_remove "gid $group"
+}
+
+carrier_events() {
+	ip link set ib0 down && soon carrier 'off$' && ! seen carrier 'on$' &&
+	address_up node1 1 && soon mcast_answer "gid $bcast status 0" &&
+	soon carrier 'on$'
+}
+
+# A link that goes and comes.
+flush() {
+	local link=/tmp/config/softib/links/softib0
+
+	mkdir -p /tmp/config && mount -t configfs none /tmp/config || return
+	forget
+	echo 0 > "$link"/up
+	echo 1 > "$link"/up
+	umount /tmp/config
+	soon flush 'level (normal|heavy)$' && until_true 20 carrier &&
+	soon carrier 'off$' && soon carrier 'on$'
+}
+
+others() {
+	ip -n node2 link set ib0 down && address_up node2 2 || return
+	! grep ' ipoib_' $tracing/trace | grep -v " netns $me "
+}
+
+switched_off() {
+	echo 0 > $events/enable
+	forget
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	! grep ' ipoib_' $tracing/trace
+}
+
+plan 9
+check "events are switched on" switch_on
+check "path: created, asked for, answered" path
+check "path: there is none" no_path
+join
+result $? "group: joined, answered"
+leave
+result $? "group: left, removed"
+check "carrier" carrier_events
+check "flush" flush
+check "other interfaces can be filtered out" others
+check "nothing when switched off" switched_off
+echo 0 > $events/filter
+finish
