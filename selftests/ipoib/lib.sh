@@ -27,11 +27,17 @@ carrier() {
 
 # no_loss PING-ARGUMENT...: every packet is answered, once.
 no_loss() {
-	local output
+	local output node
 
 	output=$(ping -W 10 "$@") || { echo "$output"; return 1; }
 	if [[ $output != *" 0% packet loss"* || $output == *duplicates* ]]; then
 		echo "$output"
+		for node in node1 node2; do
+			echo "$node:"
+			on "$node" ethtool -S ib0 | grep -v ': 0$'
+			on "$node" ip -s link show ib0
+			on "$node" nstat -a | grep -E 'Fail|Drop|Err|Discard'
+		done
 		return 1
 	fi
 }

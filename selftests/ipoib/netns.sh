@@ -35,7 +35,8 @@ take_back() {
 # cm ADDRESS: an RDMA connection to the other namespace by IP address.
 cm() {
 	on node2 timeout 60 udaddy -b "$1" > /tmp/server 2>&1 &
-	sleep 2
+	until_true 20 sh -c 'rdma resource show cm_id | grep -q "state LISTEN"' ||
+		return
 	timeout 50 udaddy -s "$1" > /tmp/client 2>&1
 	local status=$?
 	cat /tmp/client

@@ -27,6 +27,7 @@ quiet() {
 
 alive() {
 	until_true 20 carrier && until_true 20 ping -c 1 -W 1 10.77.0.2 &&
+	until_true 20 ping -c 1 -W 1 fd77::2 &&
 	no_loss -q -c 10 -i 0.05 10.77.0.2 && no_loss -q -c 10 -i 0.05 fd77::2
 }
 
