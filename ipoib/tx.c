@@ -62,6 +62,12 @@ static unsigned int ipoib_tx_segments(const struct ipoib_tx_buf *buf)
 					skb_shinfo(buf->skb)->gso_size) : 1;
 }
 
+/* What of it is on the wire, from the encapsulation header on. */
+static unsigned int ipoib_tx_bytes(const struct ipoib_tx_buf *buf)
+{
+	return buf->skb->len + (ipoib_tx_segments(buf) - 1) * buf->hlen;
+}
+
 /* Maps the packet and fills tx_sge. Returns the number of pieces. */
 static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 {
@@ -96,23 +102,24 @@ static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 	return n;
 }
 
-static void ipoib_tx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
-			  int napi_budget)
+/* Returns how many bytes are done with, whatever became of them. */
+static unsigned int ipoib_tx_done(struct ipoib_dev *priv,
+				  const struct ib_wc *wc, int napi_budget)
 {
 	struct ipoib_tx_buf *buf = ipoib_tx_slot(priv, priv->tx_tail);
-	unsigned int segments;
+	unsigned int bytes;
 
 	/* A send queue completes in order; what came before a reset does not. */
 	if (unlikely(!ipoib_tx_pending(priv) || wc->wr_id != priv->tx_tail))
-		return;
+		return 0;
+
+	bytes = ipoib_tx_bytes(buf);
 
 	ipoib_tx_unmap(priv, buf, ipoib_tx_pieces(buf->skb, buf->hlen));
 	priv->tx_tail++;
 
 	if (likely(wc->status == IB_WC_SUCCESS)) {
-		segments = ipoib_tx_segments(buf);
-		dev_sw_netstats_tx_add(priv->dev, segments, buf->skb->len +
-				       (segments - 1) * buf->hlen);
+		dev_sw_netstats_tx_add(priv->dev, ipoib_tx_segments(buf), bytes);
 	} else if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		ipoib_tx_drop(priv, IPOIB_TX_LINK_DOWN);
 	} else {
@@ -129,11 +136,13 @@ static void ipoib_tx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
 	napi_consume_skb(buf->skb, napi_budget);
 	ipoib_ah_put(buf->ah);
 	buf->skb = NULL;
+	return bytes;
 }
 
 /* Takes up to @budget completions. Called under the tx lock. */
 static int ipoib_tx_reap(struct ipoib_dev *priv, int budget, int napi_budget)
 {
+	unsigned int tail = priv->tx_tail, bytes = 0;
 	int i, n, done = 0;
 
 	while (done < budget && ipoib_tx_pending(priv)) {
@@ -142,9 +151,11 @@ static int ipoib_tx_reap(struct ipoib_dev *priv, int budget, int napi_budget)
 		if (n <= 0)
 			break;
 		for (i = 0; i < n; i++)
-			ipoib_tx_done(priv, &priv->tx_wc[i], napi_budget);
+			bytes += ipoib_tx_done(priv, &priv->tx_wc[i],
+					       napi_budget);
 		done += n;
 	}
+	netdev_tx_completed_queue(ipoib_txq(priv), priv->tx_tail - tail, bytes);
 
 	if (unlikely(netif_tx_queue_stopped(ipoib_txq(priv))) &&
 	    priv->tx_open && ipoib_tx_pending(priv) <= priv->tx_size / 2)
@@ -338,6 +349,7 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	}
 
 	priv->tx_head++;
+	netdev_tx_sent_queue(txq, ipoib_tx_bytes(buf));
 	txq_trans_cond_update(txq);
 	if (ipoib_tx_pending(priv) == priv->tx_size)
 		netif_tx_stop_queue(txq);
@@ -443,6 +455,7 @@ void ipoib_tx_free(struct ipoib_dev *priv)
 		wc.wr_id = priv->tx_tail;
 		ipoib_tx_done(priv, &wc, 0);
 	}
+	netdev_tx_reset_queue(txq);
 	priv->tx_armed = false;
 	__netif_tx_unlock_bh(txq);
 }
