@@ -382,14 +382,13 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 static int wrap_ops(struct ib_device *ibdev)
 {
 	struct softib_hca *hca = to_softib_hca(ibdev);
-	struct ib_device_ops *ops = &ibdev->ops;
 
-	if (ops->create_qp == create_qp)
+	if (ibdev->ops.create_qp == create_qp)
 		return 0;
-	hca->rvt_create_qp = ops->create_qp;
-	hca->rvt_destroy_qp = ops->destroy_qp;
-	ops->create_qp = create_qp;
-	ops->destroy_qp = destroy_qp;
+	hca->rvt_create_qp = ibdev->ops.create_qp;
+	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
+	ibdev->ops.create_qp = create_qp;
+	ibdev->ops.destroy_qp = destroy_qp;
 	return 0;
 }
 
