@@ -255,11 +255,14 @@ struct ipoib_rx_buf {
  * struct ipoib_tx_buf - slot of the send ring
  * @skb:	the packet
  * @ah:		reference to its address handle
+ * @hlen:	if the adapter cuts it into several, the length of what each of them
+ *		begins with, which is not mapped; else 0
  * @addr:	where the packet's pieces are mapped
  */
 struct ipoib_tx_buf {
 	struct sk_buff *skb;
 	struct ipoib_ah *ah;
+	unsigned int hlen;
 	u64 addr[IPOIB_TX_SGE];
 };
 
@@ -556,6 +559,9 @@ void ipoib_recv_event(struct ib_cq *cq, void *context);
 int ipoib_tx_init(struct ipoib_dev *priv);
 void ipoib_tx_cleanup(struct ipoib_dev *priv);
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
+netdev_features_t ipoib_features_check(struct sk_buff *skb,
+				       struct net_device *dev,
+				       netdev_features_t features);
 void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 		struct ipoib_ah *ah, u32 qpn);
 unsigned int ipoib_tx_reap_all(struct ipoib_dev *priv);

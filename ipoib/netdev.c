@@ -39,6 +39,28 @@ static const struct header_ops ipoib_header_ops = {
 	.create	= ipoib_header_create,
 };
 
+/*
+ * The adapter knows IPv4 only. How much it cuts up at a time verbs do not tell;
+ * the stack's 64 KiB are what all of them take.
+ */
+static void ipoib_init_features(struct net_device *dev)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	const struct ib_device_attr *hca = &priv->hca->attrs;
+
+	if (priv->max_send_sge > 1)
+		dev->features |= NETIF_F_SG;
+	if (!ib_uses_virt_dma(priv->hca))
+		dev->features |= NETIF_F_HIGHDMA;
+
+	if (!(hca->device_cap_flags & IB_DEVICE_UD_IP_CSUM))
+		return;
+	dev->hw_features |= NETIF_F_IP_CSUM | NETIF_F_RXCSUM;
+	if (hca->kernel_cap_flags & IBK_UD_TSO)
+		dev->hw_features |= NETIF_F_TSO;
+	dev->features |= dev->hw_features;
+}
+
 static int ipoib_init(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
@@ -62,10 +84,7 @@ static int ipoib_init(struct net_device *dev)
 	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
 	dev_addr_mod(dev, 0, addr, sizeof(addr));
-	if (priv->max_send_sge > 1)
-		dev->features |= NETIF_F_SG;
-	if (!ib_uses_virt_dma(priv->hca))
-		dev->features |= NETIF_F_HIGHDMA;
+	ipoib_init_features(dev);
 
 	netif_napi_add(dev, &priv->rx_napi, ipoib_rx_poll);
 	netif_napi_add_tx(dev, &priv->tx_napi, ipoib_tx_poll);
@@ -166,6 +185,7 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_open		= ipoib_open,
 	.ndo_stop		= ipoib_stop,
 	.ndo_start_xmit		= ipoib_start_xmit,
+	.ndo_features_check	= ipoib_features_check,
 	.ndo_change_mtu		= ipoib_change_mtu,
 	.ndo_set_rx_mode	= ipoib_set_rx_mode,
 	.ndo_tx_timeout		= ipoib_tx_timeout,

@@ -164,6 +164,9 @@ static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
 	hdr = (const struct ipoib_hdr *)(skb->data + IB_GRH_BYTES);
 	skb->protocol = hdr->proto;
 	skb->dev = priv->dev;
+	if ((priv->dev->features & NETIF_F_RXCSUM) &&
+	    (wc->wc_flags & IB_WC_IP_CSUM_OK))
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
 
 	/* A link-layer header as long as those that we send, address zero. */
 	__skb_pull(skb, IB_GRH_BYTES - IPOIB_PSEUDO_LEN);

@@ -7,6 +7,8 @@
  * for an event only when something is left. Where packets flow, and where the
  * adapter completes at once, there are next to no events.
  */
+#include <linux/tcp.h>
+
 #include "compat.h"
 #include "ipoib.h"
 
@@ -21,17 +23,23 @@ static struct ipoib_tx_buf *ipoib_tx_slot(struct ipoib_dev *priv,
 	return &priv->tx_ring[n & (priv->tx_size - 1)];
 }
 
+/* How much of the linear part is mapped. */
+static unsigned int ipoib_tx_head_len(const struct ipoib_tx_buf *buf)
+{
+	return skb_headlen(buf->skb) - buf->hlen;
+}
+
 /* Undoes the first @n mappings of the packet, the linear part being one. */
 static void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 			   unsigned int n)
 {
-	unsigned int head = skb_headlen(buf->skb) ? 1 : 0;
+	unsigned int head = ipoib_tx_head_len(buf) ? 1 : 0;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		if (i < head)
 			ib_dma_unmap_single(priv->hca, buf->addr[i],
-					    skb_headlen(buf->skb),
+					    ipoib_tx_head_len(buf),
 					    DMA_TO_DEVICE);
 		else
 			ib_dma_unmap_page(priv->hca, buf->addr[i],
@@ -40,24 +48,39 @@ static void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 	}
 }
 
-static unsigned int ipoib_tx_pieces(const struct sk_buff *skb)
+/* Pieces of what follows the first @hlen bytes. */
+static unsigned int ipoib_tx_pieces(const struct sk_buff *skb,
+				    unsigned int hlen)
 {
-	return (skb_headlen(skb) ? 1 : 0) + skb_shinfo(skb)->nr_frags;
+	return (skb_headlen(skb) > hlen ? 1 : 0) + skb_shinfo(skb)->nr_frags;
+}
+
+/* Packets that the adapter makes of it. */
+static unsigned int ipoib_tx_segments(const struct ipoib_tx_buf *buf)
+{
+	return buf->hlen ? DIV_ROUND_UP(buf->skb->len - buf->hlen,
+					skb_shinfo(buf->skb)->gso_size) : 1;
+}
+
+/* What of it is on the wire, from the encapsulation header on. */
+static unsigned int ipoib_tx_bytes(const struct ipoib_tx_buf *buf)
+{
+	return buf->skb->len + (ipoib_tx_segments(buf) - 1) * buf->hlen;
 }
 
 /* Maps the packet and fills tx_sge. Returns the number of pieces. */
 static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 {
+	unsigned int i, f, n = 0, head = ipoib_tx_head_len(buf);
 	struct sk_buff *skb = buf->skb;
-	unsigned int i, f, n = 0;
 
-	if (skb_headlen(skb)) {
-		buf->addr[0] = ib_dma_map_single(priv->hca, skb->data,
-						 skb_headlen(skb),
+	if (head) {
+		buf->addr[0] = ib_dma_map_single(priv->hca,
+						 skb->data + buf->hlen, head,
 						 DMA_TO_DEVICE);
 		if (ib_dma_mapping_error(priv->hca, buf->addr[0]))
 			return -EIO;
-		priv->tx_sge[n++].length = skb_headlen(skb);
+		priv->tx_sge[n++].length = head;
 	}
 
 	for (f = 0; f < skb_shinfo(skb)->nr_frags; f++) {
@@ -79,20 +102,24 @@ static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 	return n;
 }
 
-static void ipoib_tx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
-			  int napi_budget)
+/* Returns how many bytes are done with, whatever became of them. */
+static unsigned int ipoib_tx_done(struct ipoib_dev *priv,
+				  const struct ib_wc *wc, int napi_budget)
 {
 	struct ipoib_tx_buf *buf = ipoib_tx_slot(priv, priv->tx_tail);
+	unsigned int bytes;
 
 	/* A send queue completes in order; what came before a reset does not. */
 	if (unlikely(!ipoib_tx_pending(priv) || wc->wr_id != priv->tx_tail))
-		return;
+		return 0;
 
-	ipoib_tx_unmap(priv, buf, ipoib_tx_pieces(buf->skb));
+	bytes = ipoib_tx_bytes(buf);
+
+	ipoib_tx_unmap(priv, buf, ipoib_tx_pieces(buf->skb, buf->hlen));
 	priv->tx_tail++;
 
 	if (likely(wc->status == IB_WC_SUCCESS)) {
-		dev_sw_netstats_tx_add(priv->dev, 1, buf->skb->len);
+		dev_sw_netstats_tx_add(priv->dev, ipoib_tx_segments(buf), bytes);
 	} else if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		ipoib_tx_drop(priv, IPOIB_TX_LINK_DOWN);
 	} else {
@@ -109,11 +136,13 @@ static void ipoib_tx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
 	napi_consume_skb(buf->skb, napi_budget);
 	ipoib_ah_put(buf->ah);
 	buf->skb = NULL;
+	return bytes;
 }
 
 /* Takes up to @budget completions. Called under the tx lock. */
 static int ipoib_tx_reap(struct ipoib_dev *priv, int budget, int napi_budget)
 {
+	unsigned int tail = priv->tx_tail, bytes = 0;
 	int i, n, done = 0;
 
 	while (done < budget && ipoib_tx_pending(priv)) {
@@ -122,9 +151,11 @@ static int ipoib_tx_reap(struct ipoib_dev *priv, int budget, int napi_budget)
 		if (n <= 0)
 			break;
 		for (i = 0; i < n; i++)
-			ipoib_tx_done(priv, &priv->tx_wc[i], napi_budget);
+			bytes += ipoib_tx_done(priv, &priv->tx_wc[i],
+					       napi_budget);
 		done += n;
 	}
+	netdev_tx_completed_queue(ipoib_txq(priv), priv->tx_tail - tail, bytes);
 
 	if (unlikely(netif_tx_queue_stopped(ipoib_txq(priv))) &&
 	    priv->tx_open && ipoib_tx_pending(priv) <= priv->tx_size / 2)
@@ -200,11 +231,63 @@ static int ipoib_tx_post(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 	if (n < 0)
 		return n;
 
+	if (buf->skb->ip_summed == CHECKSUM_PARTIAL)
+		wr.wr.send_flags |= IB_SEND_IP_CSUM;
+	if (buf->hlen) {
+		/* Read until the send is complete; so long lives the packet. */
+		wr.wr.opcode = IB_WR_LSO;
+		wr.header = buf->skb->data;
+		wr.hlen = buf->hlen;
+		wr.mss = skb_shinfo(buf->skb)->gso_size;
+	}
+
 	wr.wr.num_sge = n;
 	err = ib_post_send(priv->qp, &wr.wr, NULL);
 	if (err)
 		ipoib_tx_unmap(priv, buf, n);
 	return err;
+}
+
+/*
+ * The length of the headers that all parts of a large packet begin with, which
+ * are in its linear part then; 0 for a packet that stays as it is, a negative
+ * number for one that cannot be cut.
+ */
+static int ipoib_tx_hlen(struct sk_buff *skb)
+{
+	unsigned int hlen;
+
+	if (!skb_is_gso(skb))
+		return 0;
+	if (unlikely(!skb_is_gso_tcp(skb) || !skb_transport_header_was_set(skb)))
+		return -EINVAL;
+	hlen = skb_transport_offset(skb);
+	if (unlikely(!pskb_may_pull(skb, hlen + sizeof(struct tcphdr))))
+		return -EINVAL;
+	hlen += tcp_hdrlen(skb);
+	if (unlikely(!pskb_may_pull(skb, hlen) || skb->len == hlen))
+		return -EINVAL;
+	return hlen;
+}
+
+/**
+ * ipoib_features_check() - ndo_features_check
+ * @skb: a packet that is about to be sent
+ * @dev: the interface
+ * @features: what the interface can do for it
+ *
+ * Return: what remains of @features. A large packet in more pieces than the
+ * adapter takes had better be cut than copied.
+ */
+netdev_features_t ipoib_features_check(struct sk_buff *skb,
+				       struct net_device *dev,
+				       netdev_features_t features)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	if (skb_is_gso(skb) && ipoib_tx_pieces(skb, 0) > priv->max_send_sge)
+		features &= ~NETIF_F_GSO_MASK;
+	return features;
 }
 
 /**
@@ -222,13 +305,21 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	struct netdev_queue *txq = ipoib_txq(priv);
 	struct ipoib_tx_buf *buf = ipoib_tx_slot(priv, priv->tx_head);
 	enum ipoib_counter why;
+	unsigned int longest;
+	int hlen;
 
 	why = IPOIB_TX_LINK_DOWN;
 	if (unlikely(!priv->tx_open))
 		goto drop;
 
+	why = IPOIB_TX_BAD_FRAME;
+	hlen = ipoib_tx_hlen(skb);
+	if (unlikely(hlen < 0))
+		goto drop;
+
 	why = IPOIB_TX_TOO_LONG;
-	if (unlikely(skb->len > READ_ONCE(priv->mcast_mtu) + IPOIB_ENCAP_LEN))
+	longest = hlen ? hlen + skb_shinfo(skb)->gso_size : skb->len;
+	if (unlikely(longest > READ_ONCE(priv->mcast_mtu) + IPOIB_ENCAP_LEN))
 		goto drop;
 
 	why = IPOIB_TX_RING_FULL;
@@ -236,7 +327,7 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 		goto drop;
 
 	why = IPOIB_TX_NO_MEMORY;
-	if (unlikely(ipoib_tx_pieces(skb) > priv->max_send_sge) &&
+	if (unlikely(ipoib_tx_pieces(skb, hlen) > priv->max_send_sge) &&
 	    skb_linearize(skb))
 		goto drop;
 
@@ -248,6 +339,7 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	ipoib_dbg_data(priv, "sending %u bytes to QPN %#x\n", skb->len, qpn);
 	buf->skb = skb;
 	buf->ah = ah;
+	buf->hlen = hlen;
 	skb_tx_timestamp(skb);
 
 	if (unlikely(ipoib_tx_post(priv, buf, qpn))) {
@@ -258,6 +350,7 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	}
 
 	priv->tx_head++;
+	netdev_tx_sent_queue(txq, ipoib_tx_bytes(buf));
 	txq_trans_cond_update(txq);
 	if (ipoib_tx_pending(priv) == priv->tx_size)
 		netif_tx_stop_queue(txq);
@@ -363,6 +456,7 @@ void ipoib_tx_free(struct ipoib_dev *priv)
 		wc.wr_id = priv->tx_tail;
 		ipoib_tx_done(priv, &wc, 0);
 	}
+	netdev_tx_reset_queue(txq);
 	priv->tx_armed = false;
 	__netif_tx_unlock_bh(txq);
 }

@@ -65,6 +65,8 @@ static int ipoib_create_qp(struct ipoib_dev *priv)
 
 	if (hca->kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
 		attr.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	if (hca->kernel_cap_flags & IBK_UD_TSO)
+		attr.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
 
 	priv->max_send_sge = attr.cap.max_send_sge;
 	priv->qp = ib_create_qp(priv->pd, &attr);

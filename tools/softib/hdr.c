@@ -181,7 +181,7 @@ static void put_payload(struct sk_buff *skb, struct rvt_sge_state *ss, u32 len,
  * @hca:	the HCA that sends it and is charged for it
  * @hdrs:	what its headers are to say
  * @ss:		where the payload comes from; advanced past it
- * @len:	length of the payload
+ * @len:	length of that part of the payload
  * @release:	drop the references of the memory regions that are used up
  *
  * @ss advances even if there is no memory for the packet, which then counts as
@@ -195,8 +195,9 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 				 bool release)
 {
 	bool global = rdma_ah_get_ah_flags(hdrs->ah) & IB_AH_GRH;
-	u32 eth = softib_eth_len(hdrs->opcode), pad = -len & 3;
-	u32 paylen = IB_BTH_BYTES + eth + len + pad + SOFTIB_ICRC_BYTES;
+	u32 eth = softib_eth_len(hdrs->opcode);
+	u32 data = hdrs->head_len + len, pad = -data & 3;
+	u32 paylen = IB_BTH_BYTES + eth + data + pad + SOFTIB_ICRC_BYTES;
 	u32 total = IB_LRH_BYTES + (global ? IB_GRH_BYTES : 0) + paylen;
 	struct sk_buff *skb;
 	__be32 *bth;
@@ -227,12 +228,27 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 	bth[1] = cpu_to_be32(hdrs->qpn);
 	bth[2] = cpu_to_be32(hdrs->psn & (IB_BTH_REQ_ACK | SOFTIB_PSN_MASK));
 	skb_put_data(skb, &hdrs->eth, eth);
+	if (hdrs->head_len)
+		skb_put_data(skb, hdrs->head, hdrs->head_len);
 	if (len)
 		put_payload(skb, ss, len, release);
 	skb_put_zero(skb, pad + SOFTIB_ICRC_BYTES + SOFTIB_VCRC_BYTES);
 
 	softib_hca_charge(hca, skb);
 	return skb;
+}
+
+/**
+ * softib_pkt_payload - find the payload of a packet just built
+ * @skb:	the packet
+ * @len:	length of the payload
+ *
+ * Return: where it begins.
+ */
+void *softib_pkt_payload(struct sk_buff *skb, u32 len)
+{
+	return skb_tail_pointer(skb) - SOFTIB_VCRC_BYTES - SOFTIB_ICRC_BYTES -
+	       ALIGN(len, 4);
 }
 
 /**

@@ -94,6 +94,8 @@ struct softib_pkt {
  * @psn:	PSN and, if an acknowledgment is asked for, IB_BTH_REQ_ACK
  * @eth:	extended transport headers; how many bytes of it there are
  *		follows from @opcode
+ * @head:	what the payload begins with, before what comes from memory
+ * @head_len:	length of that, or 0
  */
 struct softib_hdrs {
 	const struct rdma_ah_attr *ah;
@@ -105,6 +107,8 @@ struct softib_hdrs {
 	u32 qpn;
 	u32 psn;
 	union ib_ehdrs eth;
+	const void *head;
+	u32 head_len;
 };
 
 /* The fields that a switch needs, of a packet of at least an LRH */
@@ -136,6 +140,7 @@ static inline bool softib_lid_is_mcast(u16 lid)
 }
 
 int softib_eth_len(u8 opcode);
+void *softib_pkt_payload(struct sk_buff *skb, u32 len);
 bool softib_pkt_parse(struct sk_buff *skb, struct softib_pkt *pkt);
 struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 				 const struct softib_hdrs *hdrs,

@@ -67,6 +67,7 @@ void softib_qp_reset(struct rvt_qp *qp)
 	priv->req_pos.valid = false;
 	priv->rd_pos.valid = false;
 	priv->gap = false;
+	priv->lso_done = 0;
 	priv->msg = SOFTIB_MSG_NONE;
 	priv->nak_status = IB_WC_SUCCESS;
 	atomic_set(&qp->local_ops_pending, 0);
@@ -108,7 +109,7 @@ static bool drained(struct softib_qp *priv)
 	struct rvt_swqe *wqe;
 
 	if (!softib_is_connected(qp))
-		return true;
+		return !priv->lso_done;
 	if (qp->s_last != qp->s_cur)
 		return false;
 	if (qp->s_cur == READ_ONCE(qp->s_head))

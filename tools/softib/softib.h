@@ -43,7 +43,8 @@
  * @send_list:	QPs that may have something to send; each holds a reference
  * @inflight:	packets that this HCA sent and nobody has freed yet
  * @stalled:	@work waits for @inflight to fall
- * @rvt_destroy_qp: what rdmavt does when a QP is destroyed
+ * @rvt_create_qp: what rdmavt does when a QP is made
+ * @rvt_destroy_qp: and when it is destroyed
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
@@ -60,6 +61,8 @@ struct softib_hca {
 	struct list_head send_list;
 	atomic_t inflight;
 	atomic_t stalled;
+	int (*rvt_create_qp)(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			     struct ib_udata *udata);
 	int (*rvt_destroy_qp)(struct ib_qp *ibqp, struct ib_udata *udata);
 	struct platform_device *parent;
 	struct dentry *debugfs;
@@ -116,6 +119,7 @@ enum softib_msg_result {
  * @req_pos:	data of the next packet of a send or write
  * @rd_pos:	where the next RDMA READ response goes
  * @gap:	responses are missing and were asked for again
+ * @lso_done:	how much of a large send is in packets, 0 before the first
  *
  * The responder's fields are protected by qp->r_lock.
  *
@@ -138,6 +142,7 @@ struct softib_qp {
 	struct softib_pos req_pos;
 	struct softib_pos rd_pos;
 	bool gap;
+	u32 lso_done;
 
 	enum softib_msg msg;
 	struct rvt_sge_state rcv;
@@ -279,6 +284,13 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out);
 /* rc_resp.c */
 void softib_resp_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
 bool softib_resp_send(struct softib_qp *priv, struct sk_buff_head *out);
+
+/* offload.c */
+void softib_offload_props(struct ib_device_attr *props);
+int softib_lso_setup(struct softib_hca *hca, struct rvt_swqe *wqe, u32 mtu);
+void softib_offload_send(struct softib_hca *hca, const struct rvt_swqe *wqe,
+			 void *payload, u32 len, u32 offset);
+bool softib_offload_receive(struct softib_hca *hca, void *payload, u32 len);
 
 /* ud.c */
 bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out);

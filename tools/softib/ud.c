@@ -4,6 +4,9 @@
  */
 #include "softib.h"
 
+/* IBV_WC_IP_CSUM_OK of libibverbs; no header of the kernel has it. */
+#define USER_WC_IP_CSUM_OK	BIT(2)
+
 /* Without SMPs' own routing the SLID is the base LID; a permissive DLID says
  * that the SMP is routed by its path, and then so is the SLID (14.2.2.1).
  */
@@ -16,10 +19,12 @@ static u16 source_lid(struct softib_port *port, const struct rdma_ah_attr *ah)
 	return READ_ONCE(port->lid) | rdma_ah_get_path_bits(ah);
 }
 
+/* A packet with the next @len bytes of data, after the first @offset ones */
 static struct sk_buff *build(struct softib_hca *hca, struct rvt_qp *qp,
-			     struct rvt_swqe *wqe)
+			     struct rvt_swqe *wqe, u32 offset, u32 len)
 {
 	struct softib_port *port = softib_hca_port(hca);
+	const struct ib_ud_wr *wr = &wqe->ud_wr.wr;
 	bool imm = wqe->wr.opcode == IB_WR_SEND_WITH_IMM;
 	u32 qkey = rvt_get_swqe_remote_qkey(wqe);
 	u16 pkey_index = qp->s_pkey_index;
@@ -31,6 +36,7 @@ static struct sk_buff *build(struct softib_hca *hca, struct rvt_qp *qp,
 		.opcode = imm ? IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE :
 				IB_OPCODE_UD_SEND_ONLY,
 	};
+	struct sk_buff *skb;
 
 	hdrs.slid = source_lid(port, hdrs.ah);
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
@@ -45,21 +51,40 @@ static struct sk_buff *build(struct softib_hca *hca, struct rvt_qp *qp,
 	hdrs.eth.ud.deth[0] = cpu_to_be32(qkey & BIT(31) ? qp->qkey : qkey);
 	hdrs.eth.ud.deth[1] = cpu_to_be32(qp->ibqp.qp_num);
 	hdrs.eth.ud.imm_data = wqe->wr.ex.imm_data;
+	if (wqe->wr.opcode == IB_WR_LSO) {
+		hdrs.psn = (wqe->psn + offset / wr->mss) & SOFTIB_PSN_MASK;
+		hdrs.head = wr->header;
+		hdrs.head_len = wr->hlen;
+	}
 
-	if (wqe->length) {
+	if (len && !offset) {
 		qp->s_sge.sge = wqe->sg_list[0];
 		qp->s_sge.sg_list = wqe->sg_list + 1;
 		qp->s_sge.num_sge = wqe->wr.num_sge;
 	}
-	return softib_pkt_build(hca, &hdrs, &qp->s_sge, wqe->length, false);
+	skb = softib_pkt_build(hca, &hdrs, &qp->s_sge, len, false);
+	if (skb && qp->ibqp.qp_type == IB_QPT_UD) {
+		len += hdrs.head_len;
+		softib_offload_send(hca, wqe, softib_pkt_payload(skb, len), len,
+				    offset);
+	}
+	return skb;
+}
+
+/* What is begun is finished, before the send queue is drained (10.3.1.6). */
+static bool may_send(struct softib_qp *priv)
+{
+	return ib_rvt_state_ops[priv->qp->state] &
+	       (priv->lso_done ? RVT_PROCESS_SEND_OK :
+				 RVT_PROCESS_NEXT_SEND_OK);
 }
 
 /**
- * softib_ud_send - do the next send of a UD QP
+ * softib_ud_send - do the next send of a UD QP, or the next packet of a large one
  * @priv:	the QP, with its locks held
  * @out:	takes the packet
  *
- * A send is complete as soon as its packet exists: nothing answers it.
+ * A send is complete as soon as its packets exist: nothing answers them.
  *
  * Return: true if there may be more to do.
  */
@@ -68,16 +93,26 @@ bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 	struct rvt_qp *qp = priv->qp;
 	struct rvt_swqe *wqe;
 	struct sk_buff *skb;
+	u32 len;
 
-	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_NEXT_SEND_OK))
+	if (!may_send(priv)) {
+		priv->lso_done = 0;
 		return softib_flush_send(qp);
+	}
 	/* Pairs with the barrier in rvt_post_one_wr() */
 	if (qp->s_last == smp_load_acquire(&qp->s_head))
 		return false;
 	wqe = rvt_get_swqe_ptr(qp, qp->s_last);
-	skb = build(qp_to_hca(qp), qp, wqe);
+	len = wqe->length - priv->lso_done;
+	if (wqe->wr.opcode == IB_WR_LSO)
+		len = min_t(u32, len, wqe->ud_wr.wr.mss);
+	skb = build(qp_to_hca(qp), qp, wqe, priv->lso_done, len);
 	if (skb)
 		__skb_queue_tail(out, skb);
+	priv->lso_done += len;
+	if (priv->lso_done < wqe->length)
+		return true;
+	priv->lso_done = 0;
 	rvt_send_complete(qp, wqe, IB_WC_SUCCESS);
 	return true;
 }
@@ -117,6 +152,13 @@ static bool keys_ok(struct rvt_qp *qp, const struct softib_pkt *pkt,
 	}
 	wc->pkey_index = qp->ibqp.qp_type == IB_QPT_GSI ? index : 0;
 	return true;
+}
+
+/* rdmavt shows user space the kernel's flags, and this one is another there. */
+static int csum_ok_flag(const struct rvt_qp *qp)
+{
+	return ibcq_to_rvtcq(qp->ibqp.recv_cq)->ip ? USER_WC_IP_CSUM_OK :
+						     IB_WC_IP_CSUM_OK;
 }
 
 /**
@@ -171,6 +213,9 @@ void softib_ud_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 		wc.ex.imm_data = pkt->bth->u.ud.imm_data;
 		wc.wc_flags |= IB_WC_WITH_IMM;
 	}
+	if (qp->ibqp.qp_type == IB_QPT_UD &&
+	    softib_offload_receive(hca, pkt->payload, pkt->len))
+		wc.wc_flags |= csum_ok_flag(qp);
 	wc.wr_id = qp->r_wr_id;
 	wc.opcode = IB_WC_RECV;
 	wc.byte_len = pkt->len + sizeof(struct ib_grh);

@@ -26,6 +26,7 @@ const enum ib_wc_opcode softib_wc_opcode[] = {
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
 	[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,
 	[IB_WR_REG_MR] = IB_WC_REG_MR,
+	[IB_WR_LSO] = IB_WC_LSO,
 };
 
 #define QPT_UD	(BIT(IB_QPT_SMI) | BIT(IB_QPT_GSI) | BIT(IB_QPT_UD))
@@ -78,6 +79,12 @@ static const struct rvt_operation_params post_parms[RVT_OPERATION_MAX] = {
 		.length = sizeof(struct ib_send_wr),
 		.qpt_support = QPT_C,
 		.flags = RVT_OPERATION_LOCAL,
+	},
+	/* Its header is in the kernel's memory, whatever the pointer says. */
+	[IB_WR_LSO] = {
+		.length = sizeof(struct ib_ud_wr),
+		.qpt_support = BIT(IB_QPT_UD),
+		.flags = RVT_OPERATION_PRIV,
 	},
 };
 
@@ -148,14 +155,19 @@ static void qp_nothing(struct rvt_qp *qp)
 static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
 {
 	struct rvt_ah *ah;
+	u32 mtu;
 
 	switch (qp->ibqp.qp_type) {
 	case IB_QPT_SMI:
 	case IB_QPT_GSI:
 	case IB_QPT_UD:
 		ah = rvt_get_swqe_ah(wqe);
-		if (wqe->length > 1 << ah->log_pmtu ||
-		    rvt_get_swqe_remote_qpn(wqe) & ~IB_QPN_MASK)
+		mtu = 1 << ah->log_pmtu;
+		if (rvt_get_swqe_remote_qpn(wqe) & ~IB_QPN_MASK)
+			return -EINVAL;
+		if (wqe->wr.opcode == IB_WR_LSO)
+			return softib_lso_setup(qp_to_hca(qp), wqe, mtu);
+		if (wqe->length > mtu)
 			return -EINVAL;
 		if (qp->ibqp.qp_type == IB_QPT_GSI &&
 		    rvt_get_swqe_pkey_index(wqe) >= SOFTIB_NPKEYS)
@@ -335,22 +347,22 @@ static void disassociate_ucontext(struct ib_ucontext *context)
 
 static const struct attribute_group *port_groups[] = { NULL };
 
-static const struct ib_device_ops device_ops = {
-	.owner = THIS_MODULE,
-	/* What user space binds its library by: libhfi1verbs speaks rdmavt's
-	 * user interface and nothing more.
-	 */
-	.driver_id = RDMA_DRIVER_HFI1,
-	.port_groups = port_groups,
-	.modify_device = modify_device,
-	.process_mad = softib_process_mad,
-	.mmap = mmap_queue,
-	.modify_srq = softib_modify_srq,
-};
+/* rdmavt knows nothing of these flags, and refuses what it does not know. */
+static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		     struct ib_udata *udata)
+{
+	struct softib_hca *hca = to_softib_hca(ibqp->device);
+	u32 known = 0;
+	int ret;
 
-static const struct ib_device_ops movable_ops = {
-	.disassociate_ucontext = disassociate_ucontext,
-};
+	if (!udata && attr->qp_type == IB_QPT_UD &&
+	    hca->rdi.dparms.props.kernel_cap_flags & IBK_UD_TSO)
+		known = attr->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
+	attr->create_flags &= ~known;
+	ret = hca->rvt_create_qp(ibqp, attr, udata);
+	attr->create_flags |= known;
+	return ret;
+}
 
 /* A program may post what nobody acknowledges, and go: hardware has mostly sent
  * it by the time that the QP is destroyed. mckey relies on it.
@@ -364,6 +376,40 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
 }
 
+/* What rdmavt puts in its place at registration, and does not export; before any
+ * consumer sees the device. Called again when it moves to another namespace.
+ */
+static int wrap_ops(struct ib_device *ibdev)
+{
+	struct softib_hca *hca = to_softib_hca(ibdev);
+
+	if (ibdev->ops.create_qp == create_qp)
+		return 0;
+	hca->rvt_create_qp = ibdev->ops.create_qp;
+	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
+	ibdev->ops.create_qp = create_qp;
+	ibdev->ops.destroy_qp = destroy_qp;
+	return 0;
+}
+
+static const struct ib_device_ops device_ops = {
+	.owner = THIS_MODULE,
+	/* What user space binds its library by: libhfi1verbs speaks rdmavt's
+	 * user interface and nothing more.
+	 */
+	.driver_id = RDMA_DRIVER_HFI1,
+	.port_groups = port_groups,
+	.enable_driver = wrap_ops,
+	.modify_device = modify_device,
+	.process_mad = softib_process_mad,
+	.mmap = mmap_queue,
+	.modify_srq = softib_modify_srq,
+};
+
+static const struct ib_device_ops movable_ops = {
+	.disassociate_ucontext = disassociate_ucontext,
+};
+
 /**
  * softib_verbs_registered - what can be done after rvt_register_device() only
  * @hca:	the HCA
@@ -375,16 +421,12 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  */
 void softib_verbs_registered(struct softib_hca *hca)
 {
-	struct ib_device *ibdev = &hca->rdi.ibdev;
 	struct ib_mad_agent *agent = hca->ibp.send_agent;
 
 	hca->ibp.send_agent = NULL;
 	if (agent)
 		ib_unregister_mad_agent(agent);
-	ib_set_device_ops(ibdev, &movable_ops);
-	/* rdmavt's is not exported, and is put there by the registration. */
-	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
-	WRITE_ONCE(ibdev->ops.destroy_qp, destroy_qp);
+	ib_set_device_ops(&hca->rdi.ibdev, &movable_ops);
 }
 
 static const struct rvt_driver_provided driver_f = {
@@ -422,6 +464,7 @@ static void init_props(struct softib_hca *hca)
 		IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_SYS_IMAGE_GUID |
 		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_PORT_ACTIVE_EVENT |
 		IB_DEVICE_MEM_MGT_EXTENSIONS;
+	softib_offload_props(props);
 	props->vendor_id = SOFTIB_VENDOR_ID;
 	props->vendor_part_id = SOFTIB_DEVICE_ID;
 	props->sys_image_guid = hca->node.guid;
