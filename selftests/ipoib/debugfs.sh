@@ -192,14 +192,14 @@ reader() {
 
 # Reading while groups, paths, files and the interface come and go.
 restless() {
-	local i status=0
+	local status=0
 
 	rm -f /tmp/enough
 	reader &
-	for i in $(seq "$(fewer 10)"); do
+	for _ in $(seq "$(fewer 10)"); do
 		ip link set ib0 down && ip link set ib0 name other0 &&
 		ip link set other0 name ib0 && address_up node1 1 &&
-		until_true 10 carrier && strangers 50 || status=1
+		until_true 10 carrier && strangers 20 || status=1
 	done
 	touch /tmp/enough
 	wait
