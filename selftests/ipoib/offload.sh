@@ -36,7 +36,12 @@ feature() {
 
 # features RX TX TSO: they are that way.
 features() {
-	same "$(feature rx-checksumming) $(feature tx-checksum-ipv4) $(feature tx-tcp-segmentation)" "$*"
+	local name got=()
+
+	for name in rx-checksumming tx-checksum-ipv4 tx-tcp-segmentation; do
+		got+=("$(feature $name)")
+	done
+	same "${got[*]}" "$*"
 }
 
 # In the first namespace, where new interfaces are.

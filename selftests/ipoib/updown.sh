@@ -7,12 +7,13 @@
 . "$(dirname "$0")/lib.sh"
 
 traffic() {
+	# Programs, not functions, lest quiet() kill no more than a shell.
 	local often
 
 	often=0.$(printf %02d $((100 / $(fewer 100))))
 	ping -q -i "$often" -s 1000 10.77.0.2 &
-	on node2 ping -q -i "$often" -s 1000 10.77.0.1 &
-	on node2 ping -q -i "$often" -s 5000 fd77::1 &
+	ip netns exec node2 ping -q -i "$often" -s 1000 10.77.0.1 &
+	ip netns exec node2 ping -q -i "$often" -s 5000 fd77::1 &
 	ping -q -i "$often" ff02::1%ib0 &
 } > /dev/null 2>&1
 
