@@ -6,8 +6,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
+# Programs, not functions, lest quiet() kill no more than a shell.
 traffic() {
-	# Programs, not functions, lest quiet() kill no more than a shell.
 	local often
 
 	often=0.$(printf %02d $((100 / $(fewer 100))))
