@@ -22,7 +22,7 @@ transfer() {
 
 # With room for what comes while the receiver waits for a CPU.
 udp() {
-	nsenter -t 1 -n sysctl -qw net.core.rmem_max=8388608 &&
+	nsenter -t 1 -n sysctl -qw net.core.{r,w}mem_max=8388608 &&
 	iperf3 -c 10.77.0.2 -u -b "$(fewer 5)M" -l 1400 -w 4M -t 3 -J \
 		> /tmp/udp.json || return
 	python3 -c '
