@@ -14,6 +14,8 @@ CFLAGS  ?= -O2 -g
 JOBS    ?= 2
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
+# The only variant of the suites to run, of those in their files config.
+VARIANT :=
 
 KERNELS := 6.1 6.12
 DEBUG   := debug
@@ -68,8 +70,8 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 # What make install installs for a kernel; the fabric is a test tool.
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
-.PHONY: all modules mirror setup user tests check check-debug everything lint \
-	demo install clean help $(PROGRAMS) $(SUITES)
+.PHONY: all modules mirror setup user tests check check-debug check-oracle \
+	everything lint demo install clean help $(PROGRAMS) $(SUITES)
 
 all: modules user
 
@@ -121,7 +123,10 @@ check: setup
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
-	selftests/run --jobs $(JOBS) $(ONLY)
+	selftests/run $(VARIANT:%=--variant %) --jobs $(JOBS) $(ONLY)
+
+check-oracle: VARIANT := oracle
+check-oracle: check
 
 check-debug: setup
 	tools/setup kernel $(DEBUG)
@@ -162,6 +167,7 @@ help:
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run every test in the VM'
 	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
+	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make lint            static checks'

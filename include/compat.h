@@ -39,4 +39,8 @@
 #endif
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define file_f_owner(file)	(&(file)->f_owner)
+#endif
+
 #endif /* _COMPAT_H */

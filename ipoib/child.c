@@ -84,8 +84,8 @@ int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
 	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name,
 		     pkey | IPOIB_FULL_MEMBER) >= sizeof(name))
 		return -ENAMETOOLONG;
-	dev = alloc_netdev(sizeof(*parent), name, NET_NAME_PREDICTABLE,
-			   ipoib_setup);
+	dev = alloc_netdev_mqs(sizeof(*parent), name, NET_NAME_PREDICTABLE,
+			       ipoib_setup, ipoib_num_tx_queues(), 1);
 	if (!dev)
 		return -ENOMEM;
 	dev_net_set(dev, dev_net(parent->dev));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two files for every interface in /sys/kernel/debug/ipoib: <name>_mcg lists its
- * multicast groups, <name>_path its unicast destinations.
+ * Three files for every interface in /sys/kernel/debug/ipoib: <name>_mcg lists
+ * its multicast groups, <name>_path its unicast destinations, and <name>_conn its
+ * connections, outgoing ones first.
  *
  * The readers walk the table of destinations under RCU, and hold one
  * destination's lock to look at it. What comes and goes between two reads of a
@@ -216,6 +217,147 @@ static int ipoib_path_show(struct seq_file *s, void *v)
 	return 0;
 }
 
+/* What outgoing and incoming connections have in common. */
+struct ipoib_conn_info {
+	const union ib_gid *gid;
+	u32 qpn;
+	const char *direction;
+	const char *state;
+	unsigned int mtu;
+	u64 packets;
+	u64 bytes;
+	unsigned long created;
+	unsigned long last_used;
+};
+
+static void ipoib_show_conn(struct seq_file *s,
+			    const struct ipoib_conn_info *info)
+{
+	ipoib_show_gid(s, info->gid);
+	seq_printf(s, "  QPN:%*s0x%06x\n", IPOIB_COLUMNS - 11, "", info->qpn);
+	ipoib_show_text(s, "direction", info->direction);
+	ipoib_show_text(s, "state", info->state);
+	ipoib_show_number(s, "MTU", info->mtu);
+	ipoib_show_number(s, "packets", info->packets);
+	ipoib_show_number(s, "bytes", info->bytes);
+	ipoib_show_since(s, "age", info->created);
+	ipoib_show_since(s, "idle", info->last_used);
+}
+
+static void ipoib_show_tx_conn(struct seq_file *s, struct ipoib_conn *c)
+{
+	static const char * const states[] = {
+		[IPOIB_CONN_IDLE]	= "idle",
+		[IPOIB_CONN_OPENING]	= "opening",
+		[IPOIB_CONN_UP]		= "up",
+		[IPOIB_CONN_BROKEN]	= "broken",
+		[IPOIB_CONN_FAILED]	= "failed",
+	};
+	struct ipoib_conn_info info = {
+		.gid = &c->dest->gid, .qpn = c->qpn, .direction = "out",
+		.created = c->created, .last_used = READ_ONCE(c->last_used),
+	};
+	unsigned int queued, sending, tries;
+
+	spin_lock_bh(&c->lock);
+	info.state = states[c->state];
+	if (c->state == IPOIB_CONN_UP)
+		info.mtu = c->max_len - IPOIB_ENCAP_LEN;
+	info.packets = c->packets;
+	info.bytes = c->bytes;
+	queued = skb_queue_len(&c->queue);
+	sending = c->head - c->tail;
+	tries = c->tries;
+	spin_unlock_bh(&c->lock);
+
+	ipoib_show_conn(s, &info);
+	ipoib_show_number(s, "queuelen", queued);
+	ipoib_show_number(s, "sending", sending);
+	ipoib_show_number(s, "tries", tries);
+	seq_putc(s, '\n');
+}
+
+static void ipoib_show_rx_conns(struct seq_file *s, struct ipoib_dev *priv)
+{
+	static const char * const states[] = {
+		[IPOIB_RX_LIVE]		= "up",
+		[IPOIB_RX_DOOMED]	= "broken",
+		[IPOIB_RX_DYING]	= "closing",
+		[IPOIB_RX_DRAINED]	= "closed",
+	};
+	struct ipoib_rx_conn *c;
+	int state;
+
+	spin_lock_bh(&priv->cm.rx_lock);
+	for (state = 0; state < IPOIB_RX_STATES; state++) {
+		list_for_each_entry(c, &priv->cm.rx[state], node) {
+			struct ipoib_conn_info info = {
+				.gid = &c->gid, .qpn = c->qpn,
+				.direction = "in", .state = states[state],
+				.mtu = priv->cm.max_len - IPOIB_ENCAP_LEN,
+				.packets = c->packets, .bytes = c->bytes,
+				.created = c->created,
+				.last_used = READ_ONCE(c->last_used),
+			};
+
+			ipoib_show_conn(s, &info);
+			seq_putc(s, '\n');
+			/* It is called again, with more room. */
+			if (seq_has_overflowed(s))
+				break;
+		}
+	}
+	spin_unlock_bh(&priv->cm.rx_lock);
+}
+
+/* Behind the last destination come all incoming connections. */
+static void *ipoib_conn_seek(struct seq_file *s, loff_t *pos)
+{
+	struct ipoib_dev *priv = s->private;
+	const loff_t end = (loff_t)HASH_SIZE(priv->dests) << IPOIB_POS_SHIFT;
+
+	if (*pos > end)
+		return NULL;
+	return ipoib_table_seek(priv, pos) ?: SEQ_START_TOKEN;
+}
+
+static void *ipoib_conn_start(struct seq_file *s, loff_t *pos)
+	__acquires(RCU)
+{
+	rcu_read_lock();
+	return ipoib_conn_seek(s, pos);
+}
+
+static void *ipoib_conn_next(struct seq_file *s, void *v, loff_t *pos)
+{
+	++*pos;
+	return ipoib_conn_seek(s, pos);
+}
+
+static int ipoib_conn_show(struct seq_file *s, void *v)
+{
+	struct ipoib_dest *d = v;
+	struct ipoib_conn *c;
+
+	if (v == SEQ_START_TOKEN) {
+		ipoib_show_rx_conns(s, s->private);
+		return 0;
+	}
+	if (ipoib_gid_is_mcast(&d->gid))
+		return SEQ_SKIP;
+	list_for_each_entry_rcu(c, &ipoib_to_path(d)->conns, node)
+		ipoib_show_tx_conn(s, c);
+	return 0;
+}
+
+static const struct seq_operations ipoib_conn_sops = {
+	.start	= ipoib_conn_start,
+	.next	= ipoib_conn_next,
+	.stop	= ipoib_table_stop,
+	.show	= ipoib_conn_show,
+};
+DEFINE_SEQ_ATTRIBUTE(ipoib_conn);
+
 static const struct seq_operations ipoib_mcg_sops = {
 	.start	= ipoib_table_start,
 	.next	= ipoib_table_next,
@@ -252,8 +394,10 @@ static void ipoib_debugfs_remove(struct ipoib_dev *priv)
 {
 	debugfs_remove(priv->debug_mcg);
 	debugfs_remove(priv->debug_path);
+	debugfs_remove(priv->debug_conn);
 	priv->debug_mcg = NULL;
 	priv->debug_path = NULL;
+	priv->debug_conn = NULL;
 }
 
 /* Called under rtnl. */
@@ -275,6 +419,9 @@ static void ipoib_debugfs_create(struct ipoib_dev *priv)
 	snprintf(file, sizeof(file), "%s_path", name);
 	priv->debug_path = debugfs_create_file(file, 0444, ipoib_debug_root,
 					       priv, &ipoib_path_fops);
+	snprintf(file, sizeof(file), "%s_conn", name);
+	priv->debug_conn = debugfs_create_file(file, 0444, ipoib_debug_root,
+					       priv, &ipoib_conn_fops);
 }
 
 /* An interface that changes its namespace is unregistered and registered. */

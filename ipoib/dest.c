@@ -204,7 +204,7 @@ static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
 		return IPOIB_TX_QUEUE_FULL;
 	}
 
-	d->failed = false;
+	WRITE_ONCE(d->failed, false);
 	d->last_used = jiffies;
 	__skb_queue_tail(&d->queue, skb);
 	if (!d->resolving)
@@ -216,35 +216,36 @@ static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
  * ipoib_dest_queue() - keep a packet until its destination is resolved
  * @priv: the interface
  * @gid: the destination
- * @skb: the packet, from the encapsulation header on; consumed
- * @qpn: the destination's queue pair
+ * @skb: the packet, from the encapsulation header on
+ * @dest: the destination, if it is returned how to reach it
  *
- * Called under rcu_read_lock() and the tx lock.
+ * Called under rcu_read_lock() and a tx lock.
+ *
+ * Return: NULL, with @skb consumed; or, where the destination has just been
+ * resolved, how to reach it.
  */
-void ipoib_dest_queue(struct ipoib_dev *priv, const union ib_gid *gid,
-		      struct sk_buff *skb, u32 qpn)
+struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
+				  const union ib_gid *gid, struct sk_buff *skb,
+				  struct ipoib_dest **dest)
 {
-	enum ipoib_counter why;
+	enum ipoib_counter why = IPOIB_TX_NO_DEST;
+	struct ipoib_ah *ah = NULL;
 	struct ipoib_dest *d;
 
-	why = IPOIB_TX_LINK_DOWN;
-	if (!priv->tx_open)
-		goto drop;
-
-	why = IPOIB_TX_NO_DEST;
 	d = ipoib_dest_get(priv, gid);
-	if (!d)
-		goto drop;
-
-	ipoib_skb_cb(skb)->qpn = qpn;
-	spin_lock_bh(&d->lock);
-	why = ipoib_dest_enqueue(d, skb);
-	spin_unlock_bh(&d->lock);
-	if (why == IPOIB_COUNTERS)
-		return;
-drop:
-	ipoib_tx_drop(priv, why);
-	dev_kfree_skb_any(skb);
+	*dest = d;
+	if (d) {
+		spin_lock_bh(&d->lock);
+		ah = rcu_dereference(d->ah);
+		if (!ah)
+			why = ipoib_dest_enqueue(d, skb);
+		spin_unlock_bh(&d->lock);
+	}
+	if (!ah && why != IPOIB_COUNTERS) {
+		ipoib_tx_drop(priv, why);
+		dev_kfree_skb_any(skb);
+	}
+	return ah;
 }
 
 static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
@@ -259,37 +260,57 @@ static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
 	}
 }
 
+/* Makes @ah known, unless packets wait and @force is not set. Takes these. */
+static bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
+			      struct sk_buff_head *waiting, bool force)
+{
+	struct ipoib_ah *old = NULL;
+	bool set;
+
+	spin_lock_bh(&d->lock);
+	set = force || skb_queue_empty(&d->queue);
+	if (set) {
+		old = rcu_replace_pointer(d->ah, ah,
+					  lockdep_is_held(&d->lock));
+		WRITE_ONCE(d->failed, false);
+		d->error = 0;
+		d->resolving = false;
+	}
+	skb_queue_splice_tail_init(&d->queue, waiting);
+	spin_unlock_bh(&d->lock);
+
+	if (old)
+		ipoib_ah_put(old);
+	return set;
+}
+
 /**
  * ipoib_dest_publish() - let packets flow, first those that waited
  * @d: the destination
  * @ah: how to reach it; the reference is the destination's from now on
+ *
+ * What comes while the first are sent has to wait behind them. Where it comes as
+ * fast as it goes, that has an end nevertheless.
  */
 void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 {
-	struct netdev_queue *txq = ipoib_txq(d->priv);
 	struct sk_buff_head waiting;
 	struct sk_buff *skb;
-	struct ipoib_ah *old;
+	int rounds = 0;
+	bool set;
 
 	__skb_queue_head_init(&waiting);
-
-	__netif_tx_lock_bh(txq);
-	spin_lock(&d->lock);
-	old = rcu_replace_pointer(d->ah, ah, lockdep_is_held(&d->lock));
-	d->failed = false;
-	d->error = 0;
-	d->resolving = false;
-	skb_queue_splice_tail_init(&d->queue, &waiting);
-	spin_unlock(&d->lock);
-
-	while ((skb = __skb_dequeue(&waiting))) {
-		atomic_dec(&d->priv->queued);
-		ipoib_send(d->priv, skb, ah, ipoib_skb_cb(skb)->qpn);
-	}
-	__netif_tx_unlock_bh(txq);
-
-	if (old)
-		ipoib_ah_put(old);
+	/* Once it is known, somebody else may put the last reference. */
+	rcu_read_lock();
+	do {
+		set = ipoib_dest_set_ah(d, ah, &waiting,
+					++rounds == IPOIB_DEST_ROUNDS);
+		while ((skb = __skb_dequeue(&waiting))) {
+			atomic_dec(&d->priv->queued);
+			ipoib_send_queued(d, skb, ah);
+		}
+	} while (!set);
+	rcu_read_unlock();
 }
 
 /**
@@ -320,7 +341,7 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 	__skb_queue_head_init(&waiting);
 
 	spin_lock_bh(&d->lock);
-	d->failed = true;
+	WRITE_ONCE(d->failed, true);
 	d->resolving = false;
 	d->retry_at = jiffies + backoff;
 	skb_queue_splice_tail_init(&d->queue, &waiting);
@@ -381,9 +402,14 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 		ipoib_dest_destroy(d);
 }
 
+/* What leads nowhere goes sooner, lest it keep others out of a full table. */
 static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 {
-	if (time_before(jiffies, READ_ONCE(d->last_used) + IPOIB_DEST_IDLE))
+	unsigned long idle = ipoib_idle();
+
+	if (READ_ONCE(d->failed))
+		idle = min(idle, IPOIB_GC_PERIOD);
+	if (time_before(jiffies, READ_ONCE(d->last_used) + idle))
 		return false;
 	if (ipoib_gid_is_mcast(&d->gid) && ipoib_to_mcast(d)->listen)
 		return false;
@@ -392,7 +418,22 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 }
 
 /**
- * ipoib_gc_work() - forget destinations that nobody has sent to for long
+ * ipoib_gc_later() - look for destinations and connections that nobody uses
+ * @priv: the interface, up or waiting for its GUID; under ctl
+ */
+void ipoib_gc_later(struct ipoib_dev *priv)
+{
+	unsigned long delay = HZ;
+
+	if (priv->has_gid)
+		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
+	/* One that is pending may be for much later. */
+	mod_delayed_work(ipoib_wq, &priv->gc_work, delay);
+}
+
+/**
+ * ipoib_gc_work() - forget destinations that nobody has sent to for long, and see
+ * whether a GUID is there that is waited for
  * @work: gc_work
  */
 void ipoib_gc_work(struct work_struct *work)
@@ -403,7 +444,13 @@ void ipoib_gc_work(struct work_struct *work)
 	mutex_lock(&priv->ctl);
 	if (priv->up) {
 		ipoib_dest_remove(priv, ipoib_dest_is_idle);
-		queue_delayed_work(ipoib_wq, &priv->gc_work, IPOIB_GC_PERIOD);
+		ipoib_conns_reap(priv);
+		ipoib_rx_conns_reap(priv);
+		ipoib_gc_later(priv);
+	} else if (priv->admin_up && !priv->has_gid) {
+		/* The core does not tell its clients when a port gets one. */
+		queue_work(ipoib_wq, &priv->flush_work);
+		ipoib_gc_later(priv);
 	}
 	mutex_unlock(&priv->ctl);
 }

@@ -18,6 +18,7 @@ static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
 	[IPOIB_TX_COMPLETION_ERROR]	= "tx_completion_error",
 	[IPOIB_TX_LINK_DOWN]		= "tx_link_down",
 	[IPOIB_TX_TIMEOUT]		= "tx_timeout",
+	[IPOIB_TX_CONN_LOST]		= "tx_conn_lost",
 	[IPOIB_RX_BAD_LENGTH]		= "rx_bad_length",
 	[IPOIB_RX_NO_MEMORY]		= "rx_no_memory",
 	[IPOIB_RX_COMPLETION_ERROR]	= "rx_completion_error",
@@ -28,6 +29,11 @@ static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
 	[IPOIB_MCAST_JOINS]		= "mcast_joins",
 	[IPOIB_MCAST_JOIN_FAILED]	= "mcast_join_failed",
 	[IPOIB_MCAST_BAD_RECORD]	= "mcast_bad_record",
+	[IPOIB_CONN_OPENED]		= "conn_opened",
+	[IPOIB_CONN_FAILED_TO_OPEN]	= "conn_failed",
+	[IPOIB_CONN_LOST]		= "conn_lost",
+	[IPOIB_CONN_ACCEPTED]		= "conn_accepted",
+	[IPOIB_CONN_REFUSED]		= "conn_refused",
 };
 
 static void ipoib_get_drvinfo(struct net_device *dev,
@@ -156,10 +162,6 @@ static int ipoib_set_coalesce(struct net_device *dev,
 	return 0;
 }
 
-/*
- * The sizes are fixed: another size needs another queue pair, and with that
- * comes another link-layer address.
- */
 static void ipoib_get_ringparam(struct net_device *dev,
 				struct ethtool_ringparam *ring,
 				struct kernel_ethtool_ringparam *kernel_ring,
@@ -171,6 +173,55 @@ static void ipoib_get_ringparam(struct net_device *dev,
 	ring->tx_max_pending = ring->rx_max_pending;
 	ring->rx_pending = priv->rx_size;
 	ring->tx_pending = priv->tx_size;
+}
+
+/* Called under rtnl, with numbers within those that ipoib_get_ringparam() told. */
+static int ipoib_set_ringparam(struct net_device *dev,
+			       struct ethtool_ringparam *ring,
+			       struct kernel_ethtool_ringparam *kernel_ring,
+			       struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	unsigned int rx, tx;
+	int err;
+
+	if (ring->rx_pending < IPOIB_MIN_RX_RING ||
+	    ring->tx_pending < IPOIB_MIN_TX_RING) {
+		NL_SET_ERR_MSG(extack, "rx is at least 16, tx at least 128");
+		return -EINVAL;
+	}
+	rx = roundup_pow_of_two(ring->rx_pending);
+	tx = roundup_pow_of_two(ring->tx_pending);
+	if (rx == priv->rx_size && tx == priv->tx_size)
+		return 0;
+
+	err = ipoib_resize(priv, rx, tx);
+	if (err)
+		NL_SET_ERR_MSG(extack, "the adapter has no room for such rings");
+	return err;
+}
+
+static void ipoib_get_channels(struct net_device *dev,
+			       struct ethtool_channels *channels)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	channels->max_rx = 1;
+	channels->rx_count = 1;
+	channels->max_tx = priv->tx_queues;
+	channels->tx_count = dev->real_num_tx_queues;
+}
+
+/* Called under rtnl, with numbers within those that ipoib_get_channels() told. */
+static int ipoib_set_channels(struct net_device *dev,
+			      struct ethtool_channels *channels)
+{
+	int err;
+
+	err = netif_set_real_num_tx_queues(dev, channels->tx_count);
+	if (!err)
+		ipoib_spread_tx(netdev_priv(dev));
+	return err;
 }
 
 const struct ethtool_ops ipoib_ethtool_ops = {
@@ -185,4 +236,7 @@ const struct ethtool_ops ipoib_ethtool_ops = {
 	.get_coalesce		= ipoib_get_coalesce,
 	.set_coalesce		= ipoib_set_coalesce,
 	.get_ringparam		= ipoib_get_ringparam,
+	.set_ringparam		= ipoib_set_ringparam,
+	.get_channels		= ipoib_get_channels,
+	.set_channels		= ipoib_set_channels,
 };

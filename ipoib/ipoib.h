@@ -10,7 +10,7 @@
  *                     destinations; never taken by a destination's work, so
  *                     that its holder may wait for that work
  *   netif_addr_lock   the stack's list of multicast addresses
- *   tx lock           lock of transmit queue 0: the send ring and its CQ
+ *   tx lock           the stack's lock of a transmit queue: posting to it
  *   ipoib_dev.dest_lock   membership of the destination table
  *   ipoib_dest.lock   one destination's queue and state
  *   ipoib_dev.bcast_lock  what the broadcast group tells, and the carrier
@@ -28,12 +28,15 @@
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
+#include "cm.h"
+
 #define IPOIB_NAME		"ib_ipoib"
 
 #define IPOIB_ENCAP_LEN		4
 #define IPOIB_PSEUDO_LEN	INFINIBAND_ALEN
 #define IPOIB_HARD_LEN		(IPOIB_PSEUDO_LEN + IPOIB_ENCAP_LEN)
 
+#define IPOIB_FLAG_RC		0x80	/* first byte of a link-layer address */
 #define IPOIB_QPN_MASK		0xffffff
 #define IPOIB_MCAST_QPN		0xffffff
 #define IPOIB_FULL_MEMBER	0x8000	/* in a P_Key */
@@ -54,13 +57,14 @@
 
 #define IPOIB_TX_SGE		(MAX_SKB_FRAGS + 1)
 #define IPOIB_TX_BATCH		16
+#define IPOIB_MAX_TX_QUEUES	16
 
 /* Destinations: how many, how long idle, how much waits for one and for all. */
 #define IPOIB_MAX_DESTS		16384
 #define IPOIB_DEST_QUEUE	64
+#define IPOIB_DEST_ROUNDS	16
 #define IPOIB_MAX_QUEUED	2048
-#define IPOIB_DEST_IDLE		(300 * HZ)
-#define IPOIB_GC_PERIOD		(30 * HZ)
+#define IPOIB_GC_PERIOD		(30UL * HZ)
 #define IPOIB_MAX_BACKOFF	(16 * HZ)
 #define IPOIB_PATH_TIMEOUT_MS	1000
 #define IPOIB_PATH_TRIES	4
@@ -91,6 +95,7 @@ enum ipoib_counter {
 	IPOIB_TX_COMPLETION_ERROR,
 	IPOIB_TX_LINK_DOWN,
 	IPOIB_TX_TIMEOUT,
+	IPOIB_TX_CONN_LOST,
 	IPOIB_RX_BAD_LENGTH,
 	IPOIB_RX_NO_MEMORY,
 	IPOIB_RX_COMPLETION_ERROR,
@@ -101,6 +106,11 @@ enum ipoib_counter {
 	IPOIB_MCAST_JOINS,
 	IPOIB_MCAST_JOIN_FAILED,
 	IPOIB_MCAST_BAD_RECORD,
+	IPOIB_CONN_OPENED,
+	IPOIB_CONN_FAILED_TO_OPEN,
+	IPOIB_CONN_LOST,
+	IPOIB_CONN_ACCEPTED,
+	IPOIB_CONN_REFUSED,
 	IPOIB_COUNTERS
 };
 
@@ -136,8 +146,7 @@ struct ipoib_ah {
  * @priv:	the interface
  * @gid:	the key
  * @created:	jiffies when it was made
- * @ah:		how to reach it, NULL until that is known; RCU, changed under
- *		the tx lock and @lock
+ * @ah:		how to reach it, NULL until that is known; RCU, changed under @lock
  * @last_used:	jiffies when last sent to
  * @work:	the only one that resolves this destination
  * @lock:	guards the members below
@@ -185,6 +194,9 @@ struct ipoib_dest {
  * @query:	for cancelling
  * @query_id:	for cancelling
  * @idle:	done when no query is under way, for removal to wait for
+ * @conns:	connections to its link-layer addresses; changed under dest.lock,
+ *		read under RCU
+ * @conn_count:	how many; under dest.lock
  */
 struct ipoib_path {
 	struct ipoib_dest dest;
@@ -198,6 +210,9 @@ struct ipoib_path {
 	struct ib_sa_query *query;
 	int query_id;
 	struct completion idle;
+
+	struct list_head conns;
+	unsigned int conn_count;
 };
 
 /**
@@ -252,7 +267,7 @@ struct ipoib_rx_buf {
 };
 
 /**
- * struct ipoib_tx_buf - slot of the send ring
+ * struct ipoib_tx_buf - slot of a send ring
  * @skb:	the packet
  * @ah:		reference to its address handle
  * @hlen:	if the adapter cuts it into several, the length of what each of them
@@ -267,11 +282,63 @@ struct ipoib_tx_buf {
 };
 
 /**
- * struct ipoib_skb_cb - what a queued packet remembers of its link-layer address
+ * struct ipoib_tx_wr - a packet on its way to the adapter
+ * @ud:		the work request
+ * @sge:	the packet's pieces
+ */
+struct ipoib_tx_wr {
+	struct ib_ud_wr ud;
+	struct ib_sge sge[IPOIB_TX_SGE];
+};
+
+/**
+ * struct ipoib_tx_queue - transmit queue of the stack, with a queue pair
+ * @priv:	the interface
+ * @index:	of the stack's queue, and in ipoib_dev.tx
+ * @qp:		sends; that of the first queue is ipoib_dev.qp, and receives
+ * @cq:		completions for @napi
+ * @ring:	slots, ipoib_dev.tx_size; the transmit path's from @tail on, of
+ *		@napi up to @head
+ * @head:	filled so far; down to @batch all is written under the tx lock
+ * @open:	takes packets
+ * @broken:	the adapter refused some of what is in the ring
+ * @batched:	packets of @batch that the adapter was not told of
+ * @batch:	work requests to post in one go
+ * @tail:	completed so far; down to @wc all is of @napi, or of who disabled it
+ * @napi:	frees what was sent
+ * @wc:		room for completions
+ *
+ * Where the stack has more to send at once, only the last packet of a batch
+ * asks for a completion.
+ */
+struct ipoib_tx_queue {
+	struct ipoib_dev *priv;
+	unsigned int index;
+	struct ib_qp *qp;
+	struct ib_cq *cq;
+	struct ipoib_tx_buf *ring;
+
+	unsigned int head;
+	bool open;
+	bool broken;
+	unsigned int batched;
+	struct ipoib_tx_wr batch[IPOIB_TX_BATCH];
+
+	unsigned int tail ____cacheline_aligned_in_smp;
+	struct napi_struct napi;
+	struct ib_wc wc[IPOIB_TX_BATCH];
+};
+
+/**
+ * struct ipoib_skb_cb - what a packet remembers of its link-layer address
  * @qpn:	the destination's QPN; its GID is the destination
+ * @rc:		its owner can be connected with
+ * @mtu:	of one that is too big: what it should have been
  */
 struct ipoib_skb_cb {
 	u32 qpn;
+	bool rc;
+	unsigned int mtu;
 };
 
 static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
@@ -294,24 +361,21 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @listening:	@events is registered
  * @pd:		protection domain
  * @recv_cq:	completions for @rx_napi
- * @send_cq:	completions for @tx_napi
- * @qp:		unreliable datagram queue pair
+ * @qp:		unreliable datagram queue pair, whose number peers send to
  * @max_ib_mtu:	largest that the receive ring takes
  * @max_send_sge: what the queue pair was made with
+ * @tx:		transmit queues
+ * @tx_queues:	how many
+ * @tx_size:	slots in the ring of each, a power of two, as @rx_size; both are
+ *		written under rtnl and @ctl, while the interface is down
  * @hash_seed:	of @dests
  * @pkey:	the P_Key with the full-member bit; a child's is fixed, the one of
  *		a port's own interface is written under @ctl
  * @pkey_index:	its index in the port's table, or -1; written under @ctl
- * @gid:	the port's; written under @ctl
- * @tx_ring:	slots; down to @tx_sge all is under the transmit lock
- * @tx_size:	slots in it, a power of two, as @rx_size
- * @tx_head:	posted so far
- * @tx_tail:	completed so far
- * @tx_open:	the queue pair takes packets
- * @tx_armed:	a completion will schedule @tx_napi
- * @tx_napi:	frees what was sent
- * @tx_wc:	room for completions
- * @tx_sge:	room for the pieces of a packet
+ * @guid:	what the administrator chose of the port's GUIDs, or 0; written under
+ *		rtnl
+ * @has_gid:	@gid is in the port's table; written under @ctl
+ * @gid:	the interface's own; written under @ctl
  * @rx_ring:	slots; down to @rx_wc all is of @rx_napi, or of who disabled it
  * @rx_size:	slots in it
  * @rx_posted:	posted so far
@@ -331,6 +395,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @qkey:	from @bcast, for the transmit path
  * @mcast_mtu:	from @bcast: the IPoIB link's MTU
  * @umcast:	leave user space's groups alone
+ * @connected:	the mode; written under rtnl
+ * @cm:		connections
  * @ctl:	opening, stopping, flushing and the works exclude each other
  * @admin_up:	between ndo_open and ndo_stop; under @ctl
  * @up:		the queue pair works; under @ctl
@@ -338,17 +404,19 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
  * @admin_mtu:	what the administrator set; under rtnl
+ * @announce:	peers are to be told of another address; under rtnl
  * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
  * @rx_frames:	how many packets it may wait for; under rtnl
  * @debug_mcg:	debugfs file; under rtnl
  * @debug_path:	debugfs file; under rtnl
+ * @debug_conn:	debugfs file; under rtnl
  * @counters:	by enum ipoib_counter
  *
  * Lives as the net_device's private data: a port's own interface as long as the
  * port, a child from ipoib_child_register() to ipoib_child_unregister() but no
  * longer than its parent. The verbs objects and rings exist from ndo_init to
  * ndo_uninit, so that the QPN, and with it the link-layer address, survives
- * going down and up.
+ * going down and up; only ipoib_resize() replaces them.
  */
 struct ipoib_dev {
 	struct net_device *dev;
@@ -363,25 +431,19 @@ struct ipoib_dev {
 	bool listening;
 	struct ib_pd *pd;
 	struct ib_cq *recv_cq;
-	struct ib_cq *send_cq;
 	struct ib_qp *qp;
 	unsigned int max_ib_mtu;
 	unsigned int max_send_sge;
+	struct ipoib_tx_queue *tx;
+	unsigned int tx_queues;
+	unsigned int tx_size;
 	u32 hash_seed;
 
 	u16 pkey;
 	int pkey_index;
+	__be64 guid;
+	bool has_gid;
 	union ib_gid gid;
-
-	struct ipoib_tx_buf *tx_ring;
-	unsigned int tx_size;
-	unsigned int tx_head;
-	unsigned int tx_tail;
-	bool tx_open;
-	bool tx_armed;
-	struct napi_struct tx_napi;
-	struct ib_wc tx_wc[IPOIB_TX_BATCH];
-	struct ib_sge tx_sge[IPOIB_TX_SGE];
 
 	struct ipoib_rx_buf *rx_ring;
 	unsigned int rx_size;
@@ -404,6 +466,8 @@ struct ipoib_dev {
 	u32 qkey;
 	unsigned int mcast_mtu;
 	bool umcast;
+	bool connected;
+	struct ipoib_cm cm;
 
 	struct mutex ctl;	/* opening, stopping, flushing, the works */
 	bool admin_up;
@@ -412,17 +476,20 @@ struct ipoib_dev {
 	struct work_struct flush_work;
 	struct work_struct sync_work;
 	unsigned int admin_mtu;
+	bool announce;
 
 	u16 rx_usecs;
 	u16 rx_frames;
 	struct dentry *debug_mcg;
 	struct dentry *debug_path;
+	struct dentry *debug_conn;
 
 	atomic_long_t counters[IPOIB_COUNTERS];
 };
 
 extern struct workqueue_struct *ipoib_wq;
 extern struct ib_sa_client ipoib_sa_client;
+extern unsigned int ipoib_idle_timeout;
 extern int ipoib_debug_level;
 extern int ipoib_mcast_debug_level;
 /* What is logged of every packet costs a test each, unless it is left out. */
@@ -471,6 +538,12 @@ static inline void ipoib_rx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
 	DEV_STATS_INC(priv->dev, rx_dropped);
 }
 
+/* How long what nobody uses is kept, in jiffies. */
+static inline unsigned long ipoib_idle(void)
+{
+	return clamp(READ_ONCE(ipoib_idle_timeout), 1U, 86400U) * HZ;
+}
+
 static inline bool ipoib_gid_is_mcast(const union ib_gid *gid)
 {
 	return gid->raw[0] == 0xff;
@@ -488,14 +561,20 @@ static inline bool ipoib_gid_is_bcast(struct ipoib_dev *priv,
 	return !memcmp(gid->raw, priv->dev->broadcast + 4, sizeof(gid->raw));
 }
 
-static inline struct netdev_queue *ipoib_txq(struct ipoib_dev *priv)
+static inline struct netdev_queue *ipoib_txq(struct ipoib_tx_queue *q)
 {
-	return netdev_get_tx_queue(priv->dev, 0);
+	return netdev_get_tx_queue(q->priv->dev, q->index);
+}
+
+static inline struct ipoib_tx_queue *ipoib_tx_end(struct ipoib_dev *priv)
+{
+	return priv->tx + priv->tx_queues;
 }
 
 /* main.c */
 int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port);
 void ipoib_listen(struct ipoib_dev *priv);
+unsigned int ipoib_num_tx_queues(void);
 
 /* child.c */
 int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
@@ -516,11 +595,18 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 
 /* netdev.c */
 void ipoib_setup(struct net_device *dev);
+void ipoib_spread_tx(struct ipoib_dev *priv);
+void ipoib_make_address(struct ipoib_dev *priv, u8 *addr);
+int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
+		   struct netlink_ext_ack *extack);
 
 /* link.c */
 int ipoib_read_port(struct ipoib_dev *priv);
 int ipoib_link_up(struct ipoib_dev *priv);
 void ipoib_link_down(struct ipoib_dev *priv);
+int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
+		 unsigned int tx_size);
+void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid);
 void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level);
 void ipoib_flush_work(struct work_struct *work);
 void ipoib_event(struct ib_event_handler *handler, struct ib_event *event);
@@ -539,8 +625,12 @@ int ipoib_get_vf_guid(struct net_device *dev, int vf,
 int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type);
 
 /* verbs.c */
+struct ib_cq *ipoib_create_cq(struct ipoib_dev *priv, ib_comp_handler handler,
+			      void *context, unsigned int cqe);
 int ipoib_verbs_init(struct ipoib_dev *priv);
 void ipoib_verbs_cleanup(struct ipoib_dev *priv);
+int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
+		       unsigned int tx_size);
 int ipoib_qp_start(struct ipoib_dev *priv);
 void ipoib_qp_stop(struct ipoib_dev *priv);
 int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
@@ -554,18 +644,26 @@ void ipoib_rx_drain(struct ipoib_dev *priv);
 void ipoib_rx_free(struct ipoib_dev *priv);
 int ipoib_rx_poll(struct napi_struct *napi, int budget);
 void ipoib_recv_event(struct ib_cq *cq, void *context);
+void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
+		 struct sk_buff *skb);
 
 /* tx.c */
-int ipoib_tx_init(struct ipoib_dev *priv);
-void ipoib_tx_cleanup(struct ipoib_dev *priv);
+int ipoib_tx_init(struct ipoib_tx_queue *q);
+void ipoib_tx_cleanup(struct ipoib_tx_queue *q);
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
 netdev_features_t ipoib_features_check(struct sk_buff *skb,
 				       struct net_device *dev,
 				       netdev_features_t features);
-void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
-		struct ipoib_ah *ah, u32 qpn);
-unsigned int ipoib_tx_reap_all(struct ipoib_dev *priv);
-void ipoib_tx_free(struct ipoib_dev *priv);
+void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
+		       struct ipoib_ah *ah);
+unsigned int ipoib_tx_pieces(const struct sk_buff *skb, unsigned int hlen);
+int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
+		 struct ib_sge *sge);
+void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
+		    unsigned int n);
+unsigned int ipoib_tx_reap_all(struct ipoib_tx_queue *q);
+void ipoib_tx_free(struct ipoib_tx_queue *q);
+void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open);
 int ipoib_tx_poll(struct napi_struct *napi, int budget);
 void ipoib_send_event(struct ib_cq *cq, void *context);
 
@@ -577,8 +675,9 @@ struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
 				   const union ib_gid *gid);
 struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 				  const union ib_gid *gid);
-void ipoib_dest_queue(struct ipoib_dev *priv, const union ib_gid *gid,
-		      struct sk_buff *skb, u32 qpn);
+struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
+				  const union ib_gid *gid, struct sk_buff *skb,
+				  struct ipoib_dest **dest);
 void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay);
 void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah);
 void ipoib_dest_withdraw(struct ipoib_dest *d);
@@ -587,6 +686,7 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 		       bool (*doomed)(struct ipoib_dest *d));
 void ipoib_dest_for_each(struct ipoib_dev *priv,
 			 void (*fn)(struct ipoib_dest *d));
+void ipoib_gc_later(struct ipoib_dev *priv);
 void ipoib_gc_work(struct work_struct *work);
 
 /* path.c */
@@ -594,6 +694,7 @@ struct ipoib_dest *ipoib_path_alloc(void);
 void ipoib_path_release(struct ipoib_dest *d);
 void ipoib_path_requery(struct ipoib_dest *d);
 void ipoib_path_reset(struct ipoib_dest *d);
+bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec);
 
 /* mcast.c */
 struct ipoib_dest *ipoib_mcast_alloc(void);

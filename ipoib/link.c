@@ -5,6 +5,7 @@
  * The broadcast group is the link (RFC 4391 section 5): the carrier is on while
  * it is joined, and its MTU is the interface's.
  */
+#include <net/sch_generic.h>
 #include <rdma/ib_cache.h>
 
 #include "compat.h"
@@ -16,8 +17,32 @@
 struct ipoib_identity {
 	u16 pkey;
 	int pkey_index;		/* -1: not in the port's table */
+	bool has_gid;		/* it is in the port's table */
 	union ib_gid gid;
 };
+
+/* The subnet's prefix, with the GUID that the administrator chose or the port's. */
+static int ipoib_read_gid(struct ipoib_dev *priv, struct ipoib_identity *id)
+{
+	__be64 guid = READ_ONCE(priv->guid);
+	const struct ib_gid_attr *attr;
+	int err;
+
+	if (!guid && priv->parent)
+		guid = READ_ONCE(priv->parent->guid);
+	err = rdma_query_gid(priv->hca, priv->port, 0, &id->gid);
+	id->has_gid = !err;
+	if (err || !guid)
+		return err;
+
+	id->gid.global.interface_id = guid;
+	attr = rdma_find_gid_by_port(priv->hca, &id->gid, IB_GID_TYPE_IB,
+				     priv->port, NULL);
+	id->has_gid = !IS_ERR(attr);
+	if (id->has_gid)
+		rdma_put_gid_attr(attr);
+	return 0;
+}
 
 static int ipoib_read_identity(struct ipoib_dev *priv,
 			       struct ipoib_identity *id)
@@ -38,13 +63,14 @@ static int ipoib_read_identity(struct ipoib_dev *priv,
 		/* Groups are named by the full member's P_Key, RFC 4391 4. */
 		id->pkey |= IPOIB_FULL_MEMBER;
 	}
-	return rdma_query_gid(priv->hca, priv->port, 0, &id->gid);
+	return ipoib_read_gid(priv, id);
 }
 
 static enum ipoib_flush ipoib_identity_change(struct ipoib_dev *priv,
 					      const struct ipoib_identity *id)
 {
-	if (id->pkey != priv->pkey || id->pkey_index != priv->pkey_index)
+	if (id->pkey != priv->pkey || id->pkey_index != priv->pkey_index ||
+	    id->has_gid != priv->has_gid)
 		return IPOIB_FLUSH_HEAVY;
 	if (!ipoib_gid_equal(&id->gid, &priv->gid))
 		return IPOIB_FLUSH_NORMAL;
@@ -58,6 +84,7 @@ static void ipoib_set_identity(struct ipoib_dev *priv,
 	netif_addr_lock_bh(priv->dev);
 	priv->pkey = id->pkey;
 	priv->pkey_index = id->pkey_index;
+	priv->has_gid = id->has_gid;
 	priv->gid = id->gid;
 	put_unaligned_be16(id->pkey, &priv->dev->broadcast[8]);
 	netif_addr_unlock_bh(priv->dev);
@@ -102,9 +129,7 @@ static void ipoib_sync_address(struct ipoib_dev *priv)
 	bool changed;
 
 	mutex_lock(&priv->ctl);
-	/* Flags: neither RC nor UC, RFC 4755 section 3. */
-	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
-	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
+	ipoib_make_address(priv, addr);
 	mutex_unlock(&priv->ctl);
 
 	netif_addr_lock_bh(dev);
@@ -113,8 +138,21 @@ static void ipoib_sync_address(struct ipoib_dev *priv)
 		dev_addr_mod(dev, 0, addr, sizeof(addr));
 	netif_addr_unlock_bh(dev);
 
-	if (changed && dev->reg_state == NETREG_REGISTERED)
-		call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+	if (!changed)
+		return;
+	call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+	priv->announce = true;
+}
+
+/* Neighbours would send to the old address until they doubt it by themselves. */
+static void ipoib_announce(struct ipoib_dev *priv)
+{
+	if (!priv->announce || !netif_running(priv->dev))
+		return;
+	priv->announce = false;
+	/* The stack would only do so after this, and drop what is sent until then. */
+	dev_activate(priv->dev);
+	call_netdevice_notifiers(NETDEV_NOTIFY_PEERS, priv->dev);
 }
 
 static void ipoib_sync_mtu(struct ipoib_dev *priv)
@@ -122,7 +160,7 @@ static void ipoib_sync_mtu(struct ipoib_dev *priv)
 	unsigned int wish = priv->admin_mtu;
 	unsigned int mtu = min(wish, READ_ONCE(priv->mcast_mtu));
 
-	if (priv->dev->mtu == mtu)
+	if (priv->connected || priv->dev->mtu == mtu)
 		return;
 	if (dev_set_mtu(priv->dev, mtu))
 		netdev_warn(priv->dev, "cannot set the MTU to %u\n", mtu);
@@ -153,6 +191,8 @@ void ipoib_sync_work(struct work_struct *work)
 	if (priv->bcast_ok)
 		ipoib_set_carrier(priv, true);
 	spin_unlock(&priv->bcast_lock);
+	if (netif_carrier_ok(dev))
+		ipoib_announce(priv);
 unlock:
 	rtnl_unlock();
 	dev_put(dev);
@@ -173,15 +213,10 @@ void ipoib_sync(struct ipoib_dev *priv)
 
 static void ipoib_set_tx_open(struct ipoib_dev *priv, bool open)
 {
-	struct netdev_queue *txq = ipoib_txq(priv);
+	struct ipoib_tx_queue *q;
 
-	__netif_tx_lock_bh(txq);
-	priv->tx_open = open;
-	if (open)
-		netif_tx_wake_queue(txq);
-	else
-		netif_tx_stop_queue(txq);
-	__netif_tx_unlock_bh(txq);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		ipoib_tx_set_open(q, open);
 }
 
 static void ipoib_link_lost(struct ipoib_dev *priv)
@@ -201,7 +236,8 @@ static bool ipoib_dest_any(struct ipoib_dest *d)
  * ipoib_link_up() - start the queue pair and the joins
  * @priv: the interface, down; under ctl
  *
- * Where the port does not have the P_Key this waits for the event that it has.
+ * Where the port does not have the P_Key or the GUID this waits for the event that
+ * it has.
  *
  * Return: 0 or an errno, with the interface down.
  */
@@ -211,8 +247,11 @@ int ipoib_link_up(struct ipoib_dev *priv)
 
 	lockdep_assert_held(&priv->ctl);
 
-	if (priv->pkey_index < 0) {
-		ipoib_dbg(priv, "waits for its P_Key\n");
+	if (priv->pkey_index < 0 || !priv->has_gid) {
+		ipoib_dbg(priv, "waits for its %s\n",
+			  priv->has_gid ? "P_Key" : "GUID");
+		if (!priv->has_gid)
+			ipoib_gc_later(priv);
 		return 0;
 	}
 	err = ipoib_qp_start(priv);
@@ -221,12 +260,14 @@ int ipoib_link_up(struct ipoib_dev *priv)
 
 	priv->up = true;
 	ipoib_set_tx_open(priv, true);
-	err = ipoib_mcast_start(priv);
+	err = ipoib_cm_start(priv);
+	if (!err)
+		err = ipoib_mcast_start(priv);
 	if (err) {
 		ipoib_link_down(priv);
 		return err;
 	}
-	queue_delayed_work(ipoib_wq, &priv->gc_work, IPOIB_GC_PERIOD);
+	ipoib_gc_later(priv);
 	return 0;
 }
 
@@ -247,7 +288,39 @@ void ipoib_link_down(struct ipoib_dev *priv)
 	ipoib_dest_remove(priv, ipoib_dest_any);
 	/* No work is left that could turn the carrier on. */
 	ipoib_link_lost(priv);
+	ipoib_cm_stop(priv);
 	ipoib_qp_stop(priv);
+}
+
+/**
+ * ipoib_resize() - give the interface other rings
+ * @priv: the interface; under rtnl
+ * @rx_size: slots in the receive ring, a power of two, as
+ * @tx_size: slots in each send ring
+ *
+ * One that is up goes down for that and comes up again, with another link-layer
+ * address.
+ *
+ * Return: 0 or an errno, with the rings as they were.
+ */
+int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
+		 unsigned int tx_size)
+{
+	bool up;
+	int err;
+
+	ASSERT_RTNL();
+
+	mutex_lock(&priv->ctl);
+	up = priv->up;
+	ipoib_link_down(priv);
+	err = ipoib_verbs_resize(priv, rx_size, tx_size);
+	if (up && ipoib_link_up(priv))
+		netdev_warn(priv->dev, "stays down until the next event\n");
+	mutex_unlock(&priv->ctl);
+
+	ipoib_sync(priv);
+	return err;
 }
 
 /* --- events -------------------------------------------------------------- */
@@ -281,25 +354,21 @@ static void ipoib_restart(struct ipoib_dev *priv,
 		netdev_warn(priv->dev, "stays down until the next event\n");
 }
 
-/**
- * ipoib_flush_work() - do what events have asked for
- * @work: flush_work
- */
-void ipoib_flush_work(struct work_struct *work)
+/* Does what events have asked for, and no less than @level. */
+static void ipoib_do_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 {
-	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      flush_work);
-	enum ipoib_flush level = atomic_xchg(&priv->flush_level,
-					     IPOIB_FLUSH_NONE);
 	struct ipoib_identity id;
 
 	mutex_lock(&priv->ctl);
 	if (ipoib_read_identity(priv, &id)) {
 		id.pkey = priv->pkey;
 		id.pkey_index = priv->pkey_index;
+		id.has_gid = priv->has_gid;
 		id.gid = priv->gid;
 	}
-	level = max(level, ipoib_identity_change(priv, &id));
+	level = max3(level, ipoib_identity_change(priv, &id),
+		     (enum ipoib_flush)atomic_xchg(&priv->flush_level,
+						   IPOIB_FLUSH_NONE));
 	trace_ipoib_flush(priv, level);
 	ipoib_dbg(priv, "flush, level %d\n", level);
 
@@ -315,8 +384,46 @@ void ipoib_flush_work(struct work_struct *work)
 		ipoib_dest_for_each(priv, ipoib_dest_refresh);
 	}
 	mutex_unlock(&priv->ctl);
+}
 
+/**
+ * ipoib_flush_work() - do what events have asked for
+ * @work: flush_work
+ */
+void ipoib_flush_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      flush_work);
+
+	ipoib_do_flush(priv, IPOIB_FLUSH_NONE);
 	ipoib_sync(priv);
+}
+
+/**
+ * ipoib_set_guid() - take another of the port's GUIDs
+ * @priv: the interface; under rtnl
+ * @guid: the GUID; the port's own is followed when that changes
+ *
+ * Where the port does not have it the interface waits for the subnet manager to
+ * give it to the port. Children without a GUID of their own have their parent's.
+ */
+void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid)
+{
+	struct ipoib_dev *child;
+	union ib_gid own;
+
+	ASSERT_RTNL();
+
+	if (!rdma_query_gid(priv->hca, priv->port, 0, &own) &&
+	    guid == own.global.interface_id)
+		guid = 0;
+	WRITE_ONCE(priv->guid, guid);
+	/* All groups are left with the old one, and joined with the new. */
+	ipoib_do_flush(priv, IPOIB_FLUSH_HEAVY);
+	ipoib_sync_address(priv);
+	ipoib_sync(priv);
+	list_for_each_entry(child, &priv->children, sibling)
+		ipoib_flush(child, IPOIB_FLUSH_HEAVY);
 }
 
 /**

@@ -23,6 +23,11 @@ static unsigned int recv_queue_size = 256;
 module_param(recv_queue_size, uint, 0444);
 MODULE_PARM_DESC(recv_queue_size, "Buffers in the receive ring (16 to 8192)");
 
+unsigned int ipoib_idle_timeout = 300;
+module_param_named(idle_timeout, ipoib_idle_timeout, uint, 0644);
+MODULE_PARM_DESC(idle_timeout,
+		 "Seconds that an unused destination or connection is kept (1 to 86400)");
+
 int ipoib_debug_level;
 module_param_named(debug_level, ipoib_debug_level, int, 0644);
 MODULE_PARM_DESC(debug_level, "Log events and paths if above 0");
@@ -101,7 +106,7 @@ int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 	dev->dev_port = port - 1;
 	dev->tx_queue_len = 2 * priv->tx_size;
 	dev->mtu = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
-	dev->max_mtu = dev->mtu;
+	dev->max_mtu = dev->mtu;	/* of datagram mode */
 	dev->min_mtu = ETH_MIN_MTU + IPOIB_ENCAP_LEN;
 	priv->admin_mtu = dev->mtu;
 	priv->mcast_mtu = dev->mtu;
@@ -109,11 +114,22 @@ int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 }
 
 /**
- * ipoib_listen() - from now on, follow what happens to the port
+ * ipoib_num_tx_queues() - how many transmit queues an interface has
+ *
+ * Return: one for each CPU, up to a limit.
+ */
+unsigned int ipoib_num_tx_queues(void)
+{
+	return min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
+}
+
+/**
+ * ipoib_listen() - from now on, use the CPUs and follow what the port does
  * @priv: the interface, registered
  */
 void ipoib_listen(struct ipoib_dev *priv)
 {
+	ipoib_spread_tx(priv);
 	ib_register_event_handler(&priv->events);
 	priv->listening = true;
 	/* What has happened to the port meanwhile. */
@@ -126,8 +142,8 @@ static struct ipoib_dev *ipoib_add_port(struct ib_device *hca, u32 port)
 	struct net_device *dev;
 	int err;
 
-	dev = alloc_netdev(sizeof(*priv), "ib%d", NET_NAME_UNKNOWN,
-			   ipoib_setup);
+	dev = alloc_netdev_mqs(sizeof(*priv), "ib%d", NET_NAME_UNKNOWN,
+			       ipoib_setup, ipoib_num_tx_queues(), 1);
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 

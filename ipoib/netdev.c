@@ -61,10 +61,78 @@ static void ipoib_init_features(struct net_device *dev)
 	dev->features |= dev->hw_features;
 }
 
+/*
+ * A connection carries no offloads: what the adapter does for UD queue pairs it
+ * does not for reliable ones.
+ */
+static netdev_features_t ipoib_fix_features(struct net_device *dev,
+					    netdev_features_t features)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	if (priv->connected)
+		features &= ~(NETIF_F_IP_CSUM | NETIF_F_TSO);
+	return features;
+}
+
+/**
+ * ipoib_set_mode() - datagram or connected
+ * @priv: the interface
+ * @connected: which
+ * @extack: says what is wrong, or NULL
+ *
+ * Called under rtnl. The MTU becomes the largest that there is in connected mode;
+ * back in datagram mode it is that of the link again. Connections that are open
+ * are used no more then, and end as idle ones do.
+ *
+ * Return: 0, or -EOPNOTSUPP where the adapter has no reliable connections.
+ */
+int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
+		   struct netlink_ext_ack *extack)
+{
+	struct net_device *dev = priv->dev;
+
+	ASSERT_RTNL();
+	if (connected == priv->connected)
+		return 0;
+	if (connected && !priv->cm.able) {
+		NL_SET_ERR_MSG(extack, "the adapter has no reliable connections");
+		return -EOPNOTSUPP;
+	}
+
+	WRITE_ONCE(priv->connected, connected);
+	dev->max_mtu = connected ? priv->cm.max_len - IPOIB_ENCAP_LEN :
+				   priv->max_ib_mtu - IPOIB_ENCAP_LEN;
+	netdev_update_features(dev);
+	if (connected)
+		netdev_info(dev, "multicast packets that are larger than the link's MTU are dropped in connected mode\n");
+	/* The mode stands, whatever somebody has against its MTU. */
+	if (dev_set_mtu(dev, dev->max_mtu))
+		netdev_warn(dev, "cannot set the MTU to %u\n", dev->max_mtu);
+	return 0;
+}
+
+/**
+ * ipoib_make_address() - the link-layer address, RFC 4391 section 9.1.1
+ * @priv: the interface; its GID is read under ctl
+ * @addr: the address
+ *
+ * That connections are accepted, in either mode, is part of it: RFC 4755
+ * section 3.1.
+ */
+void ipoib_make_address(struct ipoib_dev *priv, u8 *addr)
+{
+	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
+	if (priv->cm.able)
+		addr[0] |= IPOIB_FLAG_RC;
+	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
+}
+
 static int ipoib_init(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
-	u8 addr[INFINIBAND_ALEN] = {};
+	u8 addr[INFINIBAND_ALEN];
+	struct ipoib_tx_queue *q;
 	int err;
 
 	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
@@ -81,19 +149,48 @@ static int ipoib_init(struct net_device *dev)
 		return err;
 	}
 
-	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
-	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
+	ipoib_cm_init(priv);
+	ipoib_make_address(priv, addr);
 	dev_addr_mod(dev, 0, addr, sizeof(addr));
 	ipoib_init_features(dev);
 
 	netif_napi_add(dev, &priv->rx_napi, ipoib_rx_poll);
-	netif_napi_add_tx(dev, &priv->tx_napi, ipoib_tx_poll);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		netif_napi_add_tx(dev, &q->napi, ipoib_tx_poll);
+	/* Does not fail before the interface is registered. */
+	netif_set_real_num_tx_queues(dev, priv->tx_queues);
 	return 0;
+}
+
+/**
+ * ipoib_spread_tx() - give each CPU one of the transmit queues in use
+ * @priv: the interface, registered
+ */
+void ipoib_spread_tx(struct ipoib_dev *priv)
+{
+	unsigned int i, n = priv->dev->real_num_tx_queues;
+	cpumask_var_t mask;
+	int cpu;
+
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return;
+
+	for (i = 0; i < n; i++) {
+		cpumask_clear(mask);
+		for_each_possible_cpu(cpu)
+			if (cpu % n == i)
+				cpumask_set_cpu(cpu, mask);
+		/* Without it the stack chooses by the flow. */
+		if (netif_set_xps_queue(priv->dev, mask, i))
+			break;
+	}
+	free_cpumask_var(mask);
 }
 
 static void ipoib_uninit(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_tx_queue *q;
 
 	if (priv->listening)
 		ib_unregister_event_handler(&priv->events);
@@ -103,7 +200,9 @@ static void ipoib_uninit(struct net_device *dev)
 	/* The last packets' address handles wait for a grace period. */
 	wait_var_event(&priv->ah_count, !atomic_read(&priv->ah_count));
 	netif_napi_del(&priv->rx_napi);
-	netif_napi_del(&priv->tx_napi);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		netif_napi_del(&q->napi);
+	ipoib_cm_uninit(priv);
 	ipoib_verbs_cleanup(priv);
 	/* Only now can the queue pair's events not queue it again. */
 	cancel_work_sync(&priv->flush_work);
@@ -143,14 +242,38 @@ static int ipoib_stop(struct net_device *dev)
 	return 0;
 }
 
-/* The administrator may ask for less than the link has, or for more. */
+/*
+ * The administrator may ask for less than the link has, or for more. In connected
+ * mode that is what there is, and what does not go by a connection is cut by the
+ * sender, who is told.
+ */
 static int ipoib_change_mtu(struct net_device *dev, int mtu)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
 	priv->admin_mtu = mtu;
-	WRITE_ONCE(dev->mtu, min_t(unsigned int, mtu,
-				   READ_ONCE(priv->mcast_mtu)));
+	if (!priv->connected)
+		mtu = min_t(unsigned int, mtu, READ_ONCE(priv->mcast_mtu));
+	WRITE_ONCE(dev->mtu, mtu);
+	return 0;
+}
+
+/*
+ * A port may have several GUIDs, and the last 8 bytes say which is the interface's;
+ * the rest of the address is not the administrator's choice.
+ */
+static int ipoib_set_address(struct net_device *dev, void *p)
+{
+	const size_t fixed = INFINIBAND_ALEN - sizeof(__be64);
+	struct ipoib_dev *priv = netdev_priv(dev);
+	struct sockaddr_storage *ss = p;
+	const u8 *addr = (u8 *)ss + offsetof(struct sockaddr, sa_data);
+	__be64 guid;
+
+	memcpy(&guid, addr + fixed, sizeof(guid));
+	if (memcmp(addr, dev->dev_addr, fixed) || !guid)
+		return -EINVAL;
+	ipoib_set_guid(priv, guid);
 	return 0;
 }
 
@@ -164,12 +287,13 @@ static void ipoib_set_rx_mode(struct net_device *dev)
 static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_tx_queue *q = &priv->tx[txqueue];
 
 	ipoib_count(priv, IPOIB_TX_TIMEOUT);
-	netdev_warn(dev, "send ring is stuck: %u posted, %u completed\n",
-		    READ_ONCE(priv->tx_head), READ_ONCE(priv->tx_tail));
-	/* In case an event was lost. */
-	napi_schedule(&priv->tx_napi);
+	netdev_warn(dev, "send ring %u is stuck: %u posted, %u completed\n",
+		    txqueue, READ_ONCE(q->head), READ_ONCE(q->tail));
+	/* The adapter is not going to complete them any more. */
+	ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 }
 
 static int ipoib_get_iflink(const struct net_device *dev)
@@ -186,7 +310,9 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_stop		= ipoib_stop,
 	.ndo_start_xmit		= ipoib_start_xmit,
 	.ndo_features_check	= ipoib_features_check,
+	.ndo_fix_features	= ipoib_fix_features,
 	.ndo_change_mtu		= ipoib_change_mtu,
+	.ndo_set_mac_address	= ipoib_set_address,
 	.ndo_set_rx_mode	= ipoib_set_rx_mode,
 	.ndo_tx_timeout		= ipoib_tx_timeout,
 	.ndo_get_stats64	= dev_get_tstats64,
@@ -216,7 +342,10 @@ void ipoib_setup(struct net_device *dev)
 	dev->addr_len = INFINIBAND_ALEN;
 	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
 	dev->features |= NETIF_F_VLAN_CHALLENGED;
+	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE;
 	dev->watchdog_timeo = 10 * HZ;
+	/* The route is told of the path's MTU. */
+	netif_keep_dst(dev);
 	/* Anything but 0, lest the stack think that no queue is wanted. */
 	dev->tx_queue_len = IPOIB_MIN_TX_RING;
 	memcpy(dev->broadcast, ipoib_broadcast, INFINIBAND_ALEN);

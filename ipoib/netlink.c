@@ -14,16 +14,13 @@ static const struct nla_policy ipoib_policy[IFLA_IPOIB_MAX + 1] = {
 	[IFLA_IPOIB_UMCAST]	= NLA_POLICY_MAX(NLA_U16, 1),
 };
 
-static int ipoib_check_mode(struct nlattr *data[],
-			    struct netlink_ext_ack *extack)
+static int ipoib_change_mode(struct ipoib_dev *priv, struct nlattr *data[],
+			     struct netlink_ext_ack *extack)
 {
-	if (data && data[IFLA_IPOIB_MODE] &&
-	    nla_get_u16(data[IFLA_IPOIB_MODE]) != IPOIB_MODE_DATAGRAM) {
-		NL_SET_ERR_MSG_ATTR(extack, data[IFLA_IPOIB_MODE],
-				    "connected mode is not supported");
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	if (!data || !data[IFLA_IPOIB_MODE])
+		return 0;
+	return ipoib_set_mode(priv, nla_get_u16(data[IFLA_IPOIB_MODE]) ==
+				    IPOIB_MODE_CONNECTED, extack);
 }
 
 static void ipoib_set_umcast(struct ipoib_dev *priv, struct nlattr *data[])
@@ -71,10 +68,6 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 				    "the address comes from queue pair and port");
 		return -EOPNOTSUPP;
 	}
-	err = ipoib_check_mode(data, extack);
-	if (err)
-		return err;
-
 	pkey = parent->pkey;
 	if (data && data[IFLA_IPOIB_PKEY])
 		pkey = nla_get_u16(data[IFLA_IPOIB_PKEY]);
@@ -82,14 +75,16 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 	if (err)
 		return err;
 	ipoib_set_umcast(netdev_priv(dev), data);
+	err = ipoib_change_mode(netdev_priv(dev), data, extack);
 	/* What rtnetlink has set already is the largest that there is. */
-	if (tb[IFLA_MTU])
+	if (!err && tb[IFLA_MTU]) {
 		err = dev_set_mtu(dev, nla_get_u32(tb[IFLA_MTU]));
-	if (err) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_MTU],
-				    "the MTU is out of range");
-		ipoib_child_unregister(netdev_priv(dev), NULL);
+		if (err)
+			NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_MTU],
+					    "the MTU is out of range");
 	}
+	if (err)
+		ipoib_child_unregister(netdev_priv(dev), NULL);
 	return err;
 }
 
@@ -106,7 +101,7 @@ static int ipoib_changelink(struct net_device *dev, struct nlattr *tb[],
 				    "an interface keeps its P_Key");
 		return -EOPNOTSUPP;
 	}
-	err = ipoib_check_mode(data, extack);
+	err = ipoib_change_mode(priv, data, extack);
 	if (!err)
 		ipoib_set_umcast(priv, data);
 	return err;
@@ -135,7 +130,9 @@ static int ipoib_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	struct ipoib_dev *priv = netdev_priv(dev);
 
 	if (nla_put_u16(skb, IFLA_IPOIB_PKEY, READ_ONCE(priv->pkey)) ||
-	    nla_put_u16(skb, IFLA_IPOIB_MODE, IPOIB_MODE_DATAGRAM) ||
+	    nla_put_u16(skb, IFLA_IPOIB_MODE,
+			READ_ONCE(priv->connected) ? IPOIB_MODE_CONNECTED :
+						     IPOIB_MODE_DATAGRAM) ||
 	    nla_put_u16(skb, IFLA_IPOIB_UMCAST, READ_ONCE(priv->umcast)))
 		return -EMSGSIZE;
 	return 0;
@@ -156,6 +153,7 @@ struct rtnl_link_ops ipoib_link_ops __read_mostly = {
 	.policy		= ipoib_policy,
 	.priv_size	= sizeof(struct ipoib_dev),
 	.setup		= ipoib_setup,
+	.get_num_tx_queues = ipoib_num_tx_queues,
 	.newlink	= ipoib_newlink,
 	.changelink	= ipoib_changelink,
 	.dellink	= ipoib_dellink,

@@ -71,8 +71,14 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	return 0;
 }
 
-/* An answer may say anything. */
-static bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec)
+/**
+ * ipoib_path_valid() - can a path be as an answer says?
+ * @p: the path
+ * @rec: the answer, which may say anything
+ *
+ * Return: whether it can.
+ */
+bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec)
 {
 	u32 dlid;
 
@@ -108,6 +114,7 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 	if (IS_ERR(ah))
 		return PTR_ERR(ah);
 
+	ipoib_conns_reroute(p, rec);
 	ipoib_dest_publish(&p->dest, ah);
 	return 0;
 }
@@ -246,11 +253,12 @@ struct ipoib_dest *ipoib_path_alloc(void)
 	INIT_DELAYED_WORK(&p->dest.work, ipoib_path_work);
 	init_completion(&p->idle);
 	complete(&p->idle);
+	INIT_LIST_HEAD(&p->conns);
 	return &p->dest;
 }
 
 /**
- * ipoib_path_release() - end the query under way
+ * ipoib_path_release() - end the query under way, and the connections
  * @d: the destination, its work cancelled for good
  */
 void ipoib_path_release(struct ipoib_dest *d)
@@ -260,4 +268,5 @@ void ipoib_path_release(struct ipoib_dest *d)
 	if (!completion_done(&p->idle))
 		ib_sa_cancel_query(p->query_id, p->query);
 	wait_for_completion(&p->idle);
+	ipoib_conns_release(p);
 }

@@ -136,8 +136,37 @@ static struct sk_buff *ipoib_rx_take(struct ipoib_dev *priv,
 static bool ipoib_rx_is_own(struct ipoib_dev *priv, const struct ib_wc *wc,
 			    const struct ib_grh *grh)
 {
-	return wc->src_qp == priv->qp->qp_num &&
-	       ipoib_gid_equal(&grh->sgid, &priv->gid);
+	const struct ipoib_tx_queue *q;
+
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		if (wc->src_qp == q->qp->qp_num)
+			return ipoib_gid_equal(&grh->sgid, &priv->gid);
+	return false;
+}
+
+/**
+ * ipoib_rx_up() - hand a packet to the stack
+ * @priv: the interface
+ * @napi: who took it
+ * @skb: the packet, from the encapsulation header on, behind as much room as its
+ *	link-layer address takes, and with its type
+ */
+void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
+		 struct sk_buff *skb)
+{
+	const struct ipoib_hdr *hdr = (const struct ipoib_hdr *)skb->data;
+
+	dev_sw_netstats_rx_add(priv->dev, skb->len);
+	skb->protocol = hdr->proto;
+	skb->dev = priv->dev;
+
+	/* A link-layer header as long as those that we send, address zero. */
+	skb_push(skb, IPOIB_PSEUDO_LEN);
+	memset(skb->data, 0, IPOIB_PSEUDO_LEN);
+	skb_reset_mac_header(skb);
+	__skb_pull(skb, IPOIB_HARD_LEN);
+
+	napi_gro_receive(napi, skb);
 }
 
 /* Hands a packet that starts at its GRH to the stack. */
@@ -145,7 +174,6 @@ static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
 			     struct sk_buff *skb)
 {
 	const struct ib_grh *grh = (const struct ib_grh *)skb->data;
-	const struct ipoib_hdr *hdr;
 
 	skb->pkt_type = PACKET_HOST;
 	if ((wc->wc_flags & IB_WC_GRH) && ipoib_gid_is_mcast(&grh->dgid)) {
@@ -159,22 +187,12 @@ static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
 		DEV_STATS_INC(priv->dev, multicast);
 	}
 
-	dev_sw_netstats_rx_add(priv->dev, skb->len - IB_GRH_BYTES);
-
-	hdr = (const struct ipoib_hdr *)(skb->data + IB_GRH_BYTES);
-	skb->protocol = hdr->proto;
-	skb->dev = priv->dev;
 	if ((priv->dev->features & NETIF_F_RXCSUM) &&
 	    (wc->wc_flags & IB_WC_IP_CSUM_OK))
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 
-	/* A link-layer header as long as those that we send, address zero. */
-	__skb_pull(skb, IB_GRH_BYTES - IPOIB_PSEUDO_LEN);
-	memset(skb->data, 0, IPOIB_PSEUDO_LEN);
-	skb_reset_mac_header(skb);
-	__skb_pull(skb, IPOIB_HARD_LEN);
-
-	napi_gro_receive(&priv->rx_napi, skb);
+	__skb_pull(skb, IB_GRH_BYTES);
+	ipoib_rx_up(priv, &priv->rx_napi, skb);
 }
 
 static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
@@ -289,9 +307,9 @@ int ipoib_rx_poll(struct napi_struct *napi, int budget)
 
 	while (done < budget) {
 		n = ipoib_rx_batch(priv, budget - done);
-		if (n <= 0)
+		done += max(n, 0);
+		if (n < IPOIB_RX_BATCH)
 			break;
-		done += n;
 	}
 
 	if (done < budget && napi_complete_done(napi, done) &&

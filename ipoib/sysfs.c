@@ -18,13 +18,28 @@ static DEVICE_ATTR_RO(pkey);
 static ssize_t mode_show(struct device *device, struct device_attribute *attr,
 			 char *buf)
 {
-	return sysfs_emit(buf, "datagram\n");
+	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+
+	return sysfs_emit(buf, "%s\n", READ_ONCE(priv->connected) ?
+			  "connected" : "datagram");
 }
 
 static ssize_t mode_store(struct device *device, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
-	return sysfs_streq(buf, "datagram") ? count : -EINVAL;
+	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	bool connected = sysfs_streq(buf, "connected");
+	int err;
+
+	if (!connected && !sysfs_streq(buf, "datagram"))
+		return -EINVAL;
+	/* As below. */
+	if (!rtnl_trylock())
+		return restart_syscall();
+	err = priv->dev->reg_state == NETREG_REGISTERED ?
+	      ipoib_set_mode(priv, connected, NULL) : -ENODEV;
+	rtnl_unlock();
+	return err ?: count;
 }
 static DEVICE_ATTR_RW(mode);
 

@@ -229,6 +229,49 @@ TRACE_EVENT(ipoib_carrier,
 		  __entry->on ? "on" : "off")
 );
 
+/* An outgoing connection, or an incoming one. */
+DECLARE_EVENT_CLASS(ipoib_conn,
+
+	TP_PROTO(const struct ipoib_dev *priv, const union ib_gid *peer,
+		 u32 qpn, int status),
+
+	TP_ARGS(priv, peer, qpn, status),
+
+	TP_STRUCT__entry(
+		__array(char, name, IFNAMSIZ)
+		__field(u32, netns)
+		__array(u8, gid, sizeof(union ib_gid))
+		__field(u32, qpn)
+		__field(int, status)
+	),
+
+	TP_fast_assign(
+		strscpy(__entry->name, priv->dev->name, IFNAMSIZ);
+		__entry->netns = dev_net(priv->dev)->ns.inum;
+		memcpy(__entry->gid, peer->raw, sizeof(peer->raw));
+		__entry->qpn = qpn;
+		__entry->status = status;
+	),
+
+	TP_printk("dev %s netns %u gid %pI6 qpn 0x%06x status %d",
+		  __entry->name, __entry->netns, __entry->gid, __entry->qpn,
+		  __entry->status)
+);
+
+#define DEFINE_IPOIB_CONN_EVENT(name)					\
+	DEFINE_EVENT(ipoib_conn, name,					\
+		     TP_PROTO(const struct ipoib_dev *priv,		\
+			      const union ib_gid *peer, u32 qpn,	\
+			      int status),				\
+		     TP_ARGS(priv, peer, qpn, status))
+
+DEFINE_IPOIB_CONN_EVENT(ipoib_conn_open);
+DEFINE_IPOIB_CONN_EVENT(ipoib_conn_up);
+DEFINE_IPOIB_CONN_EVENT(ipoib_conn_fail);
+DEFINE_IPOIB_CONN_EVENT(ipoib_conn_close);
+DEFINE_IPOIB_CONN_EVENT(ipoib_rx_conn_open);
+DEFINE_IPOIB_CONN_EVENT(ipoib_rx_conn_close);
+
 #endif /* _IPOIB_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

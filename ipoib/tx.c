@@ -2,25 +2,24 @@
 /*
  * Transmit: from the stack's packet to a UD send, and completions.
  *
- * Everything here runs under the tx lock, completions included: the transmit
- * path reaps what is done while it holds the lock anyway, and asks the adapter
- * for an event only when something is left. Where packets flow, and where the
- * adapter completes at once, there are next to no events.
+ * The transmit path, under the stack's lock of the queue, and NAPI share no
+ * lock: the one fills the ring's head, the other empties its tail.
  */
 #include <linux/tcp.h>
 
 #include "compat.h"
 #include "ipoib.h"
 
-static unsigned int ipoib_tx_pending(struct ipoib_dev *priv)
+static unsigned int ipoib_tx_pending(const struct ipoib_tx_queue *q)
 {
-	return priv->tx_head - priv->tx_tail;
+	/* Pairs with the release in ipoib_tx_complete(). */
+	return READ_ONCE(q->head) - smp_load_acquire(&q->tail);
 }
 
-static struct ipoib_tx_buf *ipoib_tx_slot(struct ipoib_dev *priv,
+static struct ipoib_tx_buf *ipoib_tx_slot(struct ipoib_tx_queue *q,
 					  unsigned int n)
 {
-	return &priv->tx_ring[n & (priv->tx_size - 1)];
+	return &q->ring[n & (q->priv->tx_size - 1)];
 }
 
 /* How much of the linear part is mapped. */
@@ -29,9 +28,14 @@ static unsigned int ipoib_tx_head_len(const struct ipoib_tx_buf *buf)
 	return skb_headlen(buf->skb) - buf->hlen;
 }
 
-/* Undoes the first @n mappings of the packet, the linear part being one. */
-static void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
-			   unsigned int n)
+/**
+ * ipoib_tx_unmap() - undo the first mappings of a packet
+ * @priv: the interface
+ * @buf: the packet
+ * @n: how many, the linear part being one
+ */
+void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
+		    unsigned int n)
 {
 	unsigned int head = ipoib_tx_head_len(buf) ? 1 : 0;
 	unsigned int i;
@@ -48,9 +52,14 @@ static void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 	}
 }
 
-/* Pieces of what follows the first @hlen bytes. */
-static unsigned int ipoib_tx_pieces(const struct sk_buff *skb,
-				    unsigned int hlen)
+/**
+ * ipoib_tx_pieces() - how many pieces a packet is in
+ * @skb: the packet
+ * @hlen: bytes at its beginning that do not count
+ *
+ * Return: their number.
+ */
+unsigned int ipoib_tx_pieces(const struct sk_buff *skb, unsigned int hlen)
 {
 	return (skb_headlen(skb) > hlen ? 1 : 0) + skb_shinfo(skb)->nr_frags;
 }
@@ -68,8 +77,16 @@ static unsigned int ipoib_tx_bytes(const struct ipoib_tx_buf *buf)
 	return buf->skb->len + (ipoib_tx_segments(buf) - 1) * buf->hlen;
 }
 
-/* Maps the packet and fills tx_sge. Returns the number of pieces. */
-static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
+/**
+ * ipoib_tx_map() - map a packet for the adapter
+ * @priv: the interface
+ * @buf: the packet
+ * @sge: for its pieces; their keys are left alone
+ *
+ * Return: the number of pieces, or an errno.
+ */
+int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
+		 struct ib_sge *sge)
 {
 	unsigned int i, f, n = 0, head = ipoib_tx_head_len(buf);
 	struct sk_buff *skb = buf->skb;
@@ -80,7 +97,7 @@ static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 						 DMA_TO_DEVICE);
 		if (ib_dma_mapping_error(priv->hca, buf->addr[0]))
 			return -EIO;
-		priv->tx_sge[n++].length = head;
+		sge[n++].length = head;
 	}
 
 	for (f = 0; f < skb_shinfo(skb)->nr_frags; f++) {
@@ -94,158 +111,238 @@ static int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf)
 			ipoib_tx_unmap(priv, buf, n);
 			return -EIO;
 		}
-		priv->tx_sge[n++].length = skb_frag_size(frag);
+		sge[n++].length = skb_frag_size(frag);
 	}
 
 	for (i = 0; i < n; i++)
-		priv->tx_sge[i].addr = buf->addr[i];
+		sge[i].addr = buf->addr[i];
 	return n;
 }
 
-/* Returns how many bytes are done with, whatever became of them. */
-static unsigned int ipoib_tx_done(struct ipoib_dev *priv,
-				  const struct ib_wc *wc, int napi_budget)
+/* --- completions --------------------------------------------------------- */
+
+static void ipoib_tx_error(struct ipoib_dev *priv, const struct ib_wc *wc)
 {
-	struct ipoib_tx_buf *buf = ipoib_tx_slot(priv, priv->tx_tail);
-	unsigned int bytes;
-
-	/* A send queue completes in order; what came before a reset does not. */
-	if (unlikely(!ipoib_tx_pending(priv) || wc->wr_id != priv->tx_tail))
-		return 0;
-
-	bytes = ipoib_tx_bytes(buf);
-
-	ipoib_tx_unmap(priv, buf, ipoib_tx_pieces(buf->skb, buf->hlen));
-	priv->tx_tail++;
-
-	if (likely(wc->status == IB_WC_SUCCESS)) {
-		dev_sw_netstats_tx_add(priv->dev, ipoib_tx_segments(buf), bytes);
-	} else if (wc->status == IB_WC_WR_FLUSH_ERR) {
-		ipoib_tx_drop(priv, IPOIB_TX_LINK_DOWN);
-	} else {
-		ipoib_count(priv, IPOIB_TX_COMPLETION_ERROR);
-		DEV_STATS_INC(priv->dev, tx_errors);
-		if (net_ratelimit())
-			netdev_warn(priv->dev, "send failed: %s (vendor error %#x)\n",
-				    ib_wc_status_msg(wc->status),
-				    wc->vendor_err);
-		/* The send queue stands still now. */
-		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
-	}
-
-	napi_consume_skb(buf->skb, napi_budget);
-	ipoib_ah_put(buf->ah);
-	buf->skb = NULL;
-	return bytes;
+	ipoib_count(priv, IPOIB_TX_COMPLETION_ERROR);
+	DEV_STATS_INC(priv->dev, tx_errors);
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "send failed: %s (vendor error %#x)\n",
+			    ib_wc_status_msg(wc->status), wc->vendor_err);
+	/* The send queue stands still now. */
+	ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 }
 
-/* Takes up to @budget completions. Called under the tx lock. */
-static int ipoib_tx_reap(struct ipoib_dev *priv, int budget, int napi_budget)
+/* What NAPI sums up before it tells the stack. */
+struct ipoib_tx_sum {
+	unsigned int packets;	/* of the stack */
+	unsigned int bytes;
+	unsigned int sent;	/* on the wire */
+	unsigned int sent_bytes;
+};
+
+/* Frees one slot. @wc is NULL if the packet was sent. */
+static void ipoib_tx_done(struct ipoib_tx_queue *q, struct ipoib_tx_buf *buf,
+			  const struct ib_wc *wc, struct ipoib_tx_sum *sum,
+			  int budget)
 {
-	unsigned int tail = priv->tx_tail, bytes = 0;
+	unsigned int bytes = ipoib_tx_bytes(buf);
+
+	ipoib_tx_unmap(q->priv, buf, ipoib_tx_pieces(buf->skb, buf->hlen));
+
+	sum->packets++;
+	sum->bytes += bytes;
+	if (likely(!wc)) {
+		sum->sent += ipoib_tx_segments(buf);
+		sum->sent_bytes += bytes;
+	} else if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		ipoib_tx_drop(q->priv, IPOIB_TX_LINK_DOWN);
+	} else {
+		ipoib_tx_error(q->priv, wc);
+	}
+
+	napi_consume_skb(buf->skb, budget);
+	ipoib_ah_put(buf->ah);
+	buf->skb = NULL;
+}
+
+/*
+ * A completion is that of its packet, and a send queue completes in order: all
+ * before it that asked for none were sent. What came before a reset is unknown.
+ */
+static void ipoib_tx_complete(struct ipoib_tx_queue *q, const struct ib_wc *wc,
+			      struct ipoib_tx_sum *sum, int budget)
+{
+	unsigned int last = wc->wr_id, tail = q->tail;
+
+	if (unlikely(last - tail >= ipoib_tx_pending(q)))
+		return;
+
+	for (; tail != last; tail++)
+		ipoib_tx_done(q, ipoib_tx_slot(q, tail), NULL, sum, budget);
+	ipoib_tx_done(q, ipoib_tx_slot(q, last),
+		      likely(wc->status == IB_WC_SUCCESS) ? NULL : wc, sum,
+		      budget);
+	/* The slots are the transmit path's from here on. */
+	smp_store_release(&q->tail, last + 1);
+}
+
+/* Takes up to @budget completions. */
+static int ipoib_tx_reap(struct ipoib_tx_queue *q, int budget, int napi_budget)
+{
+	struct netdev_queue *txq = ipoib_txq(q);
+	struct ipoib_tx_sum sum = {};
 	int i, n, done = 0;
 
-	while (done < budget && ipoib_tx_pending(priv)) {
-		n = ib_poll_cq(priv->send_cq,
-			       min(budget - done, IPOIB_TX_BATCH), priv->tx_wc);
-		if (n <= 0)
-			break;
+	while (done < budget) {
+		n = ib_poll_cq(q->cq, min(budget - done, IPOIB_TX_BATCH),
+			       q->wc);
 		for (i = 0; i < n; i++)
-			bytes += ipoib_tx_done(priv, &priv->tx_wc[i],
-					       napi_budget);
-		done += n;
+			ipoib_tx_complete(q, &q->wc[i], &sum, napi_budget);
+		done += max(n, 0);
+		if (n < IPOIB_TX_BATCH)
+			break;
 	}
-	netdev_tx_completed_queue(ipoib_txq(priv), priv->tx_tail - tail, bytes);
 
-	if (unlikely(netif_tx_queue_stopped(ipoib_txq(priv))) &&
-	    priv->tx_open && ipoib_tx_pending(priv) <= priv->tx_size / 2)
-		netif_tx_wake_queue(ipoib_txq(priv));
+	if (sum.sent)
+		dev_sw_netstats_tx_add(q->priv->dev, sum.sent, sum.sent_bytes);
+	netdev_tx_completed_queue(txq, sum.packets, sum.bytes);
 
+	/* Either this sees the queue stopped or its stopper sees the new tail. */
+	smp_mb();
+	if (unlikely(netif_tx_queue_stopped(txq)) && READ_ONCE(q->open) &&
+	    ipoib_tx_pending(q) <= q->priv->tx_size / 2)
+		netif_tx_wake_queue(txq);
 	return done;
 }
 
-/* Makes sure that what is left will be reaped. Called under the tx lock. */
-static void ipoib_tx_arm(struct ipoib_dev *priv)
-{
-	if (!ipoib_tx_pending(priv) || priv->tx_armed)
-		return;
-
-	priv->tx_armed = true;
-	if (ib_req_notify_cq(priv->send_cq, IB_CQ_NEXT_COMP |
-					    IB_CQ_REPORT_MISSED_EVENTS))
-		napi_schedule(&priv->tx_napi);
-}
-
 /**
- * ipoib_send_event() - completion handler of the send CQ
+ * ipoib_send_event() - completion handler of a send CQ
  * @cq: the CQ
- * @context: the interface
+ * @context: the transmit queue
  */
 void ipoib_send_event(struct ib_cq *cq, void *context)
 {
-	struct ipoib_dev *priv = context;
+	struct ipoib_tx_queue *q = context;
 
-	napi_schedule(&priv->tx_napi);
+	napi_schedule(&q->napi);
 }
 
 /**
- * ipoib_tx_poll() - NAPI poll of the send CQ
- * @napi: tx_napi
+ * ipoib_tx_poll() - NAPI poll of a send CQ
+ * @napi: the transmit queue's
  * @budget: how many completions to take
  *
  * Return: how many were taken.
  */
 int ipoib_tx_poll(struct napi_struct *napi, int budget)
 {
-	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, tx_napi);
-	struct netdev_queue *txq = ipoib_txq(priv);
-	int done;
+	struct ipoib_tx_queue *q = container_of(napi, struct ipoib_tx_queue,
+						napi);
+	int done = ipoib_tx_reap(q, budget, budget);
 
-	__netif_tx_lock(txq, smp_processor_id());
-	done = ipoib_tx_reap(priv, budget, budget);
-	if (done < budget && napi_complete_done(napi, done)) {
-		priv->tx_armed = false;
-		ipoib_tx_arm(priv);
-	}
-	__netif_tx_unlock(txq);
-
+	if (done < budget && napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(q->cq, IB_CQ_NEXT_COMP |
+				    IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
 	return done;
 }
 
-/* Posts the packet in the slot at tx_head. */
-static int ipoib_tx_post(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
-			 u32 qpn)
+/**
+ * ipoib_tx_reap_all() - take all completions there are
+ * @q: the transmit queue, its NAPI disabled
+ *
+ * Return: how many packets in the ring are still to complete.
+ */
+unsigned int ipoib_tx_reap_all(struct ipoib_tx_queue *q)
 {
-	struct ib_ud_wr wr = {
-		.wr.wr_id	= priv->tx_head,
-		.wr.opcode	= IB_WR_SEND,
-		.wr.send_flags	= IB_SEND_SIGNALED,
-		.wr.sg_list	= priv->tx_sge,
-		.ah		= buf->ah->ah,
-		.remote_qpn	= qpn,
-		.remote_qkey	= READ_ONCE(priv->qkey),
-	};
-	int n, err;
+	local_bh_disable();
+	ipoib_tx_reap(q, INT_MAX, 0);
+	local_bh_enable();
+	return q->broken ? 0 : ipoib_tx_pending(q);
+}
 
-	n = ipoib_tx_map(priv, buf);
+/**
+ * ipoib_tx_free() - drop what the adapter never completed
+ * @q: the transmit queue, its queue pair reset and its NAPI disabled
+ */
+void ipoib_tx_free(struct ipoib_tx_queue *q)
+{
+	const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	struct ipoib_tx_sum sum = {};
+
+	__netif_tx_lock_bh(ipoib_txq(q));
+	for (; q->tail != q->head; q->tail++)
+		ipoib_tx_done(q, ipoib_tx_slot(q, q->tail), &flushed, &sum, 0);
+	q->broken = false;
+	netdev_tx_reset_queue(ipoib_txq(q));
+	__netif_tx_unlock_bh(ipoib_txq(q));
+}
+
+/* --- sending ------------------------------------------------------------- */
+
+/* Tells the adapter of the batch. Called under the tx lock. */
+static void ipoib_tx_post(struct ipoib_tx_queue *q)
+{
+	const struct ib_send_wr *bad;
+	struct ib_send_wr *last;
+	int err;
+
+	if (!q->batched)
+		return;
+
+	last = &q->batch[q->batched - 1].ud.wr;
+	last->next = NULL;
+	last->send_flags |= IB_SEND_SIGNALED;
+	q->batched = 0;
+	err = ib_post_send(q->qp, &q->batch[0].ud.wr, &bad);
+	if (likely(!err))
+		return;
+
+	/*
+	 * What the adapter did accept may never tell that it was sent. All of
+	 * it stays in the ring until the queue pair starts anew, which need
+	 * not wait for it.
+	 */
+	if (net_ratelimit())
+		netdev_warn(q->priv->dev, "cannot post sends: %d\n", err);
+	ipoib_count(q->priv, IPOIB_TX_POST_FAILED);
+	q->broken = true;
+	WRITE_ONCE(q->open, false);
+	ipoib_flush(q->priv, IPOIB_FLUSH_HEAVY);
+}
+
+/* Puts the packet into the batch. */
+static int ipoib_tx_batch(struct ipoib_tx_queue *q, struct ipoib_tx_buf *buf)
+{
+	struct ipoib_tx_wr *wr = &q->batch[q->batched];
+	struct ib_ud_wr *ud = &wr->ud;
+	int n;
+
+	n = ipoib_tx_map(q->priv, buf, wr->sge);
 	if (n < 0)
 		return n;
 
+	ud->wr.wr_id = q->head;
+	ud->wr.num_sge = n;
+	ud->wr.opcode = IB_WR_SEND;
+	ud->wr.send_flags = 0;
 	if (buf->skb->ip_summed == CHECKSUM_PARTIAL)
-		wr.wr.send_flags |= IB_SEND_IP_CSUM;
+		ud->wr.send_flags |= IB_SEND_IP_CSUM;
 	if (buf->hlen) {
 		/* Read until the send is complete; so long lives the packet. */
-		wr.wr.opcode = IB_WR_LSO;
-		wr.header = buf->skb->data;
-		wr.hlen = buf->hlen;
-		wr.mss = skb_shinfo(buf->skb)->gso_size;
+		ud->wr.opcode = IB_WR_LSO;
+		ud->header = buf->skb->data;
+		ud->hlen = buf->hlen;
+		ud->mss = skb_shinfo(buf->skb)->gso_size;
 	}
+	ud->ah = buf->ah->ah;
+	ud->remote_qpn = ipoib_skb_cb(buf->skb)->qpn;
+	ud->remote_qkey = READ_ONCE(q->priv->qkey);
 
-	wr.wr.num_sge = n;
-	err = ib_post_send(priv->qp, &wr.wr, NULL);
-	if (err)
-		ipoib_tx_unmap(priv, buf, n);
-	return err;
+	if (q->batched)
+		q->batch[q->batched - 1].ud.wr.next = &ud->wr;
+	q->batched++;
+	return 0;
 }
 
 /*
@@ -290,27 +387,28 @@ netdev_features_t ipoib_features_check(struct sk_buff *skb,
 	return features;
 }
 
-/**
- * ipoib_send() - send one packet, or drop and count it
- * @priv: the interface
- * @skb: the packet, from the encapsulation header on; consumed
- * @ah: how to reach the destination
- * @qpn: the destination's queue pair
- *
- * Called under the tx lock.
- */
-void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
-		struct ipoib_ah *ah, u32 qpn)
+/* Called when a packet has filled the ring. */
+static void ipoib_tx_stop(struct ipoib_tx_queue *q)
 {
-	struct netdev_queue *txq = ipoib_txq(priv);
-	struct ipoib_tx_buf *buf = ipoib_tx_slot(priv, priv->tx_head);
-	enum ipoib_counter why;
-	unsigned int longest;
-	int hlen;
+	netif_tx_stop_queue(ipoib_txq(q));
+	/* Pairs with the barrier in ipoib_tx_reap(). */
+	smp_mb();
+	if (ipoib_tx_pending(q) < q->priv->tx_size)
+		netif_tx_start_queue(ipoib_txq(q));
+}
 
-	why = IPOIB_TX_LINK_DOWN;
-	if (unlikely(!priv->tx_open))
-		goto drop;
+/*
+ * Sends one packet, or drops and counts it. The adapter is told of it by
+ * ipoib_tx_post(). Called under the tx lock, with RCU.
+ */
+static void ipoib_send(struct ipoib_tx_queue *q, struct sk_buff *skb,
+		       struct ipoib_ah *ah)
+{
+	struct ipoib_tx_buf *buf = ipoib_tx_slot(q, q->head);
+	struct ipoib_dev *priv = q->priv;
+	enum ipoib_counter why;
+	unsigned int longest, mtu;
+	int hlen;
 
 	why = IPOIB_TX_BAD_FRAME;
 	hlen = ipoib_tx_hlen(skb);
@@ -319,11 +417,16 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 
 	why = IPOIB_TX_TOO_LONG;
 	longest = hlen ? hlen + skb_shinfo(skb)->gso_size : skb->len;
-	if (unlikely(longest > READ_ONCE(priv->mcast_mtu) + IPOIB_ENCAP_LEN))
-		goto drop;
+	mtu = READ_ONCE(priv->mcast_mtu);
+	if (unlikely(longest > mtu + IPOIB_ENCAP_LEN)) {
+		if (!READ_ONCE(priv->connected))
+			goto drop;
+		ipoib_too_big(priv, skb, mtu);
+		return;
+	}
 
 	why = IPOIB_TX_RING_FULL;
-	if (unlikely(ipoib_tx_pending(priv) == priv->tx_size))
+	if (unlikely(ipoib_tx_pending(q) == priv->tx_size))
 		goto drop;
 
 	why = IPOIB_TX_NO_MEMORY;
@@ -336,27 +439,118 @@ void ipoib_send(struct ipoib_dev *priv, struct sk_buff *skb,
 	if (unlikely(!refcount_inc_not_zero(&ah->refs)))
 		goto drop;
 
-	ipoib_dbg_data(priv, "sending %u bytes to QPN %#x\n", skb->len, qpn);
+	ipoib_dbg_data(priv, "sending %u bytes to QPN %#x\n", skb->len,
+		       ipoib_skb_cb(skb)->qpn);
 	buf->skb = skb;
 	buf->ah = ah;
 	buf->hlen = hlen;
-	skb_tx_timestamp(skb);
 
-	if (unlikely(ipoib_tx_post(priv, buf, qpn))) {
+	if (unlikely(ipoib_tx_batch(q, buf))) {
 		buf->skb = NULL;
 		ipoib_ah_put(ah);
-		why = IPOIB_TX_POST_FAILED;
+		why = IPOIB_TX_NO_MEMORY;
 		goto drop;
 	}
 
-	priv->tx_head++;
-	netdev_tx_sent_queue(txq, ipoib_tx_bytes(buf));
-	txq_trans_cond_update(txq);
-	if (ipoib_tx_pending(priv) == priv->tx_size)
-		netif_tx_stop_queue(txq);
+	skb_tx_timestamp(skb);
+	netdev_tx_sent_queue(ipoib_txq(q), ipoib_tx_bytes(buf));
+	txq_trans_cond_update(ipoib_txq(q));
+	WRITE_ONCE(q->head, q->head + 1);
+	if (ipoib_tx_pending(q) == priv->tx_size)
+		ipoib_tx_stop(q);
+	if (q->batched == IPOIB_TX_BATCH)
+		ipoib_tx_post(q);
+	return;
 
-	ipoib_tx_reap(priv, IPOIB_TX_BATCH, 0);
-	ipoib_tx_arm(priv);
+drop:
+	ipoib_tx_drop(priv, why);
+	dev_kfree_skb_any(skb);
+}
+
+/* Sends it by a connection, if there is to be one, else by UD. */
+static void ipoib_deliver(struct ipoib_tx_queue *q, struct ipoib_dest *d,
+			  struct sk_buff *skb, struct ipoib_ah *ah)
+{
+	if (!ipoib_skb_cb(skb)->rc || !ipoib_conn_send(d, skb))
+		ipoib_send(q, skb, ah);
+}
+
+/**
+ * ipoib_send_queued() - send a packet that has waited
+ * @d: the destination
+ * @skb: the packet, from the encapsulation header on; consumed
+ * @ah: how to reach the destination
+ *
+ * It takes the queue that the stack had chosen, behind which those of its flow
+ * are.
+ */
+void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
+		       struct ipoib_ah *ah)
+{
+	struct ipoib_tx_queue *q = &d->priv->tx[skb_get_queue_mapping(skb)];
+
+	__netif_tx_lock_bh(ipoib_txq(q));
+	ipoib_deliver(q, d, skb, ah);
+	ipoib_tx_post(q);
+	__netif_tx_unlock_bh(ipoib_txq(q));
+}
+
+/*
+ * Takes the link-layer address off the packet. Packet sockets may send what
+ * they like.
+ */
+static bool ipoib_pull_address(struct ipoib_dev *priv, struct sk_buff *skb,
+			       union ib_gid *gid)
+{
+	struct ipoib_skb_cb *cb = ipoib_skb_cb(skb);
+
+	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN)))
+		return false;
+
+	cb->qpn = get_unaligned_be32(skb->data) & IPOIB_QPN_MASK;
+	cb->rc = READ_ONCE(priv->connected) && skb->data[0] & IPOIB_FLAG_RC;
+	memcpy(gid->raw, skb->data + 4, sizeof(gid->raw));
+	__skb_pull(skb, IPOIB_PSEUDO_LEN);
+
+	if (ipoib_gid_is_mcast(gid)) {
+		/* Where the address was made before the P_Key changed. */
+		put_unaligned_be16(priv->pkey, &gid->raw[4]);
+		cb->qpn = IPOIB_MCAST_QPN;
+		cb->rc = false;
+		return true;
+	}
+	return cb->qpn && cb->qpn != IPOIB_MCAST_QPN;
+}
+
+/* Sends the packet, or lets it wait for its destination. */
+static void ipoib_xmit(struct ipoib_tx_queue *q, struct sk_buff *skb)
+{
+	struct ipoib_dev *priv = q->priv;
+	unsigned long now = jiffies;
+	struct ipoib_ah *ah = NULL;
+	enum ipoib_counter why;
+	struct ipoib_dest *d;
+	union ib_gid gid;
+
+	why = IPOIB_TX_LINK_DOWN;
+	if (unlikely(!q->open))
+		goto drop;
+	why = IPOIB_TX_BAD_FRAME;
+	if (unlikely(!ipoib_pull_address(priv, skb, &gid)))
+		goto drop;
+
+	rcu_read_lock();
+	d = ipoib_dest_find(priv, &gid);
+	if (likely(d)) {
+		if (READ_ONCE(d->last_used) != now)
+			WRITE_ONCE(d->last_used, now);
+		ah = rcu_dereference(d->ah);
+	}
+	if (unlikely(!ah))
+		ah = ipoib_dest_queue(priv, &gid, skb, &d);
+	if (likely(ah))
+		ipoib_deliver(q, d, skb, ah);
+	rcu_read_unlock();
 	return;
 
 drop:
@@ -375,118 +569,66 @@ drop:
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
-	unsigned long now = jiffies;
-	struct ipoib_ah *ah = NULL;
-	struct ipoib_dest *d;
-	union ib_gid gid;
-	u32 qpn;
+	struct ipoib_tx_queue *q = &priv->tx[skb_get_queue_mapping(skb)];
 
-	if (unlikely(ipoib_tx_pending(priv) == priv->tx_size)) {
-		netif_tx_stop_queue(ipoib_txq(priv));
+	if (unlikely(ipoib_tx_pending(q) == priv->tx_size)) {
+		ipoib_tx_stop(q);
 		return NETDEV_TX_BUSY;
 	}
 
-	/* Packet sockets may send what they like. */
-	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN)))
-		goto bad_frame;
+	ipoib_xmit(q, skb);
+	/* Whoever stops the queue may do so before the last of a batch. */
+	if (!netdev_xmit_more() || netif_xmit_stopped(ipoib_txq(q)))
+		ipoib_tx_post(q);
+	return NETDEV_TX_OK;
+}
 
-	qpn = get_unaligned_be32(skb->data) & IPOIB_QPN_MASK;
-	memcpy(gid.raw, skb->data + 4, sizeof(gid.raw));
-	__skb_pull(skb, IPOIB_PSEUDO_LEN);
+/**
+ * ipoib_tx_set_open() - take packets, or refuse them from now on
+ * @q: the transmit queue
+ * @open: which
+ */
+void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open)
+{
+	struct netdev_queue *txq = ipoib_txq(q);
 
-	if (ipoib_gid_is_mcast(&gid)) {
-		/* Where the address was made before the P_Key changed. */
-		put_unaligned_be16(priv->pkey, &gid.raw[4]);
-		qpn = IPOIB_MCAST_QPN;
-	} else if (unlikely(!qpn || qpn == IPOIB_MCAST_QPN)) {
-		goto bad_frame;
-	}
-
-	rcu_read_lock();
-	d = ipoib_dest_find(priv, &gid);
-	if (likely(d)) {
-		if (READ_ONCE(d->last_used) != now)
-			WRITE_ONCE(d->last_used, now);
-		ah = rcu_dereference(d->ah);
-	}
-	if (likely(ah))
-		ipoib_send(priv, skb, ah, qpn);
+	__netif_tx_lock_bh(txq);
+	WRITE_ONCE(q->open, open);
+	if (open)
+		netif_tx_wake_queue(txq);
 	else
-		ipoib_dest_queue(priv, &gid, skb, qpn);
-	rcu_read_unlock();
-	return NETDEV_TX_OK;
-
-bad_frame:
-	ipoib_tx_drop(priv, IPOIB_TX_BAD_FRAME);
-	dev_kfree_skb_any(skb);
-	return NETDEV_TX_OK;
-}
-
-/**
- * ipoib_tx_reap_all() - take all completions there are
- * @priv: the interface, tx_napi disabled
- *
- * Return: how many packets are still in the ring.
- */
-unsigned int ipoib_tx_reap_all(struct ipoib_dev *priv)
-{
-	struct netdev_queue *txq = ipoib_txq(priv);
-	unsigned int pending;
-
-	__netif_tx_lock_bh(txq);
-	ipoib_tx_reap(priv, INT_MAX, 0);
-	pending = ipoib_tx_pending(priv);
-	__netif_tx_unlock_bh(txq);
-	return pending;
-}
-
-/**
- * ipoib_tx_free() - drop what the adapter never completed
- * @priv: the interface, its queue pair reset
- */
-void ipoib_tx_free(struct ipoib_dev *priv)
-{
-	struct netdev_queue *txq = ipoib_txq(priv);
-	const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
-
-	__netif_tx_lock_bh(txq);
-	while (ipoib_tx_pending(priv)) {
-		struct ib_wc wc = flushed;
-
-		wc.wr_id = priv->tx_tail;
-		ipoib_tx_done(priv, &wc, 0);
-	}
-	netdev_tx_reset_queue(txq);
-	priv->tx_armed = false;
+		netif_tx_stop_queue(txq);
 	__netif_tx_unlock_bh(txq);
 }
 
 /**
- * ipoib_tx_init() - allocate the send ring
- * @priv: the interface, with tx_size and pd set
+ * ipoib_tx_init() - allocate the ring of a transmit queue
+ * @q: the transmit queue, with priv set
  *
  * Return: 0 or an errno.
  */
-int ipoib_tx_init(struct ipoib_dev *priv)
+int ipoib_tx_init(struct ipoib_tx_queue *q)
 {
-	unsigned int i;
+	unsigned int i, n;
 
-	priv->tx_ring = kvcalloc(priv->tx_size, sizeof(*priv->tx_ring),
-				 GFP_KERNEL);
-	if (!priv->tx_ring)
+	q->ring = kvcalloc(q->priv->tx_size, sizeof(*q->ring), GFP_KERNEL);
+	if (!q->ring)
 		return -ENOMEM;
 
-	for (i = 0; i < IPOIB_TX_SGE; i++)
-		priv->tx_sge[i].lkey = priv->pd->local_dma_lkey;
+	for (n = 0; n < IPOIB_TX_BATCH; n++) {
+		q->batch[n].ud.wr.sg_list = q->batch[n].sge;
+		for (i = 0; i < IPOIB_TX_SGE; i++)
+			q->batch[n].sge[i].lkey = q->priv->pd->local_dma_lkey;
+	}
 	return 0;
 }
 
 /**
- * ipoib_tx_cleanup() - free the send ring
- * @priv: the interface, the ring empty
+ * ipoib_tx_cleanup() - free the ring
+ * @q: the transmit queue, its ring empty
  */
-void ipoib_tx_cleanup(struct ipoib_dev *priv)
+void ipoib_tx_cleanup(struct ipoib_tx_queue *q)
 {
-	kvfree(priv->tx_ring);
-	priv->tx_ring = NULL;
+	kvfree(q->ring);
+	q->ring = NULL;
 }

@@ -18,46 +18,46 @@ static void ipoib_qp_event(struct ib_event *event, void *context)
 		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 }
 
-static int ipoib_create_cqs(struct ipoib_dev *priv)
+/**
+ * ipoib_create_cq() - create a completion queue
+ * @priv: the interface
+ * @handler: called for a completion
+ * @context: what it is called with
+ * @cqe: how many completions it has room for
+ *
+ * They are spread over the CPUs: each takes the next vector.
+ *
+ * Return: the CQ, or an ERR_PTR().
+ */
+struct ib_cq *ipoib_create_cq(struct ipoib_dev *priv, ib_comp_handler handler,
+			      void *context, unsigned int cqe)
 {
 	static atomic_t next_vector;
-	unsigned int vector = atomic_add_return(2, &next_vector);
-	unsigned int vectors = max(priv->hca->num_comp_vectors, 1);
-	struct ib_cq_init_attr attr = {};
+	unsigned int vector = atomic_fetch_inc(&next_vector);
+	struct ib_cq_init_attr attr = {
+		.cqe		= cqe + 1,
+		.comp_vector	= vector % max(priv->hca->num_comp_vectors, 1),
+	};
 
-	attr.cqe = priv->rx_size + 1;
-	attr.comp_vector = vector % vectors;
-	priv->recv_cq = ib_create_cq(priv->hca, ipoib_recv_event, NULL, priv,
-				     &attr);
-	if (IS_ERR(priv->recv_cq))
-		return PTR_ERR(priv->recv_cq);
-
-	attr.cqe = priv->tx_size + 1;
-	attr.comp_vector = (vector + 1) % vectors;
-	priv->send_cq = ib_create_cq(priv->hca, ipoib_send_event, NULL, priv,
-				     &attr);
-	if (IS_ERR(priv->send_cq)) {
-		ib_destroy_cq(priv->recv_cq);
-		return PTR_ERR(priv->send_cq);
-	}
-	return 0;
+	return ib_create_cq(priv->hca, handler, NULL, context, &attr);
 }
 
-static int ipoib_create_qp(struct ipoib_dev *priv)
+/* A queue that only sends has a receive queue all the same; it stays empty. */
+static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
+				     struct ib_cq *recv, unsigned int max_recv)
 {
 	const struct ib_device_attr *hca = &priv->hca->attrs;
 	struct ib_qp_init_attr attr = {
 		.event_handler	= ipoib_qp_event,
 		.qp_context	= priv,
-		.send_cq	= priv->send_cq,
-		.recv_cq	= priv->recv_cq,
+		.send_cq	= send,
+		.recv_cq	= recv,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_UD,
 		.cap = {
 			.max_send_wr	= priv->tx_size,
-			.max_recv_wr	= priv->rx_size,
-			.max_send_sge	= min_t(u32, hca->max_send_sge,
-						IPOIB_TX_SGE),
+			.max_recv_wr	= max_recv,
+			.max_send_sge	= priv->max_send_sge,
 			.max_recv_sge	= min_t(u32, hca->max_recv_sge,
 						IPOIB_RX_SGE),
 		},
@@ -67,10 +67,94 @@ static int ipoib_create_qp(struct ipoib_dev *priv)
 		attr.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	if (hca->kernel_cap_flags & IBK_UD_TSO)
 		attr.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
+	return ib_create_qp(priv->pd, &attr);
+}
 
-	priv->max_send_sge = attr.cap.max_send_sge;
-	priv->qp = ib_create_qp(priv->pd, &attr);
-	return PTR_ERR_OR_ZERO(priv->qp);
+static void ipoib_destroy_tx_queue(struct ipoib_tx_queue *q)
+{
+	ib_destroy_qp(q->qp);
+	ib_destroy_cq(q->cq);
+	ipoib_tx_cleanup(q);
+}
+
+/* The first queue's queue pair is the one that receives. */
+static int ipoib_create_tx_queue(struct ipoib_dev *priv, unsigned int index)
+{
+	struct ipoib_tx_queue *q = &priv->tx[index];
+	int err;
+
+	q->priv = priv;
+	q->index = index;
+	err = ipoib_tx_init(q);
+	if (err)
+		return err;
+
+	q->cq = ipoib_create_cq(priv, ipoib_send_event, q, priv->tx_size);
+	if (IS_ERR(q->cq)) {
+		err = PTR_ERR(q->cq);
+		goto free_ring;
+	}
+	if (index)
+		q->qp = ipoib_create_qp(priv, q->cq, q->cq, 1);
+	else
+		q->qp = ipoib_create_qp(priv, q->cq, priv->recv_cq,
+					priv->rx_size);
+	if (IS_ERR(q->qp)) {
+		err = PTR_ERR(q->qp);
+		goto destroy_cq;
+	}
+	return 0;
+
+destroy_cq:
+	ib_destroy_cq(q->cq);
+free_ring:
+	ipoib_tx_cleanup(q);
+	return err;
+}
+
+/* Rings and objects of receiving and of each transmit queue. */
+static void ipoib_destroy_rings(struct ipoib_dev *priv, unsigned int queues)
+{
+	while (queues-- > 0)
+		ipoib_destroy_tx_queue(&priv->tx[queues]);
+	ib_destroy_cq(priv->recv_cq);
+	ipoib_rx_cleanup(priv);
+}
+
+/* Returns how many transmit queues the adapter has objects for, or an errno. */
+static int ipoib_create_rings(struct ipoib_dev *priv)
+{
+	unsigned int n;
+	int err;
+
+	err = ipoib_rx_init(priv);
+	if (err)
+		return err;
+	priv->recv_cq = ipoib_create_cq(priv, ipoib_recv_event, priv,
+					priv->rx_size);
+	if (IS_ERR(priv->recv_cq)) {
+		err = PTR_ERR(priv->recv_cq);
+		goto free_rx;
+	}
+
+	for (n = 0; n < priv->tx_queues; n++) {
+		err = ipoib_create_tx_queue(priv, n);
+		if (err)
+			break;
+	}
+	if (!n)
+		goto destroy_cq;
+	if (err)
+		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
+			    n, priv->tx_queues, err);
+	priv->qp = priv->tx[0].qp;
+	return n;
+
+destroy_cq:
+	ib_destroy_cq(priv->recv_cq);
+free_rx:
+	ipoib_rx_cleanup(priv);
+	return err;
 }
 
 /**
@@ -108,31 +192,28 @@ int ipoib_verbs_init(struct ipoib_dev *priv)
 
 	ipoib_limit_rings(priv);
 
+	priv->max_send_sge = min_t(u32, priv->hca->attrs.max_send_sge,
+				   IPOIB_TX_SGE);
+
 	priv->pd = ib_alloc_pd(priv->hca, 0);
 	if (IS_ERR(priv->pd))
 		return PTR_ERR(priv->pd);
 
-	err = ipoib_rx_init(priv);
-	if (err)
+	priv->tx_queues = min_t(unsigned int, priv->dev->num_tx_queues,
+				IPOIB_MAX_TX_QUEUES);
+	priv->tx = kvcalloc(priv->tx_queues, sizeof(*priv->tx), GFP_KERNEL);
+	if (!priv->tx) {
+		err = -ENOMEM;
 		goto dealloc_pd;
-	err = ipoib_tx_init(priv);
-	if (err)
-		goto free_rx;
-	err = ipoib_create_cqs(priv);
-	if (err)
+	}
+	err = ipoib_create_rings(priv);
+	if (err < 0)
 		goto free_tx;
-	err = ipoib_create_qp(priv);
-	if (err)
-		goto destroy_cqs;
+	priv->tx_queues = err;
 	return 0;
 
-destroy_cqs:
-	ib_destroy_cq(priv->send_cq);
-	ib_destroy_cq(priv->recv_cq);
 free_tx:
-	ipoib_tx_cleanup(priv);
-free_rx:
-	ipoib_rx_cleanup(priv);
+	kvfree(priv->tx);
 dealloc_pd:
 	ib_dealloc_pd(priv->pd);
 	return err;
@@ -144,15 +225,81 @@ dealloc_pd:
  */
 void ipoib_verbs_cleanup(struct ipoib_dev *priv)
 {
-	ib_destroy_qp(priv->qp);
-	ib_destroy_cq(priv->send_cq);
-	ib_destroy_cq(priv->recv_cq);
-	ipoib_tx_cleanup(priv);
-	ipoib_rx_cleanup(priv);
+	ipoib_destroy_rings(priv, priv->tx_queues);
+	kvfree(priv->tx);
 	ib_dealloc_pd(priv->pd);
 }
 
-static int ipoib_qp_modify(struct ipoib_dev *priv, enum ib_qp_state state)
+/* What another size of the rings replaces. */
+struct ipoib_rings {
+	unsigned int rx_size;
+	unsigned int tx_size;
+	struct ipoib_rx_buf *rx_ring;
+	struct ib_cq *recv_cq;
+	struct {
+		struct ipoib_tx_buf *ring;
+		struct ib_cq *cq;
+		struct ib_qp *qp;
+	} tx[IPOIB_MAX_TX_QUEUES];
+};
+
+static void ipoib_swap_rings(struct ipoib_dev *priv, struct ipoib_rings *other)
+{
+	unsigned int i;
+
+	swap(priv->rx_size, other->rx_size);
+	swap(priv->tx_size, other->tx_size);
+	swap(priv->rx_ring, other->rx_ring);
+	swap(priv->recv_cq, other->recv_cq);
+	for (i = 0; i < priv->tx_queues; i++) {
+		swap(priv->tx[i].ring, other->tx[i].ring);
+		swap(priv->tx[i].cq, other->tx[i].cq);
+		swap(priv->tx[i].qp, other->tx[i].qp);
+	}
+	priv->qp = priv->tx[0].qp;
+}
+
+/**
+ * ipoib_verbs_resize() - other rings
+ * @priv: the interface, down; under ctl
+ * @rx_size: slots in the receive ring, a power of two, as
+ * @tx_size: slots in each send ring
+ *
+ * A queue pair has the size that it was made with, so there are others after this,
+ * with other numbers.
+ *
+ * Return: 0 or an errno, with everything as it was.
+ */
+int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
+		       unsigned int tx_size)
+{
+	struct ipoib_rings *other;
+	int n;
+
+	lockdep_assert_held(&priv->ctl);
+
+	other = kzalloc(sizeof(*other), GFP_KERNEL);
+	if (!other)
+		return -ENOMEM;
+	other->rx_size = rx_size;
+	other->tx_size = tx_size;
+
+	ipoib_swap_rings(priv, other);
+	n = ipoib_create_rings(priv);
+	if (n == priv->tx_queues) {
+		ipoib_swap_rings(priv, other);
+		ipoib_destroy_rings(priv, n);
+	} else if (n > 0) {
+		ipoib_destroy_rings(priv, n);
+		n = -ENOMEM;
+	}
+	ipoib_swap_rings(priv, other);
+	kfree(other);
+	return min(n, 0);
+}
+
+static int ipoib_qp_modify(struct ipoib_dev *priv, struct ib_qp *qp,
+			   enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = { .qp_state = state };
 	int mask = IB_QP_STATE;
@@ -167,21 +314,44 @@ static int ipoib_qp_modify(struct ipoib_dev *priv, enum ib_qp_state state)
 		attr.sq_psn = 0;
 		mask |= IB_QP_SQ_PSN;
 	}
-	return ib_modify_qp(priv->qp, &attr, mask);
+	return ib_modify_qp(qp, &attr, mask);
+}
+
+/* Moves all queue pairs, even if one does not. */
+static int ipoib_modify_all(struct ipoib_dev *priv, enum ib_qp_state state)
+{
+	struct ipoib_tx_queue *q;
+	int err, first = 0;
+
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++) {
+		err = ipoib_qp_modify(priv, q->qp, state);
+		first = first ?: err;
+	}
+	return first;
 }
 
 /**
- * ipoib_qp_set_qkey() - make the queue pair accept the link's Q_Key
+ * ipoib_qp_set_qkey() - give the queue pairs the link's Q_Key
  * @priv: the interface, up
  * @qkey: the broadcast group's Q_Key
+ *
+ * The first one accepts packets with it. All of them send with it if its high
+ * bit is set: then the adapter ignores what a work request says (IBA 10.2.5).
  *
  * Return: 0 or an errno.
  */
 int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey)
 {
 	struct ib_qp_attr attr = { .qkey = qkey };
+	struct ipoib_tx_queue *q;
+	int err;
 
-	return ib_modify_qp(priv->qp, &attr, IB_QP_QKEY);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++) {
+		err = ib_modify_qp(q->qp, &attr, IB_QP_QKEY);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /**
@@ -192,36 +362,51 @@ int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey)
  */
 int ipoib_qp_start(struct ipoib_dev *priv)
 {
+	struct ipoib_tx_queue *q;
 	int err;
 
-	err = ipoib_qp_modify(priv, IB_QPS_INIT);
+	err = ipoib_modify_all(priv, IB_QPS_INIT);
 	if (err)
-		goto fail;
+		goto reset;
 	err = ipoib_rx_fill(priv);
 	if (err)
 		goto reset;
-	err = ipoib_qp_modify(priv, IB_QPS_RTR);
+	err = ipoib_modify_all(priv, IB_QPS_RTR);
 	if (err)
 		goto reset;
-	err = ipoib_qp_modify(priv, IB_QPS_RTS);
+	err = ipoib_modify_all(priv, IB_QPS_RTS);
 	if (err)
 		goto reset;
 
 	napi_enable(&priv->rx_napi);
-	napi_enable(&priv->tx_napi);
-	/* The first poll arms the CQ. */
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		napi_enable(&q->napi);
+	/* The first poll arms a CQ. */
 	local_bh_disable();
 	napi_schedule(&priv->rx_napi);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		napi_schedule(&q->napi);
 	local_bh_enable();
 	return 0;
 
 reset:
-	ipoib_qp_modify(priv, IB_QPS_RESET);
+	ipoib_modify_all(priv, IB_QPS_RESET);
 	ipoib_rx_drain(priv);
 	ipoib_rx_free(priv);
-fail:
-	netdev_warn(priv->dev, "cannot start the queue pair: %d\n", err);
+	netdev_warn(priv->dev, "cannot start the queue pairs: %d\n", err);
 	return err;
+}
+
+/* Returns how many packets the adapter has not yet given back. */
+static unsigned int ipoib_qp_drain(struct ipoib_dev *priv)
+{
+	struct ipoib_tx_queue *q;
+	unsigned int sends = 0;
+
+	ipoib_rx_drain(priv);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		sends += ipoib_tx_reap_all(q);
+	return sends;
 }
 
 /**
@@ -234,17 +419,18 @@ fail:
 void ipoib_qp_stop(struct ipoib_dev *priv)
 {
 	unsigned long give_up = jiffies + IPOIB_DRAIN_TIMEOUT;
+	struct ipoib_tx_queue *q;
 	unsigned int sends;
 
 	napi_disable(&priv->rx_napi);
-	napi_disable(&priv->tx_napi);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		napi_disable(&q->napi);
 
-	if (ipoib_qp_modify(priv, IB_QPS_ERR))
-		netdev_warn(priv->dev, "cannot move the queue pair to error\n");
+	if (ipoib_modify_all(priv, IB_QPS_ERR))
+		netdev_warn(priv->dev, "cannot move the queue pairs to error\n");
 
 	for (;;) {
-		ipoib_rx_drain(priv);
-		sends = ipoib_tx_reap_all(priv);
+		sends = ipoib_qp_drain(priv);
 		if (!sends && !priv->rx_posted)
 			break;
 		if (time_after(jiffies, give_up)) {
@@ -255,9 +441,10 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 		usleep_range(500, 1000);
 	}
 
-	if (ipoib_qp_modify(priv, IB_QPS_RESET))
-		netdev_warn(priv->dev, "cannot reset the queue pair\n");
+	if (ipoib_modify_all(priv, IB_QPS_RESET))
+		netdev_warn(priv->dev, "cannot reset the queue pairs\n");
 	ipoib_rx_drain(priv);
-	ipoib_tx_free(priv);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		ipoib_tx_free(q);
 	ipoib_rx_free(priv);
 }

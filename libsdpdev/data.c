@@ -10,11 +10,12 @@
 
 #include "internal.h"
 
-#define SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR)
-#define RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC)
+#define SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | MSG_OOB)
+#define RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC | MSG_OOB | \
+			 MSG_ERRQUEUE)
 
 /* Flags that TCP takes from a program and that mean nothing to a stream. */
-#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM)
+#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM | MSG_ZEROCOPY)
 #define RECV_IGNORED	(MSG_DONTROUTE | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
 
 /*
@@ -65,7 +66,7 @@ static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
  * sdp_sendmsg - sendmsg(2) for an endpoint
  * @fd: the endpoint
  * @msg: what to send; its name is ignored, as TCP does
- * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR or zero
+ * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB or zero
  *
  * Other flags and control messages are EOPNOTSUPP unless TCP carries the bytes.
  *
@@ -91,7 +92,7 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
  * sdp_recvmsg - recvmsg(2) for an endpoint
  * @fd: the endpoint
  * @msg: where to put it; no name and no control messages come
- * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC or zero
+ * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE or zero
  *
  * Other flags are EOPNOTSUPP unless TCP carries the bytes.
  *

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -157,13 +158,15 @@ static int endpoint_option(int fd, int name, int *value)
  * @len: in: size of @val; out: length of the value
  *
  * SO_ERROR, SO_ACCEPTCONN, SO_TYPE, SO_DOMAIN and SO_PROTOCOL are the endpoint's
- * own; every other option lives in its native socket.
+ * own, and so is most of TCP_INFO over SDP; every other option lives in its native
+ * socket.
  *
  * Return: 0, or -1 with the errno value of getsockopt(2), or EMFILE
  */
 __public int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *len)
 {
 	int value, native, ret;
+	struct sdp_info info;
 
 	if (level == SOL_SOCKET &&
 	    (name == SO_ERROR || name == SO_ACCEPTCONN || name == SO_TYPE ||
@@ -181,10 +184,16 @@ __public int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *l
 		return 0;
 	}
 
+	if (level == IPPROTO_TCP && name == TCP_INFO && sdp_info(fd, &info))
+		return -1;
 	native = sdp_native(fd);
 	if (native < 0)
 		return -1;
+	/* First, for the pointers and the length that the kernel does not like. */
 	ret = getsockopt(native, level, name, val, len);
+	if (!ret && level == IPPROTO_TCP && name == TCP_INFO &&
+	    info.carrier == SDP_CARRIER_SDP)
+		ret = sdp_get_tcp_info(native, &info, val, len);
 	sdp_unnative(native);
 	return ret;
 }

@@ -27,6 +27,9 @@ static inline int sdp_fail(int error)
 /* ioctl() that is a cancellation point, as the blocking socket calls are. */
 __hidden int sdp_ioctl_blocking(int fd, unsigned long request, void *arg);
 
+/* sdp_listen() on some carriers only: SDP_LISTEN_*, of no effect on one that listens. */
+__hidden int sdp_listen_carriers(int fd, int backlog, unsigned int flags);
+
 /* sdp_accept() that also tells what kind of descriptor came of it. */
 __hidden int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen,
 				int flags, unsigned int *carrier);
@@ -42,5 +45,9 @@ __hidden int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrle
 /* The native TCP socket as a descriptor of its own; closed by sdp_unnative(). */
 __hidden int sdp_native(int fd);
 __hidden void sdp_unnative(int native);
+
+/* getsockopt(TCP_INFO) where SDP carries the bytes, with or without success. */
+__hidden int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val,
+			      socklen_t *len);
 
 #endif /* SDPDEV_INTERNAL_H */

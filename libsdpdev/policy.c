@@ -1,64 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * What the user asked for by the environment, and the diagnostics.
+ * What the user and the administrator asked for; see policy.h.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "internal.h"
 #include "policy.h"
 
-/* Written by the constructor, before there can be threads. */
+/* Written by policy_read(), before there can be threads. */
 static enum { MODE_AUTO, MODE_OFF, MODE_ONLY } mode;
-static bool debug;
+static struct conf conf;
 
-/* The file that was standard error: a daemon may make 2 something else. */
-static dev_t stderr_dev;
-static ino_t stderr_ino;
-
-__attribute__((format(printf, 1, 2)))
-static void say(const char *format, ...)
+static const char *read_mode(void)
 {
-	char line[256];
-	int n, saved = errno;
-	struct stat st;
-	va_list args;
+	const char *value = getenv("SDPDEV_MODE");
 
-	n = snprintf(line, sizeof(line), "sdpdev[%d]: ", (int)getpid());
-	va_start(args, format);
-	n += vsnprintf(line + n, sizeof(line) - n, format, args);
-	va_end(args);
-	if (n > (int)sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	line[n++] = '\n';
-
-	if (!fstat(STDERR_FILENO, &st) && st.st_dev == stderr_dev &&
-	    st.st_ino == stderr_ino && write(STDERR_FILENO, line, n) < 0)
-		debug = false;
-	errno = saved;
-}
-
-void policy_read(void)
-{
-	const char *value;
-	struct stat st;
-
-	if (!fstat(STDERR_FILENO, &st)) {
-		stderr_dev = st.st_dev;
-		stderr_ino = st.st_ino;
-	}
-
-	value = getenv("SDPDEV_DEBUG");
-	debug = value && *value && strcmp(value, "0");
-
-	value = getenv("SDPDEV_MODE");
 	if (!value || !*value || !strcmp(value, "auto"))
 		mode = MODE_AUTO;
 	else if (!strcmp(value, "off"))
@@ -66,14 +24,31 @@ void policy_read(void)
 	else if (!strcmp(value, "only"))
 		mode = MODE_ONLY;
 	else
-		say("SDPDEV_MODE=%s is not one of auto, off, only: taken as auto",
-		    value);
+		return "SDPDEV_MODE is none of auto, off and only";
+	return NULL;
 }
 
-bool policy_wants(int family, int type, int protocol)
+const char *policy_read(const char *program, const char *file)
 {
-	if (mode == MODE_OFF)
-		return false;
+	const char *path = getenv("SDPDEV_CONF"), *error = read_mode();
+	bool named = path && *path;
+
+	if (!named)
+		path = CONF_PATH;
+	if (!error && conf_read(&conf, path, program, file) && (named || errno != ENOENT))
+		error = conf.error;
+	if (error)
+		mode = MODE_OFF;
+	return error;
+}
+
+const struct conf *policy_conf(void)
+{
+	return &conf;
+}
+
+bool policy_is_tcp(int family, int type, int protocol)
+{
 	if (family != AF_INET && family != AF_INET6)
 		return false;
 	if ((type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != SOCK_STREAM)
@@ -81,96 +56,36 @@ bool policy_wants(int family, int type, int protocol)
 	return protocol == 0 || protocol == IPPROTO_TCP;
 }
 
-unsigned int policy_connect_flags(void)
+bool policy_wants(int family, int type, int protocol)
 {
-	return mode == MODE_ONLY ? SDP_CONNECT_NO_TCP : 0;
+	if (mode == MODE_OFF || !policy_is_tcp(family, type, protocol))
+		return false;
+	return mode == MODE_ONLY || !conf_never_sdp(&conf);
+}
+
+static bool is_inet(const struct sockaddr *addr, socklen_t len)
+{
+	if (!addr || len < sizeof(struct sockaddr_in))
+		return false;
+	return addr->sa_family == AF_INET ||
+	       (addr->sa_family == AF_INET6 && len >= sizeof(struct sockaddr_in6));
+}
+
+unsigned int policy_carriers(unsigned int direction, const struct sockaddr *addr,
+			     socklen_t len, const struct conf_rule **rule)
+{
+	*rule = NULL;
+	if (mode == MODE_OFF)
+		return SDP_CONNECT_NO_SDP;
+	if (mode == MODE_ONLY)
+		return direction == CONF_CONNECT ? SDP_CONNECT_NO_TCP : 0;
+	if (!conf.rules || !is_inet(addr, len))
+		return 0;
+	*rule = conf_match(&conf, direction, addr);
+	return *rule ? (*rule)->carriers : 0;
 }
 
 bool policy_may_fall_back(void)
 {
 	return mode != MODE_ONLY;
-}
-
-static const char *address(const struct __kernel_sockaddr_storage *addr, char *buf,
-			   size_t size)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-	char name[INET6_ADDRSTRLEN];
-
-	if (addr->ss_family == AF_INET &&
-	    inet_ntop(AF_INET, &in->sin_addr, name, sizeof(name)))
-		snprintf(buf, size, "%s:%u", name, ntohs(in->sin_port));
-	else if (addr->ss_family == AF_INET6 &&
-		 inet_ntop(AF_INET6, &in6->sin6_addr, name, sizeof(name)))
-		snprintf(buf, size, "[%s]:%u", name, ntohs(in6->sin6_port));
-	else
-		snprintf(buf, size, "an unknown address");
-	return buf;
-}
-
-static const char *reason(unsigned int code)
-{
-	static const char * const text[] = {
-		[SDP_REASON_NONE] = "",
-		[SDP_REASON_PEER_ABORT] = " (the peer aborted)",
-		[SDP_REASON_LOCAL_ABORT] = " (aborted here)",
-		[SDP_REASON_TRANSPORT] = " (the transport lost the connection)",
-		[SDP_REASON_DEVICE] = " (the device went away)",
-		[SDP_REASON_NO_ROUTE] = " (the route does not leave by IPoIB)",
-		[SDP_REASON_UNREACHABLE] = " (address or path not resolved)",
-		[SDP_REASON_REFUSED] = " (the peer has no SDP listener)",
-		[SDP_REASON_BAD_HELLO] = " (Hello not acceptable)",
-		[SDP_REASON_BAD_MESSAGE] = " (malformed message)",
-		[SDP_REASON_CREDITS] = " (data beyond the credits)",
-		[SDP_REASON_SEQUENCE] = " (wrong sequence number)",
-		[SDP_REASON_RING] = " (ring index out of range)",
-		[SDP_REASON_NO_MEMORY] = " (no memory)",
-	};
-
-	if (code >= sizeof(text) / sizeof(*text) || !text[code])
-		return " (unknown reason)";
-	return text[code];
-}
-
-void say_no_endpoint(int error)
-{
-	if (debug)
-		say("no endpoint, a TCP socket instead: %s: %s", SDP_DEVICE_PATH,
-		    strerrordesc_np(error));
-}
-
-void say_settled(int fd)
-{
-	char buf[INET6_ADDRSTRLEN + 16];
-	struct sdp_info info;
-	int saved = errno;
-
-	if (!debug)
-		return;
-	if (!sdp_info(fd, &info) && info.peer_len && info.carrier != SDP_CARRIER_NONE)
-		say("fd %d: connected to %s over %s%s", fd,
-		    address(&info.peer, buf, sizeof(buf)),
-		    info.carrier == SDP_CARRIER_SDP ? "SDP" : "TCP",
-		    reason(info.reason));
-	errno = saved;
-}
-
-void say_connect(int fd, int ret)
-{
-	if (!debug)
-		return;
-	if (!ret)
-		say_settled(fd);
-	else if (errno == EINPROGRESS)
-		say("fd %d: connecting", fd);
-	else
-		say("fd %d: not connected: %s", fd, strerrordesc_np(errno));
-}
-
-void say_accepted(int listener, int fd, unsigned int carrier)
-{
-	if (debug)
-		say("fd %d: accepted from listener %d over %s", fd, listener,
-		    carrier == SDP_CARRIER_SDP ? "SDP" : "TCP");
 }

@@ -16,10 +16,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "next.h"
 #include "policy.h"
+#include "say.h"
 
 /*
  * Which descriptors were endpoints when last seen.  May be wrong at any time,
@@ -110,20 +112,45 @@ static bool was_endpoint(int fd)
 __attribute__((constructor))
 static void preload_init(void)
 {
+	char file[PATH_MAX];
+	const char *error;
 	int saved = errno;
+	ssize_t n;
 
 	next_find();
-	policy_read();
+	say_init();
+	n = readlink("/proc/self/exe", file, sizeof(file) - 1);
+	file[n > 0 ? n : 0] = '\0';
+	error = policy_read(program_invocation_short_name, file);
+	if (error)
+		say("%s; everything goes over TCP", error);
 	errno = saved;
 }
 
 /* --- making and connecting ----------------------------------------------- */
 
+/* SDP or nothing, whatever the rules say. */
+static int socket_offload(int type, int protocol)
+{
+	int fd;
+
+	/* Let the kernel say what is wrong with the rest. */
+	if (!policy_is_tcp(AF_INET, type, protocol))
+		return NEXT(socket)(AF_INET_OFFLOAD, type, protocol);
+	fd = sdp_socket(AF_INET_OFFLOAD, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
+	set_hint(fd, true);
+	return fd;
+}
+
 __public int socket(int family, int type, int protocol)
 {
 	int fd, saved = errno;
 
-	if (policy_wants(family, type, protocol)) {
+	if (family == AF_INET_OFFLOAD)
+		return socket_offload(type, protocol);
+	if (family == AF_INET_DIRECT) {
+		family = AF_INET;
+	} else if (policy_wants(family, type, protocol)) {
 		fd = sdp_socket(family, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
 		set_hint(fd, true);
 		if (fd < 0 && !policy_may_fall_back())
@@ -145,9 +172,23 @@ __public int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 		  NEXT(bind)(fd, addr.__sockaddr__, len));
 }
 
+static int listen_endpoint(int fd, int backlog)
+{
+	const struct conf_rule *rule;
+	unsigned int carriers;
+	struct sdp_info info;
+
+	if (sdp_info(fd, &info))
+		return -1;
+	carriers = policy_carriers(CONF_LISTEN, (struct sockaddr *)&info.local,
+				   info.local_len, &rule);
+	say_rule(fd, policy_conf(), rule);
+	return sdp_listen_carriers(fd, backlog, carriers);
+}
+
 __public int listen(int fd, int backlog)
 {
-	return ON(fd, sdp_listen(fd, backlog), NEXT(listen)(fd, backlog));
+	return ON(fd, listen_endpoint(fd, backlog), NEXT(listen)(fd, backlog));
 }
 
 static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int flags)
@@ -177,8 +218,11 @@ __public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
 
 static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	int ret = sdp_connect(fd, addr, len, policy_connect_flags());
+	const struct conf_rule *rule;
+	unsigned int carriers = policy_carriers(CONF_CONNECT, addr, len, &rule);
+	int ret = sdp_connect(fd, addr, len, carriers);
 
+	say_rule(fd, policy_conf(), rule);
 	say_connect(fd, ret);
 	return ret;
 }

@@ -22,6 +22,21 @@
 extern "C" {
 #endif
 
+/*
+ * Families of sockets, for sdp_socket() the first one, for the socket() of
+ * programs with the preload library both.
+ *
+ * AF_INET_OFFLOAD: IPv4 over SDP and nothing else.  27 is what programs for older
+ * SDP stacks, the JDK among them, call AF_INET_SDP; to Linux it is AF_IB, which
+ * makes no sockets.
+ *
+ * AF_INET_DIRECT: IPv4 over the kernel's TCP and nothing else.  Linux gives its
+ * families out one after the other and has got to 45 in 6.12; 127 fits into the
+ * seven bits that every language's idea of a family has.
+ */
+#define AF_INET_OFFLOAD	27
+#define AF_INET_DIRECT	127
+
 /**
  * struct sdp_rings - the mapped rings of one connection
  * @fd: the descriptor that they belong to; it stays the caller's

@@ -16,9 +16,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <linux/sdp.h>
+#include "check.h"
+#include "policy.h"
 
 #define LIBRARY		"libsdpdev-preload.so"
+/* Which the loader takes "libsdpdev-preload-$PLATFORM.so" for in a 32-bit program. */
+#define LIBRARY32	"libsdpdev-preload-i686.so"
+#define PLATFORM32	"i686.so"
 
 /* As env(1), nice(1) and the shell tell these apart. */
 #define EXIT_TROUBLE	125
@@ -27,16 +31,19 @@
 
 static const char usage[] =
 "Usage: sdprun PROGRAM [ARG...]\n"
+"       sdprun --check HOST PORT [PROGRAM]\n"
 "\n"
 "Run PROGRAM with its TCP connections over the Sockets Direct Protocol where the\n"
 "route to the peer leaves by an IPoIB interface and the peer listens on SDP, and\n"
 "over TCP everywhere else.\n"
 "\n"
+"      --check    make such a connection, and tell what carries it and why\n"
 "  -h, --help     show this\n"
 "  -V, --version  show the version\n"
 "\n"
 "Environment:\n"
-"  SDPDEV_MODE=auto|off|only   where it goes (default), never, or nothing else\n"
+"  SDPDEV_CONF=FILE            rules, instead of those in " CONF_PATH "\n"
+"  SDPDEV_MODE=auto|off|only   as the rules say (default), never, or nothing else\n"
 "  SDPDEV_DEBUG=1              say on standard error what carries each connection\n";
 
 __attribute__((format(printf, 1, 2)))
@@ -54,7 +61,7 @@ static void say(const char *format, ...)
 /* --- the library --------------------------------------------------------- */
 
 /* Beside this program, as it is built, or where it was installed. */
-static bool find_library(char *path, size_t size)
+static bool find_library(const char *library, char *path, size_t size)
 {
 	char self[PATH_MAX];
 	ssize_t n;
@@ -65,25 +72,30 @@ static bool find_library(char *path, size_t size)
 		self[n] = '\0';
 		slash = strrchr(self, '/');
 		*slash = '\0';
-		if (snprintf(path, size, "%s/" LIBRARY, self) < (int)size &&
+		if (snprintf(path, size, "%s/%s", self, library) < (int)size &&
 		    !access(path, R_OK))
 			return true;
 	}
-	return snprintf(path, size, "%s/" LIBRARY, LIBDIR) < (int)size &&
+	return snprintf(path, size, "%s/%s", LIBDIR, library) < (int)size &&
 		!access(path, R_OK);
 }
 
 /* Puts the library before what LD_PRELOAD holds already. */
-static int set_preload(void)
+static int set_preload(const char *library)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char path[PATH_MAX], *value;
 	int ret;
 
-	if (!find_library(path, sizeof(path))) {
-		say("%s is neither beside this program nor in %s", LIBRARY, LIBDIR);
+	if (!find_library(library, path, sizeof(path))) {
+		say("%s is neither beside this program nor in %s", library, LIBDIR);
 		return -1;
 	}
+	/* So that the 64-bit programs that it runs find theirs. */
+	if (!strcmp(library, LIBRARY32) &&
+	    strlen(path) + strlen("$PLATFORM.so") < sizeof(path))
+		memcpy(path + strlen(path) - strlen(PLATFORM32), "$PLATFORM.so",
+		       sizeof("$PLATFORM.so"));
 	if (strpbrk(path, ": \t\n")) {
 		say("%s: LD_PRELOAD cannot name a path with a colon or a space", path);
 		return -1;
@@ -135,17 +147,7 @@ static bool gains_rights(const char *path)
 	return getuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-#if UINTPTR_MAX > UINT32_MAX
-#define NATIVE_CLASS	ELFCLASS64
-typedef Elf64_Ehdr elf_head;
-typedef Elf64_Phdr elf_segment;
-#else
-#define NATIVE_CLASS	ELFCLASS32
-typedef Elf32_Ehdr elf_head;
-typedef Elf32_Phdr elf_segment;
-#endif
-
-enum program_kind { KIND_UNKNOWN, KIND_DYNAMIC, KIND_STATIC, KIND_FOREIGN };
+enum program_kind { KIND_UNKNOWN, KIND_DYNAMIC, KIND_DYNAMIC32, KIND_STATIC, KIND_FOREIGN };
 
 static bool read_at(int fd, void *to, size_t n, off_t where)
 {
@@ -155,7 +157,7 @@ static bool read_at(int fd, void *to, size_t n, off_t where)
 /* Our own machine type, to tell programs that our library does not fit. */
 static unsigned int own_machine(void)
 {
-	elf_head head = { .e_machine = EM_NONE };
+	Elf64_Ehdr head = { .e_machine = EM_NONE };
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -166,27 +168,61 @@ static unsigned int own_machine(void)
 	return head.e_machine;
 }
 
+/* Whether a loader will run the program: @dynamic, or KIND_STATIC. */
+#define KIND_BY_SEGMENTS(fd, head, segment, dynamic)			\
+({									\
+	enum program_kind kind = KIND_STATIC;				\
+	unsigned int i;							\
+									\
+	for (i = 0; i < (head).e_phnum && kind == KIND_STATIC; i++) {	\
+		if ((head).e_phentsize != sizeof(segment) ||		\
+		    !read_at(fd, &(segment), sizeof(segment),		\
+			     (head).e_phoff + i * sizeof(segment)))	\
+			kind = KIND_UNKNOWN;				\
+		else if ((segment).p_type == PT_INTERP)			\
+			kind = (dynamic);				\
+	}								\
+	kind;								\
+})
+
+static enum program_kind kind32_of(int fd)
+{
+	Elf32_Phdr segment;
+	Elf32_Ehdr head;
+
+	if (!read_at(fd, &head, sizeof(head), 0))
+		return KIND_UNKNOWN;
+	if (head.e_machine != EM_386)
+		return KIND_FOREIGN;
+	return KIND_BY_SEGMENTS(fd, head, segment, KIND_DYNAMIC32);
+}
+
+static enum program_kind kind64_of(int fd)
+{
+	Elf64_Phdr segment;
+	Elf64_Ehdr head;
+
+	if (!read_at(fd, &head, sizeof(head), 0))
+		return KIND_UNKNOWN;
+	if (head.e_machine != own_machine())
+		return KIND_FOREIGN;
+	return KIND_BY_SEGMENTS(fd, head, segment, KIND_DYNAMIC);
+}
+
 static enum program_kind kind_of(int fd)
 {
-	elf_segment segment;
-	elf_head head;
-	unsigned int i;
+	unsigned char ident[EI_NIDENT];
 
-	if (!read_at(fd, &head, sizeof(head), 0) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG))
+	if (!read_at(fd, ident, sizeof(ident), 0) || memcmp(ident, ELFMAG, SELFMAG))
 		return KIND_UNKNOWN;
-	if (head.e_ident[EI_CLASS] != NATIVE_CLASS || head.e_machine != own_machine())
+	switch (ident[EI_CLASS]) {
+	case ELFCLASS64:
+		return kind64_of(fd);
+	case ELFCLASS32:
+		return kind32_of(fd);
+	default:
 		return KIND_FOREIGN;
-	if (head.e_phentsize != sizeof(segment))
-		return KIND_UNKNOWN;
-	for (i = 0; i < head.e_phnum; i++) {
-		if (!read_at(fd, &segment, sizeof(segment),
-			     head.e_phoff + i * sizeof(segment)))
-			return KIND_UNKNOWN;
-		if (segment.p_type == PT_INTERP)
-			return KIND_DYNAMIC;
 	}
-	return KIND_STATIC;
 }
 
 /* A script's interpreter is the program that counts. */
@@ -204,9 +240,13 @@ static bool interpreter(int fd, char *path, size_t size)
 	return *name && snprintf(path, size, "%s", name) < (int)size;
 }
 
-/* Says what will keep the library out of the program; it runs all the same. */
-static void warn_of(const char *name, const char *program)
+/*
+ * The library that fits the program.  Says what will keep it out; the program
+ * runs all the same.
+ */
+static const char *library_for(const char *name, const char *program)
 {
+	const char *library = LIBRARY;
 	char path[PATH_MAX];
 	int fd, depth;
 
@@ -214,11 +254,11 @@ static void warn_of(const char *name, const char *program)
 	for (depth = 0; depth < 4; depth++) {
 		if (gains_rights(path)) {
 			say("%s: runs with other rights than yours: TCP only", name);
-			return;
+			break;
 		}
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
-			return;
+			break;
 		switch (kind_of(fd)) {
 		case KIND_STATIC:
 			say("%s: statically linked, so the library is left out: TCP only",
@@ -234,12 +274,16 @@ static void warn_of(const char *name, const char *program)
 				continue;
 			}
 			break;
+		case KIND_DYNAMIC32:
+			library = LIBRARY32;
+			break;
 		case KIND_DYNAMIC:
 			break;
 		}
 		close(fd);
-		return;
+		break;
 	}
+	return library;
 }
 
 /* --- together ------------------------------------------------------------ */
@@ -252,43 +296,78 @@ static void warn_of_device(void)
 	    errno == ENOENT ? " (is the module sdpdev loaded?)" : "");
 }
 
-int main(int argc, char **argv)
+/* What the rules say of a program; complains of what is wrong with them. */
+static bool read_policy(const char *name, const char *program)
+{
+	const char *slash = strrchr(name, '/'), *error;
+	char file[PATH_MAX];
+
+	if (!realpath(program, file))
+		*file = '\0';
+	error = policy_read(slash ? slash + 1 : name, file);
+	if (error)
+		say("%s", error);
+	return !error;
+}
+
+static int run(char **argv)
 {
 	char program[PATH_MAX];
 	int error;
 
-	if (argc > 1 && argv[1][0] == '-') {
-		if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-			puts("sdprun " VERSION);
-			return 0;
-		}
-		if (strcmp(argv[1], "--")) {
-			say("unknown option %s; see sdprun --help", argv[1]);
-			return EXIT_TROUBLE;
-		}
-		argv++;
-		argc--;
+	if (!find_program(argv[0], program, sizeof(program))) {
+		say("%s: program not found", argv[0]);
+		return EXIT_NOT_FOUND;
 	}
-	if (argc < 2) {
+	if (!read_policy(argv[0], program) || set_preload(library_for(argv[0], program)))
+		return EXIT_TROUBLE;
+	warn_of_device();
+
+	execvp(argv[0], argv);
+	error = errno;
+	say("%s: %s", argv[0], strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NO_EXEC;
+}
+
+/* HOST PORT [PROGRAM]; a program that is not there may be known to the rules. */
+static int run_check(int argc, char **argv)
+{
+	const char *name = argc > 2 ? argv[2] : "";
+	char program[PATH_MAX] = "";
+
+	if (argc < 2 || argc > 3) {
+		say("--check takes a host, a port and perhaps a program");
+		return EXIT_TROUBLE;
+	}
+	if (*name && !find_program(name, program, sizeof(program)))
+		*program = '\0';
+	if (!read_policy(name, program))
+		return EXIT_TROUBLE;
+	return check(argv[0], argv[1], argc > 2 ? name : NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *option = argc > 1 && argv[1][0] == '-' ? argv[1] : NULL;
+
+	if (option && (!strcmp(option, "--help") || !strcmp(option, "-h"))) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (option && (!strcmp(option, "--version") || !strcmp(option, "-V"))) {
+		puts("sdprun " VERSION);
+		return 0;
+	}
+	if (option && !strcmp(option, "--check"))
+		return run_check(argc - 2, argv + 2);
+	if (option && strcmp(option, "--")) {
+		say("unknown option %s; see sdprun --help", option);
+		return EXIT_TROUBLE;
+	}
+	argv += option ? 2 : 1;
+	if (!*argv) {
 		say("no program given; see sdprun --help");
 		return EXIT_TROUBLE;
 	}
-
-	if (!find_program(argv[1], program, sizeof(program))) {
-		say("%s: program not found", argv[1]);
-		return EXIT_NOT_FOUND;
-	}
-	if (set_preload())
-		return EXIT_TROUBLE;
-	warn_of(argv[1], program);
-	warn_of_device();
-
-	execvp(argv[1], argv + 1);
-	error = errno;
-	say("%s: %s", argv[1], strerror(error));
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NO_EXEC;
+	return run(argv);
 }

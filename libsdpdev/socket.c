@@ -29,7 +29,7 @@ int sdp_ioctl_blocking(int fd, unsigned long request, void *arg)
 
 /**
  * sdp_socket - make an endpoint, as socket(2) makes a TCP socket
- * @family: AF_INET or AF_INET6
+ * @family: AF_INET or AF_INET6; AF_INET_OFFLOAD: IPv4 over SDP and never over TCP
  * @flags: SOCK_NONBLOCK, SOCK_CLOEXEC or zero
  *
  * Return: a descriptor, or -1 with the errno value of socket(2), of open(2)
@@ -41,7 +41,8 @@ __public int sdp_socket(int family, int flags)
 		.size = sizeof(init),
 		.major = SDP_API_MAJOR,
 		.minor = SDP_API_MINOR,
-		.family = family,
+		.family = family == AF_INET_OFFLOAD ? AF_INET : family,
+		.flags = family == AF_INET_OFFLOAD ? SDP_INIT_NO_TCP : 0,
 	};
 	int fd, saved, mode = O_RDWR;
 
@@ -63,7 +64,10 @@ __public int sdp_socket(int family, int flags)
 	return sdp_fail(saved);
 }
 
-/* Takes an address in, as far as its length goes. */
+/*
+ * Takes an address in, as far as its length goes.  Old programs give the family
+ * of their socket where the kernel wants that of the address.
+ */
 static int get_addr(struct __kernel_sockaddr_storage *to, const struct sockaddr *addr,
 		    socklen_t addrlen)
 {
@@ -74,6 +78,8 @@ static int get_addr(struct __kernel_sockaddr_storage *to, const struct sockaddr 
 	memset(to, 0, sizeof(*to));
 	if (addrlen)
 		memcpy(to, addr, addrlen);
+	if (to->ss_family == AF_INET_OFFLOAD)
+		to->ss_family = AF_INET;
 	return 0;
 }
 
@@ -103,7 +109,16 @@ __public int sdp_bind(int fd, const struct sockaddr *addr, socklen_t addrlen)
  */
 __public int sdp_listen(int fd, int backlog)
 {
-	struct sdp_listen arg = { .size = sizeof(arg), .backlog = backlog };
+	return sdp_listen_carriers(fd, backlog, 0);
+}
+
+int sdp_listen_carriers(int fd, int backlog, unsigned int flags)
+{
+	struct sdp_listen arg = {
+		.size = sizeof(arg),
+		.backlog = backlog,
+		.flags = flags,
+	};
 
 	return ioctl(fd, SDP_IOC_LISTEN, &arg);
 }

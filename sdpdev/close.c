@@ -148,6 +148,11 @@ int sdp_shutdown(struct sdp_ep *ep, int how)
 	if (!sdp_ep_native(ep))
 		return sdp_shutdown_sdp(ep, how + 1);
 
+	if (sdp_listens_alone(ep)) {
+		if (how != SHUT_WR)
+			sdp_unlisten(ep);
+		return 0;
+	}
 	err = kernel_sock_shutdown(sdp_native_sk(ep)->sk_socket, how);
 	/* TCP stops listening then, and accept(2) gives EINVAL. */
 	if (how != SHUT_WR)
@@ -212,6 +217,7 @@ void sdp_close(struct sdp_ep *ep)
 
 	spin_lock_bh(&ep->lock);
 	ep->orphan = true;
+	ep->file = NULL;
 	if (ep->conn) {
 		if (orderly && !ep->kill && !ep->ending)
 			sdp_conn_timer(ep, READ_ONCE(sdp_close_ms));

@@ -7,17 +7,13 @@
 
 /**
  * sdp_conn_init() - give an endpoint a connection
- * @ep: an endpoint without one, ep->lock held
+ * @ep: an endpoint without one, ep->lock held, which has been charged for it
  * @xprt: the transport, whose reference passes to the endpoint
  * @conn: the connection; its ctx is set here
  */
 void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 		   struct sdp_xprt_conn *conn)
 {
-	u32 bufs = READ_ONCE(sdp_recv_bufs);
-	struct sdp_opts opts;
-
-	sdp_opts_get(ep, &opts);
 	sdp_ep_get(ep);
 	ep->xprt = xprt;
 	ep->conn = conn;
@@ -29,29 +25,21 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->kill = false;
 	ep->purge = false;
 	ep->destroyed = false;
-	ep->rx_size = READ_ONCE(sdp_recv_size);
-	ep->tx_max = READ_ONCE(sdp_send_bufs);
-	if (opts.rcvbuf)
-		bufs = clamp_t(u32, opts.rcvbuf / ep->rx_size,
-			       SDP_KEPT_CREDITS + 2, bufs);
-	if (opts.sndbuf)
-		ep->tx_max = clamp_t(u32, opts.sndbuf / ep->rx_size,
-				     2, ep->tx_max);
-	ep->rx_bufs = bufs;
+	sdp_size_init(ep);
 	ep->rx_posted = 0;
 	ep->rx_queued = 0;
 	ep->rx_mseq = 0;
-	ep->adv_bufs = bufs;
+	ep->adv_bufs = ep->rx_min;
 	ep->adv_mseq = 0;
 	ep->rx_mode = SDP_MODE_COMBINED;
 	ep->rx_advert = false;
-	ep->tx_bufs = 0;
 	ep->tx_used = 0;
 	ep->tx_posted = 0;
 	ep->tx_unacked = 0;
 	ep->tx_size = 0;
 	ep->tx_owned = false;
 	ep->tx_more = false;
+	ep->tx_oob = 0;
 	ep->tx_mseq = 0;
 	ep->tx_acked = 0;
 	ep->tx_bufs_told = 0;
@@ -59,6 +47,70 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->send_sm = 0;
 	ep->cancel_acks = 0;
 	ep->rcv_buf_acks = 0;
+	memset(&ep->urg, 0, sizeof(ep->urg));
+}
+
+static int sdp_conn_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+{
+	int err;
+
+	if (ep->kill || ep->ending)
+		return -ECANCELED;
+	err = ep->xprt->post_recv(ep->conn, buf);
+	if (err)
+		return err;
+	ep->rx_posted++;
+	ep->rx_bufs++;
+	return 0;
+}
+
+/**
+ * sdp_conn_recv_bufs() - post more receive buffers
+ * @ep: the endpoint
+ * @want: how many there shall be
+ *
+ * Context: where the connection is not destroyed at the same time.
+ * Return: zero or a negative errno: there are fewer then.
+ */
+int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want)
+{
+	struct sdp_xprt_buf *buf;
+	int err = 0;
+
+	while (!err && READ_ONCE(ep->rx_bufs) < want) {
+		buf = sdp_buf_alloc(ep, ep->rx_size, true);
+		if (!buf)
+			return -ENOBUFS;
+		spin_lock_bh(&ep->lock);
+		err = sdp_conn_post(ep, buf);
+		spin_unlock_bh(&ep->lock);
+		if (err)
+			sdp_buf_free(ep, ep->conn, buf);
+	}
+	return err;
+}
+
+/* The buffers for messages without stream bytes. */
+static int sdp_conn_ctl_bufs(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+	bool kill = false;
+	int i;
+
+	for (i = 0; i < SDP_CTL_BUFS && !kill; i++) {
+		buf = sdp_buf_alloc(ep, SDP_CTL_SIZE, false);
+		if (!buf)
+			return -ENOBUFS;
+		buf->off = SDP_BUF_CTL;
+		spin_lock_bh(&ep->lock);
+		kill = ep->kill;
+		if (!kill)
+			list_add(&buf->list, &ep->tx_ctl);
+		spin_unlock_bh(&ep->lock);
+		if (kill)
+			sdp_buf_free(ep, ep->conn, buf);
+	}
+	return kill ? -ECANCELED : 0;
 }
 
 /**
@@ -66,42 +118,14 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
  * @ep: the endpoint
  * @conn: its connection, of which the device is known by now
  *
- * Return: zero or a negative errno; what was posted comes back when the
+ * Return: zero or a negative errno; what there is by then is freed when the
  * connection is destroyed.
  */
 int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn)
 {
-	const struct sdp_xprt_ops *xprt = conn->ops;
-	struct sdp_xprt_buf *buf;
-	int err = 0;
-	u32 i;
-
 	if (ep->rx_size > conn->max_sge_bytes)
 		return -EMSGSIZE;
-
-	for (i = 0; i < ep->rx_bufs + SDP_CTL_BUFS && !err; i++) {
-		bool ctl = i >= ep->rx_bufs;
-
-		buf = xprt->buf_alloc(conn, ctl ? SDP_CTL_SIZE : ep->rx_size,
-				      !ctl);
-		if (!buf)
-			return -ENOMEM;
-		buf->off = SDP_BUF_CTL;
-		spin_lock_bh(&ep->lock);
-		if (ep->kill) {
-			err = -ECANCELED;
-		} else if (ctl) {
-			list_add(&buf->list, &ep->tx_ctl);
-		} else {
-			err = xprt->post_recv(conn, buf);
-			if (!err)
-				ep->rx_posted++;
-		}
-		spin_unlock_bh(&ep->lock);
-		if (err)
-			xprt->buf_free(conn, buf);
-	}
-	return err;
+	return sdp_conn_ctl_bufs(ep) ? : sdp_conn_recv_bufs(ep, ep->rx_min);
 }
 
 /**
@@ -152,13 +176,13 @@ void sdp_conn_timeout(struct work_struct *work)
 	sdp_ep_put(ep);
 }
 
-static void sdp_bufs_free(const struct sdp_xprt_ops *xprt,
-			  struct sdp_xprt_conn *conn, struct list_head *bufs)
+static void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+			  struct list_head *bufs)
 {
 	struct sdp_xprt_buf *buf, *next;
 
 	list_for_each_entry_safe(buf, next, bufs, list)
-		xprt->buf_free(conn, buf);
+		sdp_buf_free(ep, conn, buf);
 }
 
 /* After this nothing is sent or received; what was received can be read. */
@@ -173,7 +197,7 @@ static void sdp_conn_destroy(struct sdp_ep *ep)
 	list_splice_init(&ep->tx_pending, &bufs);
 	list_splice_init(&ep->tx_ctl, &bufs);
 	spin_unlock_bh(&ep->lock);
-	sdp_bufs_free(ep->xprt, ep->conn, &bufs);
+	sdp_bufs_free(ep, ep->conn, &bufs);
 	mutex_unlock(&ep->tx_mutex);
 
 	ep->xprt->conn_destroy(ep->conn);
@@ -209,8 +233,13 @@ void sdp_conn_free(struct sdp_ep *ep)
 	if (!xprt)
 		return;
 
-	sdp_bufs_free(xprt, conn, &bufs);
+	sdp_bufs_free(ep, conn, &bufs);
+	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
+	sdp_size_stop(ep);
 	if (cancel_delayed_work(&ep->timer))
+		sdp_ep_put(ep);
+	/* It may be hours ahead. */
+	if (cancel_delayed_work(&ep->alive))
 		sdp_ep_put(ep);
 	sdp_xprt_put();
 	sdp_ep_put(ep);
@@ -223,14 +252,18 @@ void sdp_conn_free(struct sdp_ep *ep)
 void sdp_conn_work(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(work, struct sdp_ep, work);
-	bool accept, kill, free, settle;
+	bool accept, grow, kill, free, settle;
 
 	spin_lock_bh(&ep->lock);
 	accept = ep->accepting && !ep->kill;
 	ep->accepting = false;
+	grow = ep->rx_grow && !ep->kill;
+	ep->rx_grow = false;
 	spin_unlock_bh(&ep->lock);
 	if (accept)
 		sdp_incoming_accept(ep);
+	if (grow)
+		sdp_size_grow(ep);
 
 	spin_lock_bh(&ep->lock);
 	kill = ep->kill && ep->conn && !ep->destroyed;

@@ -124,6 +124,8 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	/* Not before: TCP's choice of a port is better made by TCP. */
 	if (!err)
 		err = sdp_native_autobind(ep);
+	if (!err)
+		err = sdp_charge(ep, SDP_LIMIT_CONNS, 1);
 	if (err)
 		goto err_xprt;
 	sdp_addr_set_port(&params.local,
@@ -132,13 +134,13 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	conn = xprt->conn_create(ep->net, ep);
 	if (IS_ERR(conn)) {
 		err = PTR_ERR(conn);
-		goto err_xprt;
+		goto err_charge;
 	}
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
-	params.recv_depth = ep->rx_bufs;
-	params.send_depth = ep->tx_max + SDP_CTL_BUFS;
+	params.recv_depth = ep->rx_max;
+	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
 
-	hello.bufs = ep->rx_bufs;
+	hello.bufs = ep->rx_min;
 	hello.rcv_sz = ep->rx_size;
 	hello.src = params.local;
 	hello.dst = params.peer;
@@ -151,6 +153,8 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	}
 	return 0;
 
+err_charge:
+	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
 err_xprt:
 	sdp_xprt_put();
 	return err;
@@ -177,11 +181,13 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	/* A message that overtook this event is newer than it. */
 	if (!ep->rx_mseq)
 		ep->tx_bufs_told = hello.bufs;
+	ep->tx_idle_bufs = hello.bufs;
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	ep->live = true;
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = ep->fin_rcvd ? SDP_STATE_CLOSING : SDP_STATE_CONNECTED;
 	sdp_count(SDP_CNT_CONNECTED);
+	sdp_alive_begin(ep);
 	sdp_tx_push(ep);
 	/* Those who wait for data may have it by now. */
 	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM |
@@ -284,6 +290,8 @@ static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
 {
 	int err = 0;
 
+	if (sdp_listens_alone(ep))
+		return -EISCONN;
 	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return sdp_connect_native(ep, addr, len, nonblock);
 
@@ -320,16 +328,28 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	/* A failure that nobody has asked for yet comes first. */
 	if (READ_ONCE(ep->err))
 		return -sdp_ep_take_error(ep);
+	if (sdp_listens_alone(ep))
+		return -EISCONN;
+	if (ep->no_tcp_ever)
+		flags = SDP_CONNECT_NO_TCP;
 	if (READ_ONCE(ep->state) == SDP_STATE_LISTEN ||
-	    (flags & SDP_CONNECT_NO_SDP) ||
-	    !sdp_connect_eligible(ep, addr, len, &peer))
+	    (flags & SDP_CONNECT_NO_SDP))
 		return sdp_connect_tcp(ep);
+	if (!sdp_connect_eligible(ep, addr, len, &peer)) {
+		/* TCP tells what is wrong with an address, or goes there. */
+		if ((flags & SDP_CONNECT_NO_TCP) &&
+		    len >= sizeof(addr->ss_family) && addr->ss_family == ep->family)
+			return -ENETUNREACH;
+		return sdp_connect_tcp(ep);
+	}
 
 	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP);
 	if (!err)
 		return -EINPROGRESS;
-	sdp_count(SDP_CNT_NO_ROUTE);
-	WRITE_ONCE(ep->reason, SDP_REASON_NO_ROUTE);
+	if (err != -ENOBUFS)
+		sdp_count(SDP_CNT_NO_ROUTE);
+	WRITE_ONCE(ep->reason, err == -ENOBUFS ? SDP_REASON_LIMIT :
+						 SDP_REASON_NO_ROUTE);
 	if (flags & SDP_CONNECT_NO_TCP)
 		return err == -EOPNOTSUPP ? -ENETUNREACH : err;
 	return sdp_connect_tcp(ep);

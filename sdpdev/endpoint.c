@@ -3,30 +3,35 @@
  * Endpoints: making and freeing them, waking and polling, what they tell.
  */
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "sdpdev.h"
 
-DEFINE_SPINLOCK(sdp_eps_lock);
-LIST_HEAD(sdp_eps);
+/* By their numbers, which begin with one. */
+DEFINE_XARRAY_FLAGS(sdp_eps, XA_FLAGS_LOCK_BH);
 
-static u64 sdp_last_id;	/* sdp_eps_lock */
+static atomic64_t sdp_last_id;
 static DECLARE_WAIT_QUEUE_HEAD(sdp_eps_wait);
 
 /**
  * sdp_ep_create() - make an endpoint, which belongs to no namespace yet
+ * @listener: whose incoming connection it is, or NULL
  *
  * Return: the endpoint with one reference, or NULL.
  */
-struct sdp_ep *sdp_ep_create(void)
+struct sdp_ep *sdp_ep_create(struct sdp_ep *listener)
 {
+	struct mem_cgroup *old;
 	struct sdp_ep *ep;
 
+	/* A peer's request comes in a context that nobody pays for. */
+	old = set_active_memcg(listener ? listener->memcg : NULL);
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+	set_active_memcg(old);
 	if (!ep)
 		return NULL;
 	refcount_set(&ep->ref, 1);
-	ep->uid = current_fsuid();
 	mutex_init(&ep->op_mutex);
 	mutex_init(&ep->tx_mutex);
 	mutex_init(&ep->rx_mutex);
@@ -41,26 +46,40 @@ struct sdp_ep *sdp_ep_create(void)
 	INIT_HLIST_NODE(&ep->port_node);
 	INIT_WORK(&ep->work, sdp_conn_work);
 	INIT_DELAYED_WORK(&ep->timer, sdp_conn_timeout);
+	INIT_DELAYED_WORK(&ep->alive, sdp_alive_work);
+	INIT_DELAYED_WORK(&ep->idle, sdp_size_idle);
 	INIT_LIST_HEAD(&ep->rx_queue);
 	INIT_LIST_HEAD(&ep->tx_free);
 	INIT_LIST_HEAD(&ep->tx_pending);
 	INIT_LIST_HEAD(&ep->tx_ctl);
 
-	spin_lock_bh(&sdp_eps_lock);
-	ep->id = ++sdp_last_id;
-	list_add_tail(&ep->list, &sdp_eps);
-	spin_unlock_bh(&sdp_eps_lock);
-	return ep;
+	ep->id = atomic64_inc_return(&sdp_last_id);
+	if (!sdp_account_open(ep, listener) &&
+	    !xa_insert_bh(&sdp_eps, ep->id, ep, GFP_KERNEL))
+		return ep;
+	sdp_account_close(ep);
+	kfree(ep);
+	return NULL;
 }
 
 /**
  * sdp_ep_set_net() - put an endpoint into a network namespace
  * @ep: the endpoint
  * @net: the namespace
+ *
+ * From now on it counts as one of its user's endpoints.
+ *
+ * Return: zero, or -ENOBUFS where the user has too many.
  */
-void sdp_ep_set_net(struct sdp_ep *ep, struct net *net)
+int sdp_ep_set_net(struct sdp_ep *ep, struct net *net)
 {
+	int err = sdp_charge(ep, SDP_LIMIT_ENDPOINTS, 1);
+
+	if (err)
+		return err;
+	ep->counted = true;
 	ep->net = get_net(net);
+	return 0;
 }
 
 /**
@@ -103,24 +122,20 @@ void sdp_ep_get(struct sdp_ep *ep)
  */
 void sdp_ep_put(struct sdp_ep *ep)
 {
-	bool last;
-
 	if (!refcount_dec_and_test(&ep->ref))
 		return;
 	WARN_ON_ONCE(ep->conn);
 
 	sdp_native_release(ep);
-	sdp_ring_free(&ep->tx_ring);
-	sdp_ring_free(&ep->rx_ring);
-	if (ep->net)
+	sdp_rings_free(ep);
+	if (ep->counted) {
 		put_net(ep->net);
-
-	spin_lock_bh(&sdp_eps_lock);
-	list_del(&ep->list);
-	last = list_empty(&sdp_eps);
-	spin_unlock_bh(&sdp_eps_lock);
+		sdp_uncharge(ep, SDP_LIMIT_ENDPOINTS, 1);
+	}
+	sdp_account_close(ep);
+	xa_erase_bh(&sdp_eps, ep->id);
 	kfree(ep);
-	if (last)
+	if (xa_empty(&sdp_eps))
 		wake_up_all(&sdp_eps_wait);
 }
 
@@ -129,7 +144,7 @@ void sdp_ep_put(struct sdp_ep *ep)
  */
 void sdp_ep_wait_idle(void)
 {
-	wait_event(sdp_eps_wait, list_empty_careful(&sdp_eps));
+	wait_event(sdp_eps_wait, xa_empty(&sdp_eps));
 }
 
 /**
@@ -148,26 +163,12 @@ bool sdp_ep_native(struct sdp_ep *ep)
 		READ_ONCE(ep->state) <= SDP_STATE_LISTEN);
 }
 
-/**
- * sdp_ep_wake() - tell everybody who waits
- * @ep: the endpoint
- * @events: EPOLL* that happened
- */
-void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
-{
-	if (wq_has_sleeper(&ep->wait))
-		wake_up_interruptible_poll(&ep->wait, events);
-	if (events & EPOLLIN)
-		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
-	else if (events & EPOLLOUT)
-		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
-}
-
 /* False if the native socket has to be asked. */
 static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 {
 	struct sdp_opts opts;
 	__poll_t mask = 0;
+	u64 avail, hidden;
 
 	sdp_opts_get(ep, &opts);
 	spin_lock_bh(&ep->lock);
@@ -184,10 +185,14 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 		mask |= EPOLLHUP;
 	if (ep->shut & RCV_SHUTDOWN)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	avail = sdp_rx_avail(ep);
+	hidden = sdp_urg_hidden(ep);
 	/* No more comes than there are buffers for, whatever is waited for. */
-	if (sdp_rx_avail(ep) >= max(opts.rcvlowat, 1) ||
-	    (sdp_rx_avail(ep) && sdp_rx_credits(ep) <= SDP_KEPT_CREDITS))
+	if (avail >= hidden + max(opts.rcvlowat, 1) ||
+	    (avail > hidden && sdp_rx_credits(ep) <= SDP_KEPT_CREDITS))
 		mask |= EPOLLIN | EPOLLRDNORM;
+	if (ep->urg.state == SDP_URG_VALID)
+		mask |= EPOLLPRI;
 	ep->tx_nospace = true;
 	if ((ep->shut & SEND_SHUTDOWN) || sdp_tx_room(ep)) {
 		mask |= EPOLLOUT | EPOLLWRNORM;
@@ -212,7 +217,7 @@ __poll_t sdp_ep_poll(struct sdp_ep *ep)
 	if (sdp_ep_poll_sdp(ep, &mask))
 		return mask;
 
-	mask = sdp_native_poll(ep);
+	mask = sdp_listens_alone(ep) ? 0 : sdp_native_poll(ep);
 	if (READ_ONCE(ep->err))
 		mask |= EPOLLERR | EPOLLIN | EPOLLRDNORM;
 	if (sdp_accept_ready(ep))
@@ -278,4 +283,6 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 
 	if (sdp_ep_native(ep))
 		sdp_native_info(ep, info);
+	if (sdp_listens_alone(ep))
+		info->state = SDP_STATE_LISTEN;
 }

@@ -11,11 +11,12 @@
 
 static int sdp_open(struct inode *inode, struct file *file)
 {
-	struct sdp_ep *ep = sdp_ep_create();
+	struct sdp_ep *ep = sdp_ep_create(NULL);
 
 	if (!ep)
 		return -ENOMEM;
 	file->private_data = ep;
+	ep->file = file;
 	/* As for a socket: io_uring may try without waiting. */
 	file->f_mode |= FMODE_NOWAIT;
 	return stream_open(inode, file);
@@ -51,6 +52,7 @@ static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
 static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct sdp_ep *ep = iocb->ki_filp->private_data;
+	unsigned int out_flags = 0;
 	long timeo;
 	int flags;
 
@@ -61,7 +63,7 @@ static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		return flags;
 	if (sdp_ep_native(ep))
 		return sdp_native_recv(ep, to, flags, NULL);
-	return sdp_recv(ep, to, flags, timeo);
+	return sdp_recv(ep, to, flags, timeo, &out_flags);
 }
 
 static ssize_t sdp_write_iter(struct kiocb *iocb, struct iov_iter *from)

@@ -33,10 +33,11 @@
 				 IB_SA_PATH_REC_SERVICE_ID)
 
 /* Is it an IPoIB interface of a device that connections can be made on? */
-static int sdp_ib_check_netdev(const struct net_device *ndev)
+static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 {
 	struct sdp_ib_dev *dev;
 	union ib_gid gid;
+	int ret = 0;
 	u32 port;
 
 	if (ndev->type != ARPHRD_INFINIBAND)
@@ -45,8 +46,11 @@ static int sdp_ib_check_netdev(const struct net_device *ndev)
 	dev = sdp_ib_dev_by_gid(&gid, &port);
 	if (!dev)
 		return -EOPNOTSUPP;
+	/* Where devices belong to namespaces it may not be of this one. */
+	if (!rdma_dev_access_netns(dev->device, net))
+		ret = -EOPNOTSUPP;
 	sdp_ib_dev_put(dev);
-	return 0;
+	return ret;
 }
 
 static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
@@ -71,7 +75,7 @@ static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
 	if (rt->rt_type != RTN_UNICAST || rt->rt_uses_gateway)
 		ret = -EOPNOTSUPP;
 	else
-		ret = sdp_ib_check_netdev(rt->dst.dev);
+		ret = sdp_ib_check_netdev(net, rt->dst.dev);
 	ip_rt_put(rt);
 	if (!ret)
 		src->sin_addr.s_addr = fl4.saddr;
@@ -103,7 +107,7 @@ static int sdp_ib_route6(struct net *net, struct sdp_xprt_params *params)
 	    dst_rt6_info(entry)->rt6i_flags & (RTF_GATEWAY | RTF_LOCAL))
 		ret = -EOPNOTSUPP;
 	else
-		ret = sdp_ib_check_netdev(entry->dev);
+		ret = sdp_ib_check_netdev(net, entry->dev);
 	dst_release(entry);
 	if (!ret)
 		src->sin6_addr = fl6.saddr;

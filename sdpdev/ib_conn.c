@@ -239,7 +239,7 @@ struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net)
 {
 	struct sdp_ib_conn *conn;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 	if (!conn)
 		return NULL;
 	/* A request may be for an interface of a namespace that is going. */

@@ -30,6 +30,12 @@ struct sdp_ib_buf {
 /* Time after which the peer repeats what found no buffer: 0.64 ms (9.7.5.2.8) */
 #define SDP_IB_RNR_TIMER	12
 
+/*
+ * The control group that pays for it may be full: then there is no buffer, and
+ * nobody is killed for it.
+ */
+#define SDP_IB_BUF_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
 /**
  * sdp_ib_buf_alloc() - struct sdp_xprt_ops.buf_alloc
  * @xc: the connection, whose device is known
@@ -47,10 +53,10 @@ struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 		return NULL;
 	device = conn->dev->device;
 
-	buf = kzalloc(sizeof(*buf), GFP_KERNEL);
+	buf = kzalloc(sizeof(*buf), SDP_IB_BUF_GFP);
 	if (!buf)
 		return NULL;
-	buf->xb.data = kmalloc(size, GFP_KERNEL);
+	buf->xb.data = kmalloc(size, SDP_IB_BUF_GFP);
 	if (!buf->xb.data)
 		goto err_free_buf;
 	buf->xb.size = size;

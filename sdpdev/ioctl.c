@@ -33,6 +33,7 @@ union sdp_arg {
  * struct sdp_ioctl - an ioctl
  * @fn: does it; a negative errno, or what ioctl(2) returns
  * @size: of its structure, in its first version
+ * @known: of its structure now
  * @out: the structure is written back
  * @bare: allowed before SDP_IOC_INIT
  * @fd: returns a new descriptor; @fn leaves its file in @newfile
@@ -45,6 +46,7 @@ struct sdp_ioctl {
 	long (*fn)(struct file *file, struct sdp_ep *ep, union sdp_arg *arg,
 		   struct file **newfile);
 	u32 size;
+	u32 known;
 	bool out;
 	bool bare;
 	bool fd;
@@ -57,7 +59,7 @@ static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
 	u16 major = init->major;
 	int err = 0;
 
-	if (init->flags || init->features || init->reserved[0] ||
+	if ((init->flags & ~SDP_INIT_NO_TCP) || init->features || init->reserved[0] ||
 	    init->reserved[1])
 		return -EINVAL;
 	init->major = SDP_API_MAJOR;
@@ -74,8 +76,10 @@ static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
 		err = -EALREADY;
 	else
 		err = sdp_native_create(ep, init->family);
-	if (!err)
+	if (!err) {
+		ep->no_tcp_ever = init->flags & SDP_INIT_NO_TCP;
 		sdp_ep_set_ready(ep, init->family);
+	}
 	mutex_unlock(&ep->op_mutex);
 	return err;
 }
@@ -109,11 +113,15 @@ static long sdp_ioc_bind(struct file *file, struct sdp_ep *ep,
 static long sdp_ioc_listen(struct file *file, struct sdp_ep *ep,
 			   union sdp_arg *arg, struct file **newfile)
 {
+	const struct sdp_listen *listen = &arg->listen;
+	u32 both = SDP_LISTEN_NO_TCP | SDP_LISTEN_NO_SDP;
 	int err;
 
+	if ((listen->flags & ~both) || listen->flags == both || listen->reserved)
+		return -EINVAL;
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
-	err = sdp_listen(ep, arg->listen.backlog);
+	err = sdp_listen(ep, listen->backlog, listen->flags);
 	mutex_unlock(&ep->op_mutex);
 	return err;
 }
@@ -189,7 +197,8 @@ static long sdp_ioc_msg(struct file *file, struct sdp_ep *ep,
 			     sdp_native_recv(ep, &iter, flags, &msg->out_flags);
 	else
 		ret = send ? sdp_send(ep, &iter, flags, timeo) :
-			     sdp_recv(ep, &iter, flags, timeo);
+			     sdp_recv(ep, &iter, flags, timeo,
+				      &msg->out_flags);
 out:
 	kfree(iov);
 	return ret;
@@ -198,7 +207,8 @@ out:
 static long sdp_ioc_send(struct file *file, struct sdp_ep *ep,
 			 union sdp_arg *arg, struct file **newfile)
 {
-	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR))
+	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR |
+			       MSG_OOB))
 		return -EOPNOTSUPP;
 	return sdp_ioc_msg(file, ep, &arg->msg, true);
 }
@@ -206,7 +216,8 @@ static long sdp_ioc_send(struct file *file, struct sdp_ep *ep,
 static long sdp_ioc_recv(struct file *file, struct sdp_ep *ep,
 			 union sdp_arg *arg, struct file **newfile)
 {
-	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC))
+	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC |
+			       MSG_OOB | MSG_ERRQUEUE))
 		return -EOPNOTSUPP;
 	return sdp_ioc_msg(file, ep, &arg->msg, false);
 }
@@ -240,9 +251,11 @@ static long sdp_ioc_native(struct file *file, struct sdp_ep *ep,
 		return -ERESTARTSYS;
 	err = sdp_native_ensure(ep);
 	mutex_unlock(&ep->op_mutex);
-	if (!err)
-		*newfile = get_file(ep->native);
-	return err;
+	if (err)
+		return err;
+	*newfile = get_file(ep->native);
+	sdp_alive_look(ep);
+	return 0;
 }
 
 static long sdp_ioc_ring_setup(struct file *file, struct sdp_ep *ep,
@@ -267,13 +280,19 @@ static long sdp_ioc_ring_enter(struct file *file, struct sdp_ep *ep,
 	return sdp_ring_enter(ep, flags, file->f_flags & O_NONBLOCK);
 }
 
+/* One that has grown: its first version ended with the member @last. */
+#define SDP_IOCTL_GROWN(cmd, handler, type, last, ...) \
+	[_IOC_NR(cmd)] = { .fn = handler, .size = offsetofend(struct type, last), \
+			   .known = sizeof(struct type), __VA_ARGS__ }
+
 #define SDP_IOCTL(cmd, handler, type, ...) \
-	[_IOC_NR(cmd)] = { .fn = handler, .size = sizeof(struct type), __VA_ARGS__ }
+	[_IOC_NR(cmd)] = { .fn = handler, .size = sizeof(struct type),	\
+			   .known = sizeof(struct type), __VA_ARGS__ }
 
 static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_INIT, sdp_ioc_init, sdp_init, .out = true, .bare = true),
 	SDP_IOCTL(SDP_IOC_BIND, sdp_ioc_bind, sdp_bind),
-	SDP_IOCTL(SDP_IOC_LISTEN, sdp_ioc_listen, sdp_listen),
+	SDP_IOCTL_GROWN(SDP_IOC_LISTEN, sdp_ioc_listen, sdp_listen, backlog),
 	SDP_IOCTL(SDP_IOC_ACCEPT, sdp_ioc_accept, sdp_accept, .out = true,
 		  .fd = true),
 	SDP_IOCTL(SDP_IOC_CONNECT, sdp_ioc_connect, sdp_connect),
@@ -287,26 +306,74 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
 };
 
-/* The ioctls of sockets that programs use on any descriptor. */
-static long sdp_socket_ioctl(struct sdp_ep *ep, unsigned int cmd,
-			     unsigned long arg)
+/* What a TCP socket is asked about its stream. */
+static int sdp_stream_ioctl(struct sdp_ep *ep, unsigned int cmd)
 {
-	int value;
-
-	if (cmd != FIONREAD && cmd != TIOCOUTQ)
-		return -ENOTTY;
-	if (!sdp_ep_ready(ep))
-		return -ENOTCONN;
-	if (sdp_ep_native(ep))
-		return sdp_native_ioctl(ep, cmd, arg);
+	u64 value = 0;
 
 	spin_lock_bh(&ep->lock);
-	if (cmd == FIONREAD)
-		value = min_t(u64, sdp_rx_avail(ep), INT_MAX);
-	else
+	switch (cmd) {
+	case SIOCINQ:
+		value = sdp_urg_ahead(ep);
+		break;
+	case SIOCOUTQ:
 		value = sdp_tx_queued(ep);
+		break;
+	case SIOCOUTQNSD:
+		value = sdp_tx_unsent(ep);
+		break;
+	case SIOCATMARK:
+		value = sdp_urg_here(ep, 0);
+		break;
+	}
 	spin_unlock_bh(&ep->lock);
-	return put_user(value, (int __user *)arg);
+	return min_t(u64, value, INT_MAX);
+}
+
+/* What a socket is asked about its owner, which is the file's. */
+static long sdp_owner_ioctl(struct file *file, unsigned int cmd,
+			    int __user *user)
+{
+	int pid;
+
+	if (cmd == FIOGETOWN || cmd == SIOCGPGRP)
+		return put_user(sdp_owner_get(file), user);
+	if (get_user(pid, user))
+		return -EFAULT;
+	return f_setown(file, pid, 1);
+}
+
+/* The ioctls of sockets: the endpoint's own, and those of the network. */
+static long sdp_socket_ioctl(struct file *file, struct sdp_ep *ep,
+			     unsigned int cmd, unsigned long arg)
+{
+	int __user *user = (int __user *)arg;
+	int err;
+
+	switch (cmd) {
+	case FIOSETOWN:
+	case SIOCSPGRP:
+	case FIOGETOWN:
+	case SIOCGPGRP:
+		return sdp_owner_ioctl(file, cmd, user);
+	case SIOCINQ:
+	case SIOCOUTQ:
+	case SIOCOUTQNSD:
+	case SIOCATMARK:
+		if (!sdp_ep_ready(ep))
+			return -ENOTCONN;
+		if (sdp_ep_native(ep))
+			break;
+		return put_user(sdp_stream_ioctl(ep, cmd), user);
+	default:
+		if (_IOC_TYPE(cmd) != SOCK_IOC_TYPE || !sdp_ep_ready(ep))
+			return -ENOTTY;
+	}
+	if (mutex_lock_interruptible(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_native_ensure(ep);
+	mutex_unlock(&ep->op_mutex);
+	return err ? : sdp_native_ioctl(ep, cmd, arg);
 }
 
 /* Reads the structure; what is larger than known must be zero behind that. */
@@ -321,7 +388,7 @@ static long sdp_arg_get(union sdp_arg *arg, const struct sdp_ioctl *ioc,
 	if (size < ioc->size || size > PAGE_SIZE)
 		return -EINVAL;
 	memset(arg, 0, sizeof(*arg));
-	err = copy_struct_from_user(arg, ioc->size, user, size);
+	err = copy_struct_from_user(arg, ioc->known, user, size);
 	if (err)
 		return err == -E2BIG ? -EINVAL : err;
 	/* It was read twice, and may have changed in between. */
@@ -340,7 +407,7 @@ static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
 /**
  * sdp_ioctl() - ioctl(2) on /dev/sdp
  * @file: the file
- * @cmd: SDP_IOC_*, FIONREAD or TIOCOUTQ
+ * @cmd: SDP_IOC_*, or one that sockets know
  * @arg: address of the structure
  *
  * Return: as ioctl(2) returns it, or a negative errno.
@@ -358,7 +425,7 @@ long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	if (_IOC_TYPE(cmd) != SDP_IOC_MAGIC || nr >= ARRAY_SIZE(sdp_ioctls) ||
 	    cmd != _IO(SDP_IOC_MAGIC, nr))
-		return sdp_socket_ioctl(ep, cmd, arg);
+		return sdp_socket_ioctl(file, ep, cmd, arg);
 	ioc = &sdp_ioctls[array_index_nospec(nr, ARRAY_SIZE(sdp_ioctls))];
 
 	ret = sdp_arg_get(&karg, ioc, user);
@@ -375,7 +442,7 @@ long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	ret = ioc->fn(file, ep, &karg, &newfile);
 	/* SDP_IOC_INIT tells its version even to those that it refuses. */
 	if ((ret >= 0 || ret == -EPROTONOSUPPORT) && ioc->out &&
-	    copy_to_user(user, &karg, ioc->size))
+	    copy_to_user(user, &karg, min(karg.size, ioc->known)))
 		ret = -EFAULT;
 	if (!ioc->fd)
 		return ret;

@@ -54,12 +54,35 @@ void sdp_ports_for_each(void (*fn)(u16 port))
 	}
 }
 
-static void sdp_port_add(struct sdp_ep *ep, u16 port)
+/*
+ * Whether another one listens there without TCP: it is TCP that otherwise
+ * finds two who want the same.
+ */
+static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
+{
+	struct sdp_ep *other;
+
+	if (!ep->no_tcp_listen)
+		return false;
+	hash_for_each_possible(sdp_ports, other, port_node, port)
+		if (other->port == port && other->no_tcp_listen &&
+		    net_eq(other->net, ep->net) && !sdp_native_sk(ep)->sk_reuseport &&
+		    sdp_addr_same_host(&other->local, &ep->local))
+			return true;
+	return false;
+}
+
+static int sdp_port_add(struct sdp_ep *ep, u16 port)
 {
 	bool first;
 
 	mutex_lock(&sdp_xprt_mutex);
 	spin_lock_bh(&sdp_ports_lock);
+	if (sdp_port_taken(ep, port)) {
+		spin_unlock_bh(&sdp_ports_lock);
+		mutex_unlock(&sdp_xprt_mutex);
+		return -EADDRINUSE;
+	}
 	first = !sdp_port_used(port);
 	ep->port = port;
 	hash_add(sdp_ports, &ep->port_node, port);
@@ -67,6 +90,7 @@ static void sdp_port_add(struct sdp_ep *ep, u16 port)
 	if (first && sdp_xprt_listen(port))
 		sdp_count(SDP_CNT_LISTEN_FAILED);
 	mutex_unlock(&sdp_xprt_mutex);
+	return 0;
 }
 
 /* Returns whether it was there. */
@@ -141,13 +165,24 @@ static struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 }
 
 /**
+ * sdp_listens_alone() - does it listen on SDP, but its native socket does not?
+ * @ep: the endpoint
+ */
+bool sdp_listens_alone(struct sdp_ep *ep)
+{
+	return READ_ONCE(ep->state) == SDP_STATE_LISTEN &&
+	       READ_ONCE(ep->no_tcp_listen);
+}
+
+/**
  * sdp_listen() - listen(2)
  * @ep: the endpoint, op_mutex held
  * @backlog: connections that may wait, for each carrier
+ * @flags: SDP_LISTEN_*
  *
  * Return: zero or a negative errno.
  */
-int sdp_listen(struct sdp_ep *ep, int backlog)
+int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 {
 	struct sock *sk = sdp_native_sk(ep);
 	int most = READ_ONCE(ep->net->core.sysctl_somaxconn);
@@ -158,7 +193,15 @@ int sdp_listen(struct sdp_ep *ep, int backlog)
 		return -EINVAL;
 	if ((unsigned int)backlog > most)
 		backlog = most;
-	err = kernel_listen(sk->sk_socket, backlog);
+	if (ep->no_tcp_ever)
+		flags = SDP_LISTEN_NO_TCP;
+	if (ep->state == SDP_STATE_LISTEN)
+		flags = ep->no_tcp_listen ? SDP_LISTEN_NO_TCP :
+			ep->port ? 0 : SDP_LISTEN_NO_SDP;
+	if (flags & SDP_LISTEN_NO_TCP)
+		err = sdp_native_autobind(ep);
+	else
+		err = kernel_listen(sk->sk_socket, backlog);
 	if (!err)
 		err = sdp_native_local(ep, &local);
 	if (err)
@@ -167,11 +210,14 @@ int sdp_listen(struct sdp_ep *ep, int backlog)
 	spin_lock_bh(&ep->lock);
 	ep->backlog = backlog;
 	ep->local = local;
+	ep->no_tcp_listen = flags & SDP_LISTEN_NO_TCP;
 	ep->state = SDP_STATE_LISTEN;
 	spin_unlock_bh(&ep->lock);
-	if (!ep->port)
-		sdp_port_add(ep, sdp_addr_port(&local));
-	return 0;
+	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
+		err = sdp_port_add(ep, sdp_addr_port(&local));
+	if (err)
+		WRITE_ONCE(ep->state, SDP_STATE_BOUND);
+	return err;
 }
 
 /* Takes the first of the queue; the queue's reference passes on. */
@@ -234,7 +280,8 @@ bool sdp_accept_ready(struct sdp_ep *ep)
 
 static bool sdp_accept_any(struct sdp_ep *ep)
 {
-	return sdp_accept_ready(ep) || sdp_native_poll(ep);
+	return sdp_accept_ready(ep) || READ_ONCE(ep->state) != SDP_STATE_LISTEN ||
+	       (!ep->no_tcp_listen && sdp_native_poll(ep));
 }
 
 static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
@@ -243,6 +290,8 @@ static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
 	struct socket *sock;
 	int err;
 
+	if (sdp_listens_alone(ep))
+		return -EAGAIN;
 	err = kernel_accept(sdp_native_sk(ep)->sk_socket, &sock, O_NONBLOCK);
 	if (err)
 		return err;
@@ -277,6 +326,7 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 	f->private_data = child;
 
 	spin_lock_bh(&child->lock);
+	child->file = f;
 	memcpy(&args->addr, &child->peer, sizeof(args->addr));
 	args->addr_len = sdp_addr_len(&child->peer);
 	spin_unlock_bh(&child->lock);
@@ -325,11 +375,15 @@ int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
 static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 					  const struct sdp_xprt_event *ev)
 {
-	struct sdp_ep *ep = sdp_ep_create();
+	struct sdp_ep *ep = sdp_ep_create(listener);
 
 	if (!ep)
 		return NULL;
-	ep->uid = listener->uid;
+	if (sdp_ep_set_net(ep, listener->net) ||
+	    sdp_charge(ep, SDP_LIMIT_CONNS, 1)) {
+		sdp_ep_put(ep);
+		return NULL;
+	}
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = SDP_STATE_CONNECTING;
 	ep->local = *ev->local;
@@ -339,7 +393,6 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	sdp_opts_get(listener, &ep->opts);
 	ep->connect_told = true;
 	ep->accepting = true;
-	sdp_ep_set_net(ep, listener->net);
 	sdp_ep_set_ready(ep, listener->family);
 	return ep;
 }
@@ -399,6 +452,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	}
 	if (!sdp_xprt_get()) {
 		err = -ENETDOWN;
+		sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
 		goto err_ep;
 	}
 
@@ -406,6 +460,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	sdp_conn_init(ep, xprt, conn);
 	ep->listener = listener;
 	ep->tx_bufs_told = hello.bufs;
+	ep->tx_idle_bufs = hello.bufs;
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	sdp_conn_kick(ep);
 	spin_unlock_bh(&ep->lock);
@@ -431,13 +486,13 @@ err_listener:
 void sdp_incoming_accept(struct sdp_ep *ep)
 {
 	struct sdp_xprt_params params = {
-		.send_depth = ep->tx_max + SDP_CTL_BUFS,
-		.recv_depth = ep->rx_bufs,
+		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
+		.recv_depth = ep->rx_max,
 		.local = ep->local,
 		.peer = ep->peer,
 	};
 	struct sdp_hello hello = {
-		.bufs = ep->rx_bufs,
+		.bufs = ep->rx_min,
 		.rcv_sz = ep->rx_size,
 	};
 	struct sdp_hah hah;
@@ -457,8 +512,8 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	if (!err)
 		return;
 	spin_lock_bh(&ep->lock);
-	sdp_conn_ended(ep, err == -ENOMEM ? SDP_REASON_NO_MEMORY :
-					    SDP_REASON_TRANSPORT, ECONNABORTED);
+	sdp_conn_ended(ep, err == -ENOBUFS ? SDP_REASON_NO_MEMORY :
+					     SDP_REASON_TRANSPORT, ECONNABORTED);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -474,6 +529,7 @@ void sdp_incoming_established(struct sdp_ep *ep)
 		return;
 	ep->state = SDP_STATE_CONNECTED;
 	ep->live = true;
+	sdp_alive_begin(ep);
 
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	if (listener->state == SDP_STATE_LISTEN) {

@@ -6,13 +6,40 @@
  * It is an ordinary file, and user space can get a descriptor of it, so
  * whatever state it is in is never taken for granted here.
  */
+#include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/poll.h>
 #include <linux/tcp.h>
 #include <net/inet_sock.h>
-#include <net/tcp_states.h>
+#include <net/tcp.h>
 
 #include "sdpdev.h"
+
+/* Tells the endpoint's owner of each urgent byte once. */
+static void sdp_native_urge(struct sdp_ep *ep, const struct tcp_sock *tp)
+{
+	if (!(READ_ONCE(tp->urg_data) & TCP_URG_VALID) ||
+	    ep->native_urg == tp->urg_seq)
+		return;
+	ep->native_urg = tp->urg_seq;
+	spin_lock(&ep->lock);
+	sdp_ep_urge(ep);
+	spin_unlock(&ep->lock);
+}
+
+/* The TCP socket's state has changed; what its own file would be told. */
+static void sdp_native_changed(struct sdp_ep *ep, const struct sock *sk)
+{
+	u8 state = inet_sk_state_load(sk);
+
+	wake_up_interruptible_all(&ep->wait);
+	if (state == TCP_ESTABLISHED)
+		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
+	else if (state == TCP_CLOSE || sk->sk_shutdown == SHUTDOWN_MASK)
+		kill_fasync(&ep->fasync, SIGIO, POLL_HUP);
+	else
+		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
+}
 
 /* Called under the lock of the TCP socket's wait queue, from any context. */
 static int sdp_native_wake(wait_queue_entry_t *wait, unsigned int mode,
@@ -20,11 +47,15 @@ static int sdp_native_wake(wait_queue_entry_t *wait, unsigned int mode,
 {
 	struct sdp_ep *ep = container_of(wait, struct sdp_ep, native_wait);
 
-	/* Without a key everybody is meant. */
-	if (key)
-		sdp_ep_wake(ep, key_to_poll(key));
-	else
-		wake_up_interruptible_all(&ep->wait);
+	const struct sock *sk = sdp_native_sk(ep);
+
+	if (!key) {
+		sdp_native_changed(ep, sk);
+		return 0;
+	}
+	sdp_ep_wake(ep, key_to_poll(key));
+	if (key_to_poll(key) & EPOLLPRI)
+		sdp_native_urge(ep, tcp_sk(sk));
 	return 0;
 }
 
@@ -44,10 +75,11 @@ static void sdp_native_attach(struct sdp_ep *ep, struct file *file)
 {
 	struct socket *sock = file->private_data;
 
+	ep->native_urg = U64_MAX;
 	init_waitqueue_func_entry(&ep->native_wait, sdp_native_wake);
-	add_wait_queue(&sock->wq.wait, &ep->native_wait);
 	/* Pairs with sdp_native_sk(). */
 	smp_store_release(&ep->native, file);
+	add_wait_queue(&sock->wq.wait, &ep->native_wait);
 }
 
 /**
@@ -61,13 +93,50 @@ int sdp_native_create(struct sdp_ep *ep, unsigned short family)
 {
 	struct net *net = current->nsproxy->net_ns;
 	struct file *file;
+	int err;
 
 	file = sdp_native_file(net, family);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
+	err = sdp_ep_set_net(ep, net);
+	if (err) {
+		fput(file);
+		return err;
+	}
 	sdp_native_attach(ep, file);
-	sdp_ep_set_net(ep, net);
 	return 0;
+}
+
+/* Gives a new socket the options that the listener had; it is locked. */
+static void sdp_opts_set(struct sock *sk, const struct sdp_opts *opts)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	sk->sk_rcvtimeo = opts->rcvtimeo;
+	sk->sk_sndtimeo = opts->sndtimeo;
+	sk->sk_rcvlowat = opts->rcvlowat;
+	if (opts->rcvbuf) {
+		sk->sk_rcvbuf = opts->rcvbuf;
+		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+	}
+	if (opts->sndbuf) {
+		sk->sk_sndbuf = opts->sndbuf;
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	}
+	if (opts->linger >= 0) {
+		sk->sk_lingertime = opts->linger;
+		sock_set_flag(sk, SOCK_LINGER);
+	}
+	sock_valbool_flag(sk, SOCK_URGINLINE, opts->oobinline);
+	sock_valbool_flag(sk, SOCK_KEEPOPEN, opts->keepalive);
+	tp->keepalive_time = opts->keepidle;
+	tp->keepalive_intvl = opts->keepintvl;
+	tp->keepalive_probes = opts->keepcnt;
+	inet_csk(sk)->icsk_user_timeout = jiffies_to_msecs(opts->user_timeout);
+	tp->nonagle = opts->nonagle;
+	tp->rx_opt.user_mss = opts->user_mss;
+	sk->sk_reuse = opts->reuse;
+	sk->sk_bound_dev_if = opts->bound_dev_if;
 }
 
 /**
@@ -91,21 +160,7 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	sdp_opts_get(ep, &opts);
 	sk = ((struct socket *)file->private_data)->sk;
 	lock_sock(sk);
-	sk->sk_rcvtimeo = opts.rcvtimeo;
-	sk->sk_sndtimeo = opts.sndtimeo;
-	sk->sk_rcvlowat = opts.rcvlowat;
-	if (opts.rcvbuf) {
-		sk->sk_rcvbuf = opts.rcvbuf;
-		sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
-	}
-	if (opts.sndbuf) {
-		sk->sk_sndbuf = opts.sndbuf;
-		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
-	}
-	if (opts.linger >= 0) {
-		sk->sk_lingertime = opts.linger;
-		sock_set_flag(sk, SOCK_LINGER);
-	}
+	sdp_opts_set(sk, &opts);
 	release_sock(sk);
 	sdp_native_attach(ep, file);
 	return 0;
@@ -164,6 +219,40 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts)
 	if (sock_flag(sk, SOCK_LINGER))
 		opts->linger = min_t(unsigned long, READ_ONCE(sk->sk_lingertime),
 				     LONG_MAX);
+	opts->oobinline = sock_flag(sk, SOCK_URGINLINE);
+	opts->keepalive = sock_flag(sk, SOCK_KEEPOPEN);
+	opts->keepidle = keepalive_time_when(tcp_sk(sk));
+	opts->keepintvl = keepalive_intvl_when(tcp_sk(sk));
+	opts->keepcnt = keepalive_probes(tcp_sk(sk));
+	opts->user_timeout =
+		msecs_to_jiffies(READ_ONCE(inet_csk(sk)->icsk_user_timeout));
+	opts->nonagle = tcp_sk(sk)->nonagle;
+	opts->user_mss = tcp_sk(sk)->rx_opt.user_mss;
+	opts->reuse = sk->sk_reuse;
+	opts->bound_dev_if = READ_ONCE(sk->sk_bound_dev_if);
+}
+
+/**
+ * sdp_native_corked() - does TCP_CORK hold back what is no whole message?
+ * @ep: the endpoint
+ */
+bool sdp_native_corked(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	u8 nonagle = sk ? tcp_sk(sk)->nonagle : ep->opts.nonagle;
+
+	return nonagle & TCP_NAGLE_CORK;
+}
+
+/**
+ * sdp_native_shared() - has user space a descriptor of the native socket?
+ * @ep: the endpoint
+ */
+bool sdp_native_shared(struct sdp_ep *ep)
+{
+	struct file *file = READ_ONCE(ep->native);
+
+	return file && file_count(file) > 1;
 }
 
 /**
@@ -270,7 +359,13 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
  */
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg)
 {
-	return ep->native->f_op->unlocked_ioctl(ep->native, cmd, arg);
+	const struct file_operations *ops = ep->native->f_op;
+
+#ifdef CONFIG_COMPAT
+	if (in_compat_syscall())
+		return ops->compat_ioctl(ep->native, cmd, arg);
+#endif
+	return ops->unlocked_ioctl(ep->native, cmd, arg);
 }
 
 static u32 sdp_native_state(const struct sock *sk)

@@ -33,6 +33,7 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_REFUSED_BACKLOG]	= "refused_backlog",
 	[SDP_CNT_REFUSED_BAD_HELLO]	= "refused_bad_hello",
 	[SDP_CNT_LISTEN_FAILED]		= "listen_failed",
+	[SDP_CNT_OVER_LIMIT]		= "over_limit",
 
 	[SDP_CNT_REASON + SDP_REASON_PEER_ABORT]	= "ended_peer_abort",
 	[SDP_CNT_REASON + SDP_REASON_LOCAL_ABORT]	= "ended_local_abort",
@@ -43,6 +44,7 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_REASON + SDP_REASON_SEQUENCE]		= "ended_sequence",
 	[SDP_CNT_REASON + SDP_REASON_RING]		= "ended_ring",
 	[SDP_CNT_REASON + SDP_REASON_NO_MEMORY]		= "ended_no_memory",
+	[SDP_CNT_REASON + SDP_REASON_LIMIT]		= "ended_limit",
 
 	[SDP_CNT_BAD + SDP_BAD_SHORT]		= "bad_short",
 	[SDP_CNT_BAD + SDP_BAD_LEN]		= "bad_len",
@@ -99,54 +101,35 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 	seq_printf(seq, "%llu", info.id);
 	sdp_seq_addr(seq, &info.local, info.local_len);
 	sdp_seq_addr(seq, &info.peer, info.peer_len);
-	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu\n",
+	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu %ld\n",
 		   sdp_state_name(info.state), sdp_carrier_name(info.carrier),
 		   info.tx_bytes, info.rx_bytes, info.tx_msgs, info.rx_msgs,
 		   info.tx_credits, rx_queued, from_kuid_munged(ns, ep->uid),
-		   native ? file_inode(native)->i_ino : 0);
+		   native ? file_inode(native)->i_ino : 0,
+		   atomic_long_read(&ep->memory));
 }
 
 /*
- * The first endpoint behind @pos in the list that belongs to the reader's
- * namespace, referenced.  An endpoint is in the list as long as it has
- * references, so the last one shown is a place to go on from.
+ * The first endpoint of the reader's namespace whose number is at least @pos,
+ * which becomes its number; referenced.
  */
-static struct sdp_ep *sdp_seq_find(struct seq_file *seq, struct list_head *pos)
+static struct sdp_ep *sdp_seq_find(struct seq_file *seq, loff_t *pos)
 {
 	struct net *net = seq_file_net(seq);
 	struct sdp_ep *ep, *found = NULL;
+	unsigned long id;
 
-	spin_lock_bh(&sdp_eps_lock);
-	for (pos = pos->next; pos != &sdp_eps && !found; pos = pos->next) {
-		ep = list_entry(pos, struct sdp_ep, list);
+	xa_lock_bh(&sdp_eps);
+	xa_for_each_start(&sdp_eps, id, ep, *pos) {
 		if (sdp_ep_ready(ep) && net_eq(ep->net, net) &&
-		    refcount_inc_not_zero(&ep->ref))
+		    refcount_inc_not_zero(&ep->ref)) {
 			found = ep;
+			*pos = id;
+			break;
+		}
 	}
-	spin_unlock_bh(&sdp_eps_lock);
+	xa_unlock_bh(&sdp_eps);
 	return found;
-}
-
-static void *sdp_seq_next(struct seq_file *seq, void *v, loff_t *pos)
-{
-	struct sdp_ep *ep;
-
-	++*pos;
-	if (v == SEQ_START_TOKEN)
-		return sdp_seq_find(seq, &sdp_eps);
-	ep = sdp_seq_find(seq, &((struct sdp_ep *)v)->list);
-	sdp_ep_put(v);
-	return ep;
-}
-
-static void *sdp_seq_start(struct seq_file *seq, loff_t *pos)
-{
-	void *v = SEQ_START_TOKEN;
-	loff_t i = 0;
-
-	while (v && i < *pos)
-		v = sdp_seq_next(seq, v, &i);
-	return v;
 }
 
 static void sdp_seq_stop(struct seq_file *seq, void *v)
@@ -155,10 +138,23 @@ static void sdp_seq_stop(struct seq_file *seq, void *v)
 		sdp_ep_put(v);
 }
 
+/* A position in the file is an endpoint's number; the first line is before. */
+static void *sdp_seq_start(struct seq_file *seq, loff_t *pos)
+{
+	return *pos ? sdp_seq_find(seq, pos) : SEQ_START_TOKEN;
+}
+
+static void *sdp_seq_next(struct seq_file *seq, void *v, loff_t *pos)
+{
+	sdp_seq_stop(seq, v);
+	++*pos;
+	return sdp_seq_find(seq, pos);
+}
+
 static int sdp_seq_show(struct seq_file *seq, void *v)
 {
 	if (v == SEQ_START_TOKEN)
-		seq_puts(seq, "id local peer state carrier tx_bytes rx_bytes tx_msgs rx_msgs tx_credits rx_queued uid inode\n");
+		seq_puts(seq, "id local peer state carrier tx_bytes rx_bytes tx_msgs rx_msgs tx_credits rx_queued uid inode memory\n");
 	else
 		sdp_seq_show_ep(seq, v);
 	return 0;

@@ -73,6 +73,10 @@ enum sdp_bad sdp_parse(const void *data, u32 len, struct sdp_pdu *pdu)
 	pdu->bufs = be16_to_cpu(h->bufs);
 	pdu->mseq = be32_to_cpu(h->mseq);
 	pdu->mseq_ack = be32_to_cpu(h->mseq_ack);
+	pdu->oob_pres = h->flags & SDP_OOB_PRES;
+	pdu->oob_pend = h->flags & SDP_OOB_PEND;
+	if (pdu->oob_pres && !pdu->payload)
+		return SDP_BAD_FIELD;
 
 	switch (h->mid) {
 	case SDP_MID_MODE_CHANGE:

@@ -8,6 +8,7 @@
 #ifndef _SDP_PROTO_H
 #define _SDP_PROTO_H
 
+#include <linux/bits.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 
@@ -46,6 +47,10 @@ enum sdp_mode {
  */
 #define SDP_VERSION		0x22
 #define SDP_VERSION_MAJOR(v)	((v) >> 4)
+
+/* Flags of the base header (A4.3.1). */
+#define SDP_OOB_PRES		BIT(0)	/* the last byte is urgent */
+#define SDP_OOB_PEND		BIT(1)	/* an urgent byte is there or comes */
 
 /* Credits that no Data message may use: they are for control messages. */
 #define SDP_KEPT_CREDITS	2
@@ -165,6 +170,8 @@ enum sdp_bad {
  * @mseq_ack: MSeqAck
  * @off: where its stream bytes begin
  * @payload: how many there are
+ * @oob_pres: the last of them is urgent
+ * @oob_pend: an urgent byte is among them or comes later
  * @mode: of ModeChange: enum sdp_mode
  * @mode_of_receiver: of ModeChange: it is about the receiver's send half
  */
@@ -175,6 +182,8 @@ struct sdp_pdu {
 	u32 mseq_ack;
 	u32 off;
 	u32 payload;
+	bool oob_pres;
+	bool oob_pend;
 	u8 mode;
 	bool mode_of_receiver;
 };

@@ -38,6 +38,9 @@ static u32 sdp_ring_piece(const struct sdp_kring *ring, u64 index, u32 len)
 	return min_t(u32, len, ring->size - (index & (ring->size - 1)));
 }
 
+/* A full control group is an error, and no reason to kill somebody. */
+#define SDP_RING_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
+
 static int sdp_ring_alloc(struct sdp_kring *ring, u32 bytes)
 {
 	unsigned int n = 1 + bytes / PAGE_SIZE, i;
@@ -48,7 +51,7 @@ static int sdp_ring_alloc(struct sdp_kring *ring, u32 bytes)
 	if (!pages)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		pages[i] = alloc_page(SDP_RING_GFP);
 		if (!pages[i])
 			goto err;
 	}
@@ -67,14 +70,45 @@ err:
 	return -ENOMEM;
 }
 
-/**
- * sdp_ring_free() - free a ring
- * @ring: the ring, mapped nowhere any more; may never have been allocated
- */
-void sdp_ring_free(struct sdp_kring *ring)
+/* What the rings are charged for. */
+static long sdp_rings_bytes(u32 tx_bytes, u32 rx_bytes)
 {
-	vfree(ring->map);
-	ring->map = NULL;
+	return 2 * PAGE_SIZE + (long)tx_bytes + rx_bytes;
+}
+
+/**
+ * sdp_rings_free() - free the rings
+ * @ep: an endpoint that is freed, so they are mapped nowhere; it may have none
+ */
+void sdp_rings_free(struct sdp_ep *ep)
+{
+	if (!ep->tx_ring.size)
+		return;
+	vfree(ep->tx_ring.map);
+	vfree(ep->rx_ring.map);
+	sdp_uncharge(ep, SDP_LIMIT_MEMORY,
+		     sdp_rings_bytes(ep->tx_ring.size, ep->rx_ring.size));
+}
+
+/* Both rings or none, at the expense of the endpoint's user. */
+static int sdp_rings_alloc(struct sdp_ep *ep, struct sdp_kring *tx, u32 tx_bytes,
+			   struct sdp_kring *rx, u32 rx_bytes)
+{
+	long bytes = sdp_rings_bytes(tx_bytes, rx_bytes);
+
+	if (sdp_charge(ep, SDP_LIMIT_MEMORY, bytes))
+		return -ENOMEM;
+	if (sdp_ring_alloc(tx, tx_bytes))
+		goto err_charge;
+	if (sdp_ring_alloc(rx, rx_bytes))
+		goto err_tx;
+	return 0;
+
+err_tx:
+	vfree(tx->map);
+err_charge:
+	sdp_uncharge(ep, SDP_LIMIT_MEMORY, bytes);
+	return -ENOMEM;
 }
 
 static bool sdp_ring_size_ok(u32 bytes)
@@ -118,13 +152,9 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 	if (!err)
 		err = sdp_tx_prepare(ep);
 	if (!err)
-		err = sdp_ring_alloc(&tx, tx_bytes);
-	if (!err)
-		err = sdp_ring_alloc(&rx, rx_bytes);
-	if (err) {
-		sdp_ring_free(&tx);
+		err = sdp_rings_alloc(ep, &tx, tx_bytes, &rx, rx_bytes);
+	if (err)
 		goto out_rx;
-	}
 
 	spin_lock_bh(&ep->lock);
 	ep->tx_ring = tx;

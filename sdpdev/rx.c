@@ -18,13 +18,19 @@ u64 sdp_rx_avail(struct sdp_ep *ep)
 	return (u64)ring + ep->rx_queued;
 }
 
+static void sdp_rx_drop(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+{
+	ep->rx_bufs--;
+	sdp_buf_free(ep, ep->conn, buf);
+}
+
 /* A receive buffer that has served goes back to the transport. */
 static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 {
 	if (!ep->ending && !ep->kill && !ep->xprt->post_recv(ep->conn, buf))
 		ep->rx_posted++;
 	else
-		ep->xprt->buf_free(ep->conn, buf);
+		sdp_rx_drop(ep, buf);
 }
 
 /* Moves what there is room for from the queue into the ring. */
@@ -35,7 +41,8 @@ static void sdp_rx_to_ring(struct sdp_ep *ep)
 
 	while (!list_empty(&ep->rx_queue)) {
 		buf = list_first_entry(&ep->rx_queue, struct sdp_xprt_buf, list);
-		n = sdp_ring_put(ep, buf->data + buf->off, buf->len - buf->off);
+		n = sdp_urg_until(ep, buf->len - buf->off);
+		n = sdp_ring_put(ep, buf->data + buf->off, n);
 		buf->off += n;
 		ep->rx_queued -= n;
 		if (buf->off < buf->len)
@@ -51,8 +58,10 @@ static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
 {
 	bool direct = ep->rx_ring.size && list_empty(&ep->rx_queue);
 
-	if (!pdu->payload)
+	if (!pdu->payload) {
+		sdp_size_told(ep);
 		return false;
+	}
 	if (ep->fin_rcvd) {
 		sdp_bad_message(ep, SDP_BAD_TURN);
 		return false;
@@ -64,8 +73,11 @@ static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
 	}
 	buf->off = pdu->off;
 	ep->rx_bytes += pdu->payload;
+	sdp_size_received(ep);
 	ep->rx_queued += pdu->payload;
 	list_add_tail(&buf->list, &ep->rx_queue);
+	if (pdu->oob_pres)
+		sdp_urg_arrived(ep, ((u8 *)buf->data)[buf->len - 1]);
 	if (direct)
 		sdp_rx_to_ring(ep);
 	sdp_ring_rx_flags(ep);
@@ -195,6 +207,14 @@ static enum sdp_bad sdp_rx_header(struct sdp_ep *ep, const struct sdp_pdu *pdu)
 	return SDP_BAD_NOTHING;
 }
 
+/* Is it a Data message without stream bytes? */
+static bool sdp_rx_empty(const struct sdp_xprt_buf *buf)
+{
+	const struct sdp_bsdh *h = buf->data;
+
+	return buf->len == sizeof(*h) && h->mid == SDP_MID_DATA;
+}
+
 /* Returns whether @buf was kept. */
 static bool sdp_rx_message(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 {
@@ -208,6 +228,9 @@ static bool sdp_rx_message(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 		sdp_bad_message(ep, bad);
 		return false;
 	}
+	sdp_alive_heard(ep);
+	if (pdu.oob_pend || pdu.oob_pres)
+		sdp_urg_announced(ep);
 	return sdp_rx_dispatch(ep, buf, &pdu);
 }
 
@@ -227,7 +250,7 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 	spin_lock_bh(&ep->lock);
 	ep->rx_posted--;
 	if (error || ep->ending || ep->kill) {
-		conn->ops->buf_free(conn, buf);
+		sdp_buf_free(ep, conn, buf);
 		goto out;
 	}
 	/* The peer heard of the acceptance before we heard that it did. */
@@ -236,17 +259,31 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 
 	before = ep->rx_bytes;
 	kept = sdp_rx_message(ep, buf);
-	if (!kept)
+	if (!kept && sdp_rx_empty(buf) && sdp_size_surplus(ep))
+		sdp_rx_drop(ep, buf);
+	else if (!kept)
 		sdp_rx_repost(ep, buf);
 	sdp_tx_push(ep);
 	if (ep->rx_bytes != before)
-		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM);
+		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
 	if (ep->tx_nospace && sdp_tx_room(ep)) {
 		ep->tx_nospace = false;
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
 out:
 	spin_unlock_bh(&ep->lock);
+}
+
+/* Takes @n bytes off the first message of the queue; ep->lock held. */
+static void sdp_rx_take(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
+{
+	buf->off += n;
+	ep->rx_queued -= n;
+	sdp_urg_moved(ep);
+	if (buf->off < buf->len)
+		return;
+	list_del(&buf->list);
+	sdp_rx_repost(ep, buf);
 }
 
 /**
@@ -256,6 +293,9 @@ out:
 void sdp_rx_fetch(struct sdp_ep *ep)
 {
 	spin_lock_bh(&ep->lock);
+	while (sdp_urg_fetch(ep))
+		sdp_rx_take(ep, list_first_entry(&ep->rx_queue,
+						 struct sdp_xprt_buf, list), 1);
 	sdp_rx_to_ring(ep);
 	sdp_ring_rx_flags(ep);
 	sdp_tx_push(ep);
@@ -265,12 +305,12 @@ void sdp_rx_fetch(struct sdp_ep *ep)
 /* Takes @n bytes off the head of the queue; rx_mutex held. */
 static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
 {
+	bool last;
+
 	spin_lock_bh(&ep->lock);
-	buf->off += n;
-	ep->rx_queued -= n;
-	if (buf->off == buf->len) {
-		list_del(&buf->list);
-		sdp_rx_repost(ep, buf);
+	last = buf->off + n == buf->len;
+	sdp_rx_take(ep, buf, n);
+	if (last) {
 		if (list_empty(&ep->rx_queue))
 			sdp_ring_rx_flags(ep);
 		sdp_tx_push(ep);
@@ -280,34 +320,40 @@ static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n
 
 /*
  * Copies from the message at @skip bytes into the queue, and takes what was
- * copied off it unless @flags say otherwise.  Zero: there is none.
+ * copied off it unless @flags say otherwise.  Zero: there is none.  With @hole
+ * the byte there was passed over and not copied.
  */
 static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
-				 size_t skip, unsigned int flags)
+				 size_t skip, unsigned int flags, bool *hole)
 {
 	struct sdp_xprt_buf *buf, *found = NULL;
-	size_t n;
+	size_t at = skip;
+	u32 n = 0;
 
 	/* The queue only grows while rx_mutex is held. */
 	spin_lock_bh(&ep->lock);
 	list_for_each_entry(buf, &ep->rx_queue, list) {
-		if (skip < buf->len - buf->off) {
+		n = buf->len - buf->off;
+		if (at < n) {
 			found = buf;
+			n = sdp_urg_clip(ep, skip, n - at, hole);
 			break;
 		}
-		skip -= buf->len - buf->off;
+		at -= n;
 	}
 	spin_unlock_bh(&ep->lock);
 	if (!found)
 		return 0;
 
-	n = min_t(size_t, found->len - found->off - skip, iov_iter_count(to));
-	if (flags & MSG_TRUNC)
-		iov_iter_advance(to, n);
-	else
-		n = copy_to_iter(found->data + found->off + skip, n, to);
-	if (!n)
-		return -EFAULT;
+	n = min_t(size_t, n, iov_iter_count(to));
+	if (!*hole) {
+		if (flags & MSG_TRUNC)
+			iov_iter_advance(to, n);
+		else
+			n = copy_to_iter(found->data + found->off + at, n, to);
+		if (!n)
+			return -EFAULT;
+	}
 	if (!(flags & MSG_PEEK))
 		sdp_rx_consume(ep, found, n);
 	return n;
@@ -315,33 +361,54 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
 
 /* One piece of the stream from @skip on.  Zero: there is none. */
 static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to,
-			       size_t skip, unsigned int flags)
+			       size_t skip, unsigned int flags, bool *hole)
 {
 	size_t in_ring = 0;
 	ssize_t n;
 
+	*hole = false;
 	if (ep->rx_ring.size) {
 		n = sdp_ring_consume(ep, to, skip, flags, &in_ring);
 		if (n)
 			return n;
 	}
-	return sdp_rx_copy_queue(ep, to, skip - min(skip, in_ring), flags);
+	return sdp_rx_copy_queue(ep, to, skip - min(skip, in_ring), flags, hole);
 }
 
-static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
-			   unsigned int flags)
+static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)
 {
-	ssize_t done = 0, n = 0;
+	bool here;
+
+	if (!READ_ONCE(ep->urg.state))
+		return false;
+	spin_lock_bh(&ep->lock);
+	here = sdp_urg_here(ep, skip);
+	spin_unlock_bh(&ep->lock);
+	return here;
+}
+
+/*
+ * Copies what there is, up to the mark of urgent data unless it begins there;
+ * @done is what the call has copied so far.  With MSG_PEEK @skip moves on.
+ */
+static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
+			   size_t *skip, unsigned int flags)
+{
+	ssize_t copied = 0, n = 0;
+	bool hole;
 
 	while (iov_iter_count(to)) {
-		n = sdp_rx_copy_one(ep, to, skip, flags);
+		if (done + copied && sdp_rx_at_mark(ep, *skip))
+			break;
+		n = sdp_rx_copy_one(ep, to, *skip, flags, &hole);
 		if (n <= 0)
 			break;
-		done += n;
+		if (!hole)
+			copied += n;
 		if (flags & MSG_PEEK)
-			skip += n;
+			*skip += n;
 	}
-	return done ? done : n;
+	return copied ? copied : min_t(ssize_t, n, 0);
 }
 
 /**
@@ -409,50 +476,75 @@ int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
 	return ret;
 }
 
+/* Where a peek begins, and what any read does to that: SO_PEEK_OFF. */
+static size_t sdp_peek_begin(struct sdp_ep *ep, unsigned int flags)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	return sk ? max(sk_peek_offset(sk, flags), 0) : 0;
+}
+
+static void sdp_peek_end(struct sdp_ep *ep, unsigned int flags, size_t done)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (!sk)
+		return;
+	if (flags & MSG_PEEK)
+		sk_peek_offset_fwd(sk, done);
+	else
+		sk_peek_offset_bwd(sk, done);
+}
+
 /**
  * sdp_recv() - receive from an SDP connection
  * @ep: the endpoint
  * @to: where to
- * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
+ * @flags: MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
  * @timeo: jiffies to wait
+ * @out_flags: in and out: msg_flags
  *
  * Return: bytes, or a negative errno, that of recvmsg(2).
  */
 ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		 long timeo)
+		 long timeo, unsigned int *out_flags)
 {
-	size_t len = iov_iter_count(to), target, done = 0;
+	size_t len = iov_iter_count(to), target, skip, done = 0;
 	struct sdp_opts opts;
 	ssize_t n;
 
+	/* Nothing ever comes there. */
+	if (flags & MSG_ERRQUEUE)
+		return -EAGAIN;
+	if (flags & MSG_OOB)
+		return sdp_urg_recv(ep, to, flags, out_flags);
 	sdp_opts_get(ep, &opts);
 	target = flags & MSG_WAITALL ? len : min_t(size_t, opts.rcvlowat, len);
 	if (!target)
 		target = 1;
+	skip = sdp_peek_begin(ep, flags);
 
 	for (;;) {
-		u64 seen;
-
 		if (mutex_lock_interruptible(&ep->rx_mutex)) {
 			n = sock_intr_errno(timeo);
 			break;
 		}
-		n = sdp_rx_copy(ep, to, flags & MSG_PEEK ? done : 0, flags);
+		n = sdp_rx_copy(ep, to, done, &skip, flags);
 		mutex_unlock(&ep->rx_mutex);
 		if (n < 0)
 			break;
 		done += n;
-		if (done >= target)
+		if (done >= target || (done && sdp_rx_at_mark(ep, skip)))
 			break;
-		seen = flags & MSG_PEEK ? done : 0;
-		n = sdp_rx_end(ep, seen, done);
+		n = sdp_rx_end(ep, skip, done);
 		if (n)
 			break;
-		n = sdp_rx_wait(ep, seen, &timeo);
+		n = sdp_rx_wait(ep, skip, &timeo);
 		if (n < 0)
 			break;
 	}
-	if (done)
-		return done;
-	return n > 0 ? 0 : n;
+	if (!done)
+		return n > 0 ? 0 : n;
+	sdp_peek_end(ep, flags, done);
+	return done;
 }

@@ -8,8 +8,9 @@
  *   sdp_xprt_mutex	which transport there is, and the ports it listens on
  *   ep->tx_mutex	one writer: order of the stream sent, send buffers
  *   ep->rx_mutex	one reader: order of the stream received
- *   sdp_eps_lock	the list of all endpoints
+ *   sdp_eps.xa_lock	the table of all endpoints
  *   sdp_ports_lock	who listens where
+ *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
  * User memory is touched under the mutexes only.  Events of the transport take
@@ -30,6 +31,7 @@
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <linux/sdp.h>
 #include <net/sock.h>
 
@@ -44,6 +46,7 @@
 /* What a send buffer is for, in buf->off. */
 #define SDP_BUF_DATA	0
 #define SDP_BUF_CTL	1
+#define SDP_BUF_OOB	2	/* data; the last byte is urgent */
 
 /**
  * struct sdp_opts - socket options that an accepted endpoint inherits
@@ -53,6 +56,16 @@
  * @rcvlowat: SO_RCVLOWAT
  * @rcvbuf: SO_RCVBUF, or zero where it was not set
  * @sndbuf: SO_SNDBUF, or zero where it was not set
+ * @oobinline: SO_OOBINLINE
+ * @keepalive: SO_KEEPALIVE
+ * @keepidle: TCP_KEEPIDLE in jiffies
+ * @keepintvl: TCP_KEEPINTVL in jiffies
+ * @keepcnt: TCP_KEEPCNT
+ * @user_timeout: TCP_USER_TIMEOUT in jiffies, or zero
+ * @nonagle: TCP_NODELAY and TCP_CORK, as TCP_NAGLE_*
+ * @user_mss: TCP_MAXSEG, or zero where it was not set
+ * @reuse: SO_REUSEADDR
+ * @bound_dev_if: SO_BINDTODEVICE
  *
  * Stands in for the native socket until there is one.
  */
@@ -63,6 +76,44 @@ struct sdp_opts {
 	int rcvlowat;
 	int rcvbuf;
 	int sndbuf;
+	bool oobinline;
+	bool keepalive;
+	unsigned long keepidle;
+	unsigned long keepintvl;
+	int keepcnt;
+	unsigned long user_timeout;
+	u8 nonagle;
+	u16 user_mss;
+	u8 reuse;
+	int bound_dev_if;
+};
+
+/* What there is of the urgent byte at the mark. */
+#define SDP_URG_NONE	0	/* nothing, or the mark has been passed */
+#define SDP_URG_VALID	1
+#define SDP_URG_READ	2	/* taken with MSG_OOB */
+
+/**
+ * struct sdp_urg - urgent data received
+ * @pos: the mark: the urgent byte's position in the stream
+ * @hole: position of urgent bytes that others have replaced while they were
+ *	next to be read: readers pass over them, as with TCP
+ * @hole_end: where they end
+ * @state: SDP_URG_*
+ * @byte: the urgent byte
+ * @pending: one is announced and has not come
+ * @told: user space has found the receive ring drained up to the mark
+ *
+ * Protected by ep->lock.
+ */
+struct sdp_urg {
+	u64 pos;
+	u64 hole;
+	u64 hole_end;
+	u8 state;
+	u8 byte;
+	bool pending;
+	bool told;
 };
 
 /**
@@ -88,11 +139,16 @@ struct sdp_kring {
 /**
  * struct sdp_ep - an endpoint
  * @ref: references
- * @id: number, unique since the module was loaded
- * @list: in the list of all endpoints (sdp_eps_lock)
+ * @id: number, unique since the module was loaded; its place in the table of
+ *	all endpoints
  * @net: network namespace, referenced; NULL before SDP_IOC_INIT
  * @uid: who made it
+ * @user: that user's account, referenced
+ * @memcg: memory control group that pays for the buffers, referenced; or NULL
+ * @memory: bytes of buffers and rings
+ * @counted: it counts as one of the user's endpoints
  * @family: AF_INET or AF_INET6; zero before SDP_IOC_INIT
+ * @no_tcp_ever: SDP_INIT_NO_TCP; set before SDP_IOC_INIT is done
  * @op_mutex: see above
  * @tx_mutex: see above
  * @rx_mutex: see above
@@ -100,8 +156,12 @@ struct sdp_kring {
  * @fasync: processes that want SIGIO
  * @native: file of the TCP socket; set once, under @op_mutex
  * @native_wait: passes the TCP socket's wake-ups on to @wait
+ * @native_urg: sequence number of the last urgent byte told of, under the lock
+ *	of the TCP socket's wait queue
  * @opts: stands in for @native where that is NULL
+ * @alive: looks whether the peer is there
  * @lock: protects everything below, and @opts
+ * @file: the open file, NULL before accept(2) and once it is closed
  * @state: SDP_STATE_*
  * @carrier: SDP_CARRIER_*; NONE as long as SDP is tried
  * @reason: SDP_REASON_*
@@ -122,6 +182,7 @@ struct sdp_kring {
  * @accept_queue: of a listener: endpoints to be accepted, by @accept_node
  * @accept_node: of an incoming connection: in its listener's queue once
  *	established
+ * @no_tcp_listen: of a listener: the native socket does not listen
  * @backlog: of a listener: how many may wait
  * @pending: of a listener: incoming connections not yet accepted
  * @listener: of an incoming connection not yet accepted: referenced
@@ -142,23 +203,40 @@ struct sdp_kring {
  * @rx_queued: their unread bytes
  * @rx_posted: receive buffers that the transport has
  * @rx_bufs: receive buffers that there are
+ * @rx_min: how many there are while nothing is received
+ * @rx_max: how many there may be
+ * @rx_grow: @work is to add some
+ * @rx_last: jiffies when stream bytes last came
  * @rx_size: their size
  * @rx_mseq: last MSeq received
  * @adv_bufs: Bufs as last told to the peer
  * @adv_mseq: the MSeqAck told with it
  * @rx_mode: mode of the half connection from the peer
  * @rx_advert: the peer has advertised a source since the last cancellation
+ * @urg: urgent data
+ * @heard: jiffies when the peer or its transport was last heard of
+ * @tx_moved: jiffies when stream bytes were last acknowledged, or began to wait
+ * @user_timeout: TCP_USER_TIMEOUT in jiffies as last seen, or zero
+ * @probes: sent since @heard
  * @tx_free: send buffers that nobody uses
  * @tx_pending: filled ones, waiting for credits
  * @tx_ctl: free buffers for messages without stream bytes
  * @tx_bufs: send buffers that there are
- * @tx_max: that there may be
+ * @tx_max: that there may be; less than @tx_depth when memory was short
+ * @tx_depth: that the transport can have
  * @tx_used: not in @tx_free
  * @tx_posted: messages that the transport has
  * @tx_unacked: stream bytes in them
  * @tx_size: largest message that the peer takes
+ * @tx_idle_bufs: buffers that the peer had when the connection was made
+ * @tx_return: credits to be given back, one by each empty Data message
+ * @tx_returnable: that may be given back until stream bytes are sent again
+ * @tx_grown: the peer has had more than @tx_idle_bufs buffers
+ * @tx_last: jiffies when stream bytes were last sent
+ * @idle: gives back what is not used; pending when stream bytes were sent
  * @tx_owned: a writer is at work: nobody else fills buffers
  * @tx_more: hold a message with room back while others are under way
+ * @tx_oob: buffers among @tx_pending with an urgent byte
  * @tx_nospace: somebody wants to know when there is room again
  * @tx_mseq: last MSeq sent
  * @tx_acked: last MSeqAck received
@@ -177,10 +255,14 @@ struct sdp_kring {
 struct sdp_ep {
 	refcount_t ref;
 	u64 id;
-	struct list_head list;
 	struct net *net;
 	kuid_t uid;
+	struct sdp_user *user;
+	struct mem_cgroup *memcg;
+	atomic_long_t memory;
+	bool counted;
 	unsigned short family;
+	bool no_tcp_ever;
 
 	struct mutex op_mutex;	/* configuring calls */
 	struct mutex tx_mutex;	/* writers */
@@ -190,9 +272,12 @@ struct sdp_ep {
 
 	struct file *native;
 	wait_queue_entry_t native_wait;
+	u64 native_urg;
 	struct sdp_opts opts;
+	struct delayed_work alive;
 
 	spinlock_t lock;	/* all that follows */
+	struct file *file;
 	u8 state;
 	u8 carrier;
 	u8 reason;
@@ -214,6 +299,7 @@ struct sdp_ep {
 	u16 port;
 	struct list_head accept_queue;
 	struct list_head accept_node;
+	bool no_tcp_listen;
 	int backlog;
 	int pending;
 	struct sdp_ep *listener;
@@ -236,24 +322,42 @@ struct sdp_ep {
 	u32 rx_queued;
 	u32 rx_posted;
 	u32 rx_bufs;
+	u32 rx_min;
+	u32 rx_max;
+	bool rx_grow;
+	unsigned long rx_last;
 	u32 rx_size;
 	u32 rx_mseq;
 	u32 adv_bufs;
 	u32 adv_mseq;
 	u8 rx_mode;
 	bool rx_advert;
+	struct sdp_urg urg;
+
+	unsigned long heard;
+	unsigned long tx_moved;
+	unsigned long user_timeout;
+	int probes;
 
 	struct list_head tx_free;
 	struct list_head tx_pending;
 	struct list_head tx_ctl;
 	u32 tx_bufs;
 	u32 tx_max;
+	u32 tx_depth;
 	u32 tx_used;
 	u32 tx_posted;
 	u32 tx_unacked;
 	u32 tx_size;
+	u32 tx_idle_bufs;
+	u32 tx_return;
+	u32 tx_returnable;
+	bool tx_grown;
+	unsigned long tx_last;
+	struct delayed_work idle;
 	bool tx_owned;
 	bool tx_more;
+	u32 tx_oob;
 	bool tx_nospace;
 	u32 tx_mseq;
 	u32 tx_acked;
@@ -282,46 +386,94 @@ enum sdp_counter {
 	SDP_CNT_REFUSED_BACKLOG,
 	SDP_CNT_REFUSED_BAD_HELLO,
 	SDP_CNT_LISTEN_FAILED,
+	SDP_CNT_OVER_LIMIT,
 	/* One for each SDP_REASON_*. */
 	SDP_CNT_REASON,
 	/* One for each enum sdp_bad. */
-	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_NO_MEMORY + 1,
+	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_LIMIT + 1,
 	SDP_CNT_MAX = SDP_CNT_BAD + SDP_BAD_MAX,
+};
+
+/* What a user can have only so much of. */
+enum sdp_limit {
+	SDP_LIMIT_ENDPOINTS,
+	SDP_LIMIT_CONNS,
+	SDP_LIMIT_MEMORY,
+	SDP_LIMIT_MAX,
 };
 
 /* main.c */
 extern struct workqueue_struct *sdp_wq;
 extern unsigned int sdp_recv_bufs, sdp_recv_size, sdp_send_bufs;
+extern unsigned int sdp_idle_bufs, sdp_idle_ms;
 extern unsigned int sdp_connect_ms, sdp_close_ms;
+extern unsigned int sdp_user_endpoints, sdp_user_conns, sdp_user_mib;
 extern const struct file_operations sdp_fops;
 void sdp_count(enum sdp_counter which);
 long sdp_counter(enum sdp_counter which);
 
 /* endpoint.c */
-extern spinlock_t sdp_eps_lock;
-extern struct list_head sdp_eps;
-struct sdp_ep *sdp_ep_create(void);
+extern struct xarray sdp_eps;
+struct sdp_ep *sdp_ep_create(struct sdp_ep *listener);
 void sdp_ep_get(struct sdp_ep *ep);
 void sdp_ep_put(struct sdp_ep *ep);
-void sdp_ep_set_net(struct sdp_ep *ep, struct net *net);
+int sdp_ep_set_net(struct sdp_ep *ep, struct net *net);
 bool sdp_ep_ready(struct sdp_ep *ep);
 void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family);
 bool sdp_ep_native(struct sdp_ep *ep);
-void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
 __poll_t sdp_ep_poll(struct sdp_ep *ep);
 int sdp_ep_take_error(struct sdp_ep *ep);
 void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
 void sdp_ep_wait_idle(void);
 
+/* async.c */
+void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
+void sdp_ep_urge(struct sdp_ep *ep);
+int sdp_owner_get(struct file *file);
+
+/* alive.c */
+void sdp_alive_begin(struct sdp_ep *ep);
+void sdp_alive_look(struct sdp_ep *ep);
+void sdp_alive_sending(struct sdp_ep *ep);
+void sdp_alive_work(struct work_struct *work);
+
+/* The peer or its transport has been heard of; ep->lock held. */
+static inline void sdp_alive_heard(struct sdp_ep *ep)
+{
+	ep->heard = jiffies;
+	ep->probes = 0;
+}
+
 /* conn.c */
 void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 		   struct sdp_xprt_conn *conn);
 int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
+int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
 void sdp_conn_kick(struct sdp_ep *ep);
 void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
 void sdp_conn_free(struct sdp_ep *ep);
 void sdp_conn_work(struct work_struct *work);
 void sdp_conn_timeout(struct work_struct *work);
+
+/* account.c */
+int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
+void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
+int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener);
+void sdp_account_close(struct sdp_ep *ep);
+struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv);
+void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		  struct sdp_xprt_buf *buf);
+
+/* size.c */
+void sdp_size_init(struct sdp_ep *ep);
+void sdp_size_received(struct sdp_ep *ep);
+void sdp_size_grow(struct sdp_ep *ep);
+bool sdp_size_surplus(struct sdp_ep *ep);
+bool sdp_size_untold(struct sdp_ep *ep);
+void sdp_size_told(struct sdp_ep *ep);
+void sdp_size_sent(struct sdp_ep *ep);
+void sdp_size_stop(struct sdp_ep *ep);
+void sdp_size_idle(struct work_struct *work);
 
 /* addr.c */
 void sdp_addr_unmap(struct sockaddr_storage *ss);
@@ -348,9 +500,12 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
 void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
+bool sdp_native_corked(struct sdp_ep *ep);
+bool sdp_native_shared(struct sdp_ep *ep);
 
 /* listen.c */
-int sdp_listen(struct sdp_ep *ep, int backlog);
+int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
+bool sdp_listens_alone(struct sdp_ep *ep);
 void sdp_unlisten(struct sdp_ep *ep);
 int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
 	       struct file **newfile);
@@ -375,7 +530,7 @@ void sdp_connect_settle(struct sdp_ep *ep);
 void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		 struct sdp_xprt_buf *buf, int error);
 ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		 long timeo);
+		 long timeo, unsigned int *out_flags);
 u64 sdp_rx_avail(struct sdp_ep *ep);
 bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than);
 int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done);
@@ -390,6 +545,7 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 		 long timeo);
 s32 sdp_tx_credits(const struct sdp_ep *ep);
 s32 sdp_rx_credits(const struct sdp_ep *ep);
+u64 sdp_tx_unsent(struct sdp_ep *ep);
 u64 sdp_tx_queued(struct sdp_ep *ep);
 bool sdp_tx_room(struct sdp_ep *ep);
 struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep);
@@ -397,6 +553,21 @@ void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
 int sdp_tx_prepare(struct sdp_ep *ep);
 int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
 int sdp_tx_drain(struct sdp_ep *ep);
+bool sdp_tx_probe(struct sdp_ep *ep);
+
+/* urgent.c */
+void sdp_urg_announced(struct sdp_ep *ep);
+void sdp_urg_arrived(struct sdp_ep *ep, u8 byte);
+bool sdp_urg_inline(struct sdp_ep *ep);
+bool sdp_urg_here(struct sdp_ep *ep, u64 seen);
+u64 sdp_urg_ahead(struct sdp_ep *ep);
+u64 sdp_urg_hidden(struct sdp_ep *ep);
+u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole);
+void sdp_urg_moved(struct sdp_ep *ep);
+u32 sdp_urg_until(const struct sdp_ep *ep, u32 n);
+bool sdp_urg_fetch(struct sdp_ep *ep);
+ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+		     unsigned int *out_flags);
 
 /* close.c */
 int sdp_shutdown(struct sdp_ep *ep, int how);
@@ -408,7 +579,7 @@ void sdp_close_progress(struct sdp_ep *ep);
 
 /* ring.c */
 int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
-void sdp_ring_free(struct sdp_kring *ring);
+void sdp_rings_free(struct sdp_ep *ep);
 int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
 u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
 u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);

@@ -24,13 +24,13 @@ s32 sdp_rx_credits(const struct sdp_ep *ep)
 }
 
 /**
- * sdp_tx_queued() - stream bytes written that the peer's transport has not got
+ * sdp_tx_unsent() - stream bytes written that the transport has not got
  * @ep: the endpoint, ep->lock held
  */
-u64 sdp_tx_queued(struct sdp_ep *ep)
+u64 sdp_tx_unsent(struct sdp_ep *ep)
 {
 	struct sdp_xprt_buf *buf;
-	u64 bytes = ep->tx_unacked;
+	u64 bytes = 0;
 	u32 ring;
 
 	list_for_each_entry(buf, &ep->tx_pending, list)
@@ -38,6 +38,15 @@ u64 sdp_tx_queued(struct sdp_ep *ep)
 	if (ep->tx_ring.size && sdp_ring_tx_check(ep, &ring))
 		bytes += ring;
 	return bytes;
+}
+
+/**
+ * sdp_tx_queued() - stream bytes written that the peer's transport has not got
+ * @ep: the endpoint, ep->lock held
+ */
+u64 sdp_tx_queued(struct sdp_ep *ep)
+{
+	return ep->tx_unacked + sdp_tx_unsent(ep);
 }
 
 /**
@@ -63,7 +72,9 @@ static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
 	struct sdp_bsdh *h = buf->data;
 
 	h->mid = mid;
-	h->flags = 0;
+	h->flags = ep->tx_oob ? SDP_OOB_PEND : 0;
+	if (buf->off == SDP_BUF_OOB)
+		h->flags |= SDP_OOB_PRES;
 	h->bufs = cpu_to_be16(ep->rx_posted);
 	h->len = cpu_to_be32(buf->len);
 	h->mseq = cpu_to_be32(ep->tx_mseq + 1);
@@ -119,7 +130,8 @@ static void sdp_push_answers(struct sdp_ep *ep)
 
 static u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
 {
-	return ep->tx_size - buf->len;
+	/* The urgent byte is the last one of its message. */
+	return buf->off == SDP_BUF_OOB ? 0 : ep->tx_size - buf->len;
 }
 
 /**
@@ -143,6 +155,7 @@ struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep)
 	buf = list_first_entry_or_null(&ep->tx_free, struct sdp_xprt_buf, list);
 	if (buf) {
 		list_del(&buf->list);
+		buf->off = SDP_BUF_DATA;
 		buf->len = sizeof(struct sdp_bsdh);
 		ep->tx_used++;
 	}
@@ -202,8 +215,11 @@ static void sdp_push_data(struct sdp_ep *ep)
 			list_add(&buf->list, &ep->tx_pending);
 			return;
 		}
+		if (buf->off == SDP_BUF_OOB)
+			ep->tx_oob--;
 		ep->tx_bytes += buf->len - sizeof(struct sdp_bsdh);
 		ep->tx_unacked += buf->len - sizeof(struct sdp_bsdh);
+		sdp_size_sent(ep);
 	}
 }
 
@@ -228,18 +244,42 @@ static void sdp_push_disconn(struct sdp_ep *ep)
  * knows of and there is news of a quarter; and one credit is left for DisConn.
  *
  * This cannot deadlock: a peer that waits for credits has two at most, so the
- * first condition holds; as the stream is read the second comes to hold; and
- * the credit that an update takes comes back with the Data that it allows.
+ * first condition holds, as there are never less than four buffers; as the
+ * stream is read the second comes to hold; and the credit that an update takes
+ * comes back with the Data that it allows.
  */
 static void sdp_push_update(struct sdp_ep *ep)
 {
 	s32 known = sdp_rx_credits(ep);
 	s32 news = ep->rx_posted - known;
 
-	if (ep->fin_rcvd || known > (s32)ep->rx_bufs / 2 ||
-	    news < max_t(s32, ep->rx_bufs / 4, 1))
+	if (ep->fin_rcvd)
+		return;
+	if ((known > (s32)ep->rx_bufs / 2 ||
+	     news < max_t(s32, ep->rx_bufs / 4, 1)) && !sdp_size_untold(ep))
 		return;
 	sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, ep->fin_sent ? 0 : 1);
+}
+
+/* Credits that are not needed go back as empty Data messages: see size.c. */
+static void sdp_push_returns(struct sdp_ep *ep)
+{
+	while (ep->tx_return && !ep->fin_sent &&
+	       sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, SDP_KEPT_CREDITS))
+		ep->tx_return--;
+}
+
+/**
+ * sdp_tx_probe() - send what makes the peer's transport answer
+ * @ep: the endpoint, ep->lock held
+ *
+ * Return: false where there is no credit for it.
+ */
+bool sdp_tx_probe(struct sdp_ep *ep)
+{
+	/* What is under way serves as well. */
+	return ep->tx_posted ||
+	       sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, ep->fin_sent ? 0 : 1);
 }
 
 /**
@@ -266,6 +306,7 @@ void sdp_tx_push(struct sdp_ep *ep)
 		return;
 	sdp_push_disconn(ep);
 	sdp_push_update(ep);
+	sdp_push_returns(ep);
 }
 
 /**
@@ -283,19 +324,21 @@ void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 	spin_lock_bh(&ep->lock);
 	ep->tx_posted--;
 	if (!ep->live || ep->kill) {
-		conn->ops->buf_free(conn, buf);
+		sdp_buf_free(ep, conn, buf);
 		goto out;
 	}
 	if (buf->off == SDP_BUF_CTL) {
 		list_add(&buf->list, &ep->tx_ctl);
 	} else {
 		ep->tx_unacked -= buf->len - sizeof(struct sdp_bsdh);
+		ep->tx_moved = jiffies;
 		list_add(&buf->list, &ep->tx_free);
 		ep->tx_used--;
 	}
 	/* The event that says why follows. */
 	if (error)
 		goto out;
+	sdp_alive_heard(ep);
 
 	if (mid == SDP_MID_ABORT_CONN) {
 		sdp_conn_ended(ep, ep->reason, ep->err);
@@ -319,7 +362,7 @@ static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_ep *ep)
 {
 	struct sdp_xprt_buf *buf;
 
-	buf = ep->xprt->buf_alloc(ep->conn, ep->tx_size, false);
+	buf = sdp_buf_alloc(ep, ep->tx_size, false);
 	if (!buf)
 		return NULL;
 	buf->off = SDP_BUF_DATA;
@@ -362,8 +405,24 @@ static bool sdp_tx_ended(const struct sdp_ep *ep)
 	return ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live;
 }
 
+/* No memory for another buffer: those that there are must do, if any. */
+static int sdp_tx_short(struct sdp_ep *ep)
+{
+	int err = -ENOBUFS;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->tx_bufs) {
+		ep->tx_max = ep->tx_bufs;
+		ep->tx_nospace = true;
+		err = 0;
+	}
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
 /* Fills one buffer from @from.  Zero: there is none to be had now. */
-static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
+static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
+			       unsigned int flags)
 {
 	struct sdp_xprt_buf *buf;
 	u32 ring = 0, old;
@@ -396,7 +455,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
 	if (alloc) {
 		buf = sdp_tx_alloc(ep);
 		if (!buf)
-			return -ENOMEM;
+			return sdp_tx_short(ep);
 	}
 	if (!buf)
 		return 0;
@@ -411,6 +470,10 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
 	else
 		/* Aborted meanwhile: nothing waits for credits any more. */
 		buf->len = sizeof(struct sdp_bsdh);
+	if ((flags & MSG_OOB) && n && !iov_iter_count(from)) {
+		buf->off = SDP_BUF_OOB;
+		ep->tx_oob++;
+	}
 	sdp_tx_put(ep, buf);
 	if (!ep->ending)
 		sdp_tx_push(ep);
@@ -419,17 +482,20 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from)
 }
 
 /* Takes what there is room for.  Zero: there is none. */
-static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from, bool more)
+static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
+			   unsigned int flags)
 {
+	bool more = (flags & MSG_MORE) || sdp_native_corked(ep);
 	ssize_t done = 0, n;
 
 	spin_lock_bh(&ep->lock);
+	sdp_alive_sending(ep);
 	ep->tx_owned = true;
 	ep->tx_more = true;
 	spin_unlock_bh(&ep->lock);
 
 	do {
-		n = sdp_tx_fill_one(ep, from);
+		n = sdp_tx_fill_one(ep, from, flags);
 		if (n > 0)
 			done += n;
 	} while (n > 0 && iov_iter_count(from));
@@ -504,7 +570,7 @@ static int sdp_tx_error(struct sdp_ep *ep, unsigned int flags, int err)
  * sdp_send() - send on an SDP connection
  * @ep: the endpoint
  * @from: where from
- * @flags: MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL
+ * @flags: MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, MSG_OOB
  * @timeo: jiffies to wait
  *
  * Return: bytes, or a negative errno, that of sendmsg(2).
@@ -519,7 +585,7 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 			n = sock_intr_errno(timeo);
 			break;
 		}
-		n = sdp_tx_fill(ep, from, flags & MSG_MORE);
+		n = sdp_tx_fill(ep, from, flags);
 		mutex_unlock(&ep->tx_mutex);
 		if (n > 0)
 			done += n;

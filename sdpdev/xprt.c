@@ -138,7 +138,9 @@ static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 		sdp_connect_failed(ep, sdp_reject_reason(ev), -ECONNREFUSED);
 		break;
 	case SDP_XPRT_UNREACHABLE:
-		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
+		sdp_connect_failed(ep, ev->error == -ENOBUFS ?
+				       SDP_REASON_NO_MEMORY :
+				       SDP_REASON_UNREACHABLE,
 				   ev->error ? : -EHOSTUNREACH);
 		break;
 	case SDP_XPRT_DISCONNECTED:
@@ -209,15 +211,16 @@ EXPORT_SYMBOL_GPL(sdp_xprt_register);
 static void sdp_xprt_end_all(void)
 {
 	struct sdp_ep *ep;
+	unsigned long id;
 
-	spin_lock_bh(&sdp_eps_lock);
-	list_for_each_entry(ep, &sdp_eps, list) {
+	xa_lock_bh(&sdp_eps);
+	xa_for_each(&sdp_eps, id, ep) {
 		spin_lock(&ep->lock);
 		if (ep->conn)
 			sdp_conn_lost(ep);
 		spin_unlock(&ep->lock);
 	}
-	spin_unlock_bh(&sdp_eps_lock);
+	xa_unlock_bh(&sdp_eps);
 }
 
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)

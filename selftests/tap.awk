@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Reads what the test files of one run printed, with selftests/run's marks,
-# prints a line for each test, and adds "passed failed" to the file counts.
+# prints a line for each test, and adds "passed failed" and the failures' lines to
+# the file counts.
 #
 #   awk -v title="6.1 suite" -v counts=FILE -f tap.awk
 #
 # A failed test is followed by what its file printed since the test before. A
 # skipped test has not passed, so it has failed.
 
-function result(good, name) {
-	if (good)
+function result(good, name,	line) {
+	line = sprintf("%s %s%s%s", good ? "ok  " : "FAIL", title, \
+		file ? "/" file : "", name ? ": " name : "")
+	print line
+	if (good) {
 		passed++
-	else
+	} else {
 		failed++
-	printf "%s %s%s%s\n", good ? "ok  " : "FAIL", title, \
-		file ? "/" file : "", name ? ": " name : ""
-	if (!good)
 		printf "%s", said
+		print line >> counts
+	}
 	said = ""
 	lines = 0
 	fflush()

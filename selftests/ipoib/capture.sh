@@ -9,7 +9,7 @@
 capture=/tmp/capture.pcap
 
 take() {
-	tcpdump -q -U -i ib0 -w "$capture" > /tmp/tcpdump.log 2>&1 &
+	tcpdump -Z root -q -U -i ib0 -w "$capture" > /tmp/tcpdump.log 2>&1 &
 	until_true 10 grep -q listening /tmp/tcpdump.log || return
 	ip neigh flush dev ib0
 	no_loss -q -c 3 -i 0.1 -p 77 10.77.0.2 && no_loss -q -c 3 -i 0.1 fd77::2 ||

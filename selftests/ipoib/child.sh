@@ -9,14 +9,9 @@ net=/sys/class/net
 keys=/sys/class/infiniband/softib0/ports/1/pkeys
 links=$BUILD/selftests/ipoib/links
 
-# partitions TEXT...: beside the default one
-partitions() {
-	printf '%s\n' 'Default=0x7fff, ipoib, defmember=full : ALL=full;' "$@" \
-		> /run/partitions.conf
-	pkill -HUP -x opensm
-}
-
-blue='Blue=0x0001, ipoib, defmember=full : ALL=full;'
+# A Q_Key with the high bit is not what a packet says but its queue pair, of
+# which each CPU may have one (IBA 10.2.5).
+blue='Blue=0x0001, ipoib, Q_Key=0x80000b1b, defmember=full : ALL=full;'
 # Node 1 may talk to all others, which may not talk to each other.
 red="Red=0x0002, ipoib : ALL=limited, $(ibstat softib0 -p)=full;"
 
@@ -96,13 +91,14 @@ add() {
 	ip -n "$node" link add link ib0 name "$name" type ipoib pkey "$pkey" "$@"
 }
 
-# refused ERROR OPTION...: by ip link, with an explanation where it is ours
+# refused OURS STOCK OPTION...: by ip link, with that explanation
 refused() {
-	local text=$1 output
+	local text=$2 output
 
-	shift
-	output=$(ip link "$@" 2>&1) && { echo "done"; return 1; }
-	! ours || [[ $output == *"$text"* ]] || { echo "$output"; return 1; }
+	! ours || text=$1
+	shift 2
+	output=$(ip link "$@" 2>&1) && { echo "$*: done"; return 1; }
+	[[ $output == *"$text"* ]] || { echo "$*: $output"; return 1; }
 }
 
 info='"info_kind":"ipoib","info_data":{"key":"0x8001","mode":"datagram","umcast":"0001"}'
@@ -118,9 +114,13 @@ umcast() {
 	echo 0 > $net/ib0.8001/umcast && is_child ib0.8001 0x8001 0
 }
 
+# The kernel's driver overlooks it.
 mtu() {
+	local mtu=1500
+
+	ours || mtu=$((VM_IB_MTU - 4))
 	ip link add link ib0 name small mtu 1500 type ipoib pkey 0x8001 &&
-	{ ! ours || file $net/small/mtu 1500; } && ip link del small
+	file $net/small/mtu $mtu && ip link del small
 }
 
 # Each in a container, perhaps.
@@ -131,29 +131,51 @@ same_partition() {
 	ip link del again && ip link del other && ip link del alike
 }
 
+# What the kernel's driver refuses, it does without a word; refused() looks for
+# the error's.
 bad_children() {
-	refused "0 and 0x8000 are no P_Keys" \
-		add link ib0 name bad type ipoib pkey 0 &&
-	refused "0 and 0x8000 are no P_Keys" \
-		add link ib0 name bad type ipoib pkey 0x8000 &&
-	refused "the parent is itself a child" \
+	local none="0 and 0x8000 are no P_Keys" invalid="Invalid argument" pkey
+
+	for pkey in 0 0x8000; do
+		refused "$none" "$invalid" \
+			add link ib0 name bad type ipoib pkey $pkey || return
+	done
+	refused "the parent is itself a child" "$invalid" \
 		add link blue name bad type ipoib pkey 2 &&
-	refused "the parent is no IPoIB interface" \
+	refused "the parent is no IPoIB interface" "No such device" \
 		add link lo name bad type ipoib pkey 2 &&
-	refused "needs a parent" add name bad type ipoib pkey 2 &&
-	# The kernel's driver overlooks all of these.
-	if ours; then
-		refused "" add link ib0 name bad mtu 70000 type ipoib pkey 2 &&
-		refused "" add link ib0 name bad mtu 20 type ipoib pkey 2 &&
-		refused "the address comes from" add link ib0 name bad \
-			address "$(cat $net/ib0/address)" type ipoib pkey 2
-	fi
+	refused "needs a parent" "$invalid" add name bad type ipoib pkey 2
 }
 
-# The kernel's driver takes the first and overlooks the second: not run there.
+# All that the kernel's driver has no use for, it overlooks.
+bad_settings() {
+	local own
+
+	own=$(cat $net/ib0/address)
+	if ours; then
+		refused "the MTU is out of range" "" \
+			add link ib0 name bad mtu 70000 type ipoib pkey 2 &&
+		refused "the MTU is out of range" "" \
+			add link ib0 name bad mtu 20 type ipoib pkey 2 &&
+		refused "the address comes from" "" \
+			add link ib0 name bad address "$own" type ipoib pkey 2
+		return
+	fi
+	ip link add link ib0 name bad mtu 20 address "$own" type ipoib pkey 2 &&
+	is_child bad 0x8002 && file $net/bad/mtu $((VM_IB_MTU - 4)) &&
+	ip link del bad
+}
+
+# The kernel's driver takes the first for 1, and overlooks the second.
 bad_changes() {
-	refused "out of range" set blue type ipoib umcast 2 &&
-	refused "keeps its P_Key" set blue type ipoib pkey 2
+	if ours; then
+		refused "out of range" "" set blue type ipoib umcast 2 &&
+		refused "keeps its P_Key" "" set blue type ipoib pkey 2
+		return
+	fi
+	ip link set blue type ipoib umcast 0 &&
+	ip link set blue type ipoib umcast 2 &&
+	ip link set blue type ipoib pkey 2 && is_child blue 0x8001 1
 }
 
 # link_up NAME NUMBER NET: in all nodes
@@ -174,6 +196,17 @@ partition() {
 	no_loss -q -c 5 -i 0.05 10.81.0.2 && no_loss -q -c 5 -i 0.05 10.81.0.3 &&
 	until_true 10 ping -q -c 1 -W 1 fd81::2 &&
 	no_loss -q -c 5 -i 0.05 fd81::2
+}
+
+controlled_qkey() {
+	local cpu
+
+	saquery --smkey 1 MCMR 2>&1 | grep -q "qkey.*0x80000b1b" || return
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		no_loss -q -c 3 -i 0.05 10.81.0.2 &
+		taskset -cp $cpu $! > /dev/null
+		wait $! || return
+	done
 }
 
 # What is sent on one link is not seen on another one of the same ports.
@@ -271,7 +304,7 @@ all_carriers() {
 }
 
 partitions "$blue"
-plan "$(ours && echo 25 || echo 24)"
+plan 27
 check "a P_Key appears" until_true 20 has_key 0x8001
 check "created by sysfs" create
 check "it is a child" is_child ib0.8001 0x8001
@@ -282,8 +315,10 @@ check "umcast by both" umcast
 check "its MTU" mtu
 check "several of one partition, by name" same_partition
 check "bad children are refused" bad_children
-! ours || check "bad changes are refused" bad_changes
+check "settings of a new child: $(ours || echo "not ")refused" bad_settings
+check "changes of a child: $(ours || echo "not ")refused" bad_changes
 check "a partition" partition
+check "its Q_Key counts, whichever CPU sends" controlled_qkey
 check "partitions are apart" apart
 check "a P_Key that the port does not have" missing
 check "comes" comes
@@ -297,7 +332,7 @@ check "deleted" delete
 check "many" many
 ip -n node2 link del blue
 add node1 last 0x8001
-check "what a port loses, its children lose" sh -c \
+check "the port's own interface cannot be deleted" sh -c \
 	"ip link set last up && ip link del ib0 && [ -e $net/ib0 ] && ip link del last"
 check "the parent is as before" no_loss -q -c 3 -i 0.05 10.77.0.2
 partitions

@@ -123,6 +123,7 @@ no_path() {
 	local gid=fe80:0:0:0:200:0:0:7
 
 	has "$me"_path $gid complete no && has "$me"_path $gid DLID "" || return
+	# The kernel's driver has no more about it.
 	ours || return 0
 	until_true 10 has "$me"_path $gid state failed
 	has "$me"_path $gid state failed && has "$me"_path $gid queuelen 0 &&
@@ -175,7 +176,7 @@ open_file() {
 
 # Two files for each, and each tells of its own node.
 namespaces() {
-	same "$(find $dir -type f | wc -l)" $((2 * VM_NODES)) &&
+	same "$(find $dir -type f | wc -l)" $((3 * VM_NODES)) &&
 	on node2 ping -q -c 1 -W 10 10.77.0.3 > /dev/null &&
 	has "$(name node2)"_path "$(gid 3)" complete yes &&
 	has "$(name node2)"_path "$(gid 2)" complete ""

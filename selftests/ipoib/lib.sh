@@ -9,12 +9,17 @@
 
 . "$(dirname "$0")/../tap.sh"
 
-# on NODE COMMAND...: runs COMMAND in the other node.
+# on NODE COMMAND...: runs COMMAND in the other node, which may be in a machine of
+# its own.
 on() {
 	local node=$1
 
 	shift
-	ip netns exec "$node" "$@"
+	if [ "$VM_MACHINES" -gt 1 ]; then
+		machine "${node#node}" run "$@"
+	else
+		ip netns exec "$node" "$@"
+	fi
 }
 
 same() {
@@ -40,6 +45,18 @@ no_loss() {
 		done
 		return 1
 	fi
+}
+
+# steady ADDRESS...: no packet is lost. The kernel's driver drops all but three of
+# those that wait while it asks for a path anew, as it does whenever the subnet
+# manager tells of a change: with it, that may take a while.
+steady() {
+	local to
+
+	for to; do
+		! ours && until_true 20 no_loss -q -c 10 -i 0.05 "$to" ||
+		no_loss -q -c 10 -i 0.05 "$to" || return
+	done
 }
 
 # members MGID: how many ports the subnet administrator has in the group; its
@@ -83,16 +100,33 @@ address_up() {
 	EOF
 }
 
-# The driver makes its interfaces in the first namespace, in the HCAs' order.
+# interface NODE-NUMBER: that of its port, in the first namespace.
+interface() {
+	local guid
+
+	guid=$(sed -E 's/^.{20}//; s/(..)(..)(:|$)/\1:\2\3/g' \
+		"/sys/class/infiniband/softib$(($1 - 1))/ports/1/gids/0")
+	nsenter -t 1 -n ip -br link show | awk -v end="$guid\$" '$3 ~ end { print $1 }'
+}
+
+# The driver makes its interfaces in the first namespace, in the order in which
+# the HCAs came; one that was pulled out is the last.
 give_all() {
 	local n
 
 	for n in $(seq "$VM_NODES"); do
-		echo "link set ib$((n - 1)) netns node$n name ib0"
+		echo "link set $(interface "$n") netns node$n name ib0"
 	done | nsenter -t 1 -n ip -batch - || return
 	for n in $(seq "$VM_NODES"); do
 		address_up "node$n" "$n" || return
 	done
+}
+
+# partitions TEXT...: beside the default one
+partitions() {
+	printf '%s\n' 'Default=0x7fff, ipoib, defmember=full : ALL=full;' "$@" \
+		> /run/partitions.conf
+	pkill -HUP -x opensm
 }
 
 ours() {
@@ -108,4 +142,69 @@ netns_number() {
 gid() {
 	sed -E 's/(^|:)0{1,3}/\1/g' \
 		"/sys/class/infiniband/softib$(($1 - 1))/ports/1/gids/0"
+}
+
+# in_use: KiB of memory that are neither free, be it for one CPU, nor a cache's.
+in_use() {
+	local what
+
+	# 4 drops nothing, and keeps the next one out of the log.
+	for what in 4 3; do
+		echo $what > /proc/sys/vm/drop_caches
+	done
+	awk '/^MemTotal:/ { n += $2 }
+	     /^(MemFree|Buffers|Cached|SReclaimable):/ { n -= $2 }
+	     $1 == "count:" { n -= 4 * $2 }
+	     END { print n }' /proc/meminfo /proc/zoneinfo
+}
+
+# back_to KIB: no more memory is in use than that.
+back_to() {
+	local now
+
+	now=$(in_use)
+	echo "$now KiB, wanted $1"
+	[ "$now" -le "$1" ]
+}
+
+# lose MILLIONTHS: of what passes node 2's link, in either direction
+lose() {
+	local end
+
+	for end in a b; do
+		echo 1 > /sys/kernel/config/softib/links/softib1/$end/seed
+		echo "$1" > /sys/kernel/config/softib/links/softib1/$end/loss
+	done
+}
+
+# lost N: at least so many packets were, in each direction.
+lost() {
+	local end n
+
+	for end in a b; do
+		n=$(sed -n 's/^lost //p' /sys/kernel/config/softib/links/softib1/$end/counts)
+		echo "$end: $n"
+		[ "$n" -ge "$1" ] || return
+	done
+}
+
+# objects: verbs objects of node 1's adapter.
+objects() {
+	cat /sys/kernel/debug/softib/softib0/objects
+}
+
+# no_more BEFORE COMMAND...: what COMMAND counts is no more than it was; address
+# handles go later than what used them.
+no_more() {
+	local before=$1
+
+	shift
+	"$@" | awk -v before="$before" '
+		BEGIN {
+			n = split(before, f)
+			for (i = 1; i < n; i += 2)
+				limit[f[i]] = f[i + 1]
+		}
+		$2 > limit[$1] { print $0, "after", limit[$1]; more = 1 }
+		END { exit more }'
 }

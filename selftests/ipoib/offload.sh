@@ -17,18 +17,6 @@ mountpoint -q $trace || mount -t tracefs tracefs $trace
 head -c "$(fewer 400000)" /dev/urandom > $file
 sum=$(sha256sum < $file)
 
-# Nodes may be in machines of their own.
-on() {
-	local node=$1
-
-	shift
-	if [ "$VM_MACHINES" -gt 1 ]; then
-		machine "${node#node}" run "$@"
-	else
-		ip netns exec "$node" "$@"
-	fi
-}
-
 # feature NAME: on or off, and whether that is fixed.
 feature() {
 	ethtool -k ib0 | sed -n "s/^[[:space:]]*$1: //p"

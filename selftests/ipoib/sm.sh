@@ -22,6 +22,20 @@ up_without_sm() {
 	ip link set ib0 down && ip link set ib0 up && sleep 2 && ! carrier
 }
 
+# Whenever the subnet manager is a new one, the kernel's driver stops to send by a
+# path until it has been told of it anew, and keeps three packets until then.
+flowed_on() {
+	local lost
+
+	cat /tmp/ping
+	lost=$(sed -n 's/.* \([0-9]*\)[.0-9]*% packet loss.*/\1/p' /tmp/ping)
+	if ours; then
+		grep ' 0% packet loss' /tmp/ping
+	else
+		[ "$lost" -lt 50 ]
+	fi
+}
+
 plan 9
 no_loss -q -c 2 10.77.0.2 > /dev/null
 check "the subnet manager stops" stop_sm
@@ -32,7 +46,8 @@ check "it starts again" start_sm
 sleep 5
 kill -INT $pinger
 wait $pinger
-check "not a packet was lost meanwhile" grep ' 0% packet loss' /tmp/ping
+check "$(ours && echo "not a packet was" || echo "less than half are") lost meanwhile" \
+	flowed_on
 check "a new peer is found" no_loss -q -c 1 10.77.0.3
 check "the groups are joined again" until_true 20 all_joined
 stop_sm

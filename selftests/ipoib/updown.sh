@@ -28,14 +28,13 @@ quiet() {
 
 alive() {
 	until_true 20 carrier && until_true 20 ping -c 1 -W 1 10.77.0.2 &&
-	until_true 20 ping -c 1 -W 1 fd77::2 &&
-	no_loss -q -c 10 -i 0.05 10.77.0.2 && no_loss -q -c 10 -i 0.05 fd77::2
+	until_true 20 ping -c 1 -W 1 fd77::2 && steady 10.77.0.2 fd77::2
 }
 
 down_up() {
 	local i
 
-	for i in $(seq "$(fewer 25)"); do
+	for i in $(seq "$(fewer 15)"); do
 		ip link set ib0 down && sleep 0.0$((i % 7)) &&
 		address_up node1 1 && sleep 0.0$((i % 5)) || return
 	done
@@ -54,7 +53,7 @@ down_up_peer() {
 reload() {
 	local i
 
-	for i in $(seq "$(fewer 10)"); do
+	for i in $(seq "$(fewer 5)"); do
 		rmmod ib_ipoib && modprobe ib_ipoib && give_all || return
 		# Under way, or joining, or before that.
 		sleep 0.$((i % 4))

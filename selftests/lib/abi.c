@@ -16,7 +16,7 @@ SAME(sdp_init, 40);
 AT(sdp_init, features, 16);
 SAME(sdp_bind, 8 + ADDR);
 AT(sdp_bind, addr, 8);
-SAME(sdp_listen, 8);
+SAME(sdp_listen, 16);
 SAME(sdp_accept, 16 + ADDR);
 AT(sdp_accept, addr, 16);
 SAME(sdp_connect, 16 + ADDR);

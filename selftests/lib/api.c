@@ -82,6 +82,7 @@ static void close_pair(int pair[2])
 static void calls(void)
 {
 	struct sdp_info info, accepted;
+	struct pollfd urgent = { .events = POLLPRI };
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
 	char back[8];
@@ -108,9 +109,12 @@ static void calls(void)
 	ok(!sdp_info(p[0], &info) && info.tx_bytes == 5 && info.tx_msgs > 0 &&
 	   !sdp_info(p[1], &accepted) && accepted.rx_bytes == 5 && accepted.rx_msgs > 0,
 	   "sdp_info: bytes and messages are counted");
-	ok(sdp_send(p[0], "x", 1, MSG_OOB) < 0 && errno == EOPNOTSUPP &&
-	   sdp_recv(p[0], back, 1, MSG_OOB) < 0 && errno == EOPNOTSUPP,
-	   "MSG_OOB is not supported over SDP");
+	urgent.fd = p[1];
+	ok(sdp_send(p[0], "x", 1, MSG_OOB) == 1 && poll(&urgent, 1, 5000) == 1 &&
+	   sdp_recv(p[1], back, 1, MSG_OOB) == 1 && *back == 'x', "MSG_OOB over SDP");
+	ok(sdp_send(p[0], "x", 1, MSG_PROXY) < 0 && errno == EOPNOTSUPP &&
+	   sdp_recv(p[0], back, 1, MSG_PROXY) < 0 && errno == EOPNOTSUPP,
+	   "flags that SDP does not know");
 	ok(sdp_setsockopt(p[0], SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)) < 0 &&
 	   errno == EOPNOTSUPP, "SO_ZEROCOPY is not supported over SDP");
 	ok(!sdp_shutdown(p[0], SHUT_WR) && sdp_recv(p[1], back, 1, 0) == 0,
@@ -393,7 +397,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(45);
+	tap_plan(46);
 	calls();
 	carriers();
 	ring_errors();

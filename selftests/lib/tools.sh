@@ -72,8 +72,8 @@ check "is warned of" said "$WORK/err" "other rights"
 check "without /dev/sdp a program runs" gives 0 without_device "$SDPRUN" echo hello
 check "with its output" said "$WORK/out" "hello"
 check "and a warning" said "$WORK/err" "is the module sdpdev loaded?"
-check "with an unknown SDPDEV_MODE" gives 0 env SDPDEV_MODE=maybe "$SDPRUN" true
-check "a warning" said "$WORK/err" "SDPDEV_MODE=maybe"
+check "with an unknown SDPDEV_MODE" gives 125 env SDPDEV_MODE=maybe "$SDPRUN" true
+check "is named" said "$WORK/err" "SDPDEV_MODE is none of"
 cp "$SDPRUN" "$WORK/alone"
 check "without its library" gives 125 "$WORK/alone" true
 check "it says where it looked" said "$WORK/err" "neither beside this program nor in"
@@ -84,10 +84,12 @@ check "sdpstat with an argument" gives 2 "$SDPSTAT" frob
 connection
 check "sdpstat of the client's node" gives 0 on 1 "$SDPSTAT"
 check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.1:[0-9]+ +10\.77\.0\.2:9000 +1000 +0 ' "$WORK/out"
+	'^CONNECTED +SDP +10\.77\.0\.1:[0-9]+ +10\.77\.0\.2:9000 +1000 +0 .* [1-9][0-9]+$' \
+	"$WORK/out"
 check "sdpstat of the server's node" gives 0 on 2 "$SDPSTAT" -n
 check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.2:9000 +10\.77\.0\.1:[0-9]+ +0 +1000 ' "$WORK/out"
+	'^CONNECTED +SDP +10\.77\.0\.2:9000 +10\.77\.0\.1:[0-9]+ +0 +1000 .* [1-9][0-9]+$' \
+	"$WORK/out"
 check "sdpstat -j" gives 0 on 2 "$SDPSTAT" -j
 check "is JSON" valid_json "$WORK/out"
 check "sdpstat -s" gives 0 "$SDPSTAT" -s

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <linux/sockios.h>
 #include <sys/mman.h>
 
 #define RING	16384
@@ -36,6 +37,11 @@ static struct side side[2];
 static __u64 load(__u64 *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static bool needs_enter(struct sdp_ring *r)
+{
+	return __atomic_load_n(&r->flags, __ATOMIC_SEQ_CST) & SDP_RING_NEED_ENTER;
 }
 
 static int enter(struct side *s, unsigned int flags)
@@ -107,7 +113,7 @@ static void ring_write(struct side *s, void *buf, size_t len)
 	ring_copy((char *)r + s->data, r->tail, buf, len, true);
 	__atomic_store_n(&r->tail, r->tail + len, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&r->flags, __ATOMIC_SEQ_CST) & SDP_RING_NEED_ENTER)
+	if (needs_enter(r))
 		must(enter(s, SDP_ENTER_TX) == 0);
 	unlock(&r->lock);
 }
@@ -132,7 +138,7 @@ static size_t ring_read(struct side *s, void *buf, size_t len)
 			if (!__atomic_compare_exchange_n(&r->head, &head, head + n, false,
 							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 				continue;
-			if (__atomic_load_n(&r->flags, __ATOMIC_SEQ_CST) & SDP_RING_NEED_ENTER)
+			if (needs_enter(r))
 				must(enter(s, SDP_ENTER_RX) == 0);
 			return n;
 		}
@@ -248,6 +254,34 @@ static void test_doors(const char *name, const bool *ring_sender, const bool *ri
 	tear_down(&side[1]);
 }
 
+/* Nothing behind the mark is in the ring until the reader has stopped there. */
+static void test_urgent(void)
+{
+	char buf[16];
+	int e[2], n;
+
+	pair(SDP, e);
+	set_up(&side[0], e[0]);
+	must(end_send(SDP, e[1], "abU", 3, MSG_OOB) == 3);
+	must(write(e[1], "cd", 2) == 2);
+	must(events(e[0], POLLPRI, 1000) == POLLPRI);
+	for (int i = 0; i < 50 && end_info(e[0]).rx_bytes < 5; i++)
+		poll(NULL, 0, 20);
+	ok(load(&side[0].rx->tail) == 2, "urgent: the ring ends at the mark");
+	ok(ioctl(e[0], FIONREAD, &n) == 0 && n == 2, "FIONREAD, too");
+	ok(end_recv(SDP, e[0], buf, 1, MSG_OOB) == 1 && *buf == 'U', "MSG_OOB has it");
+	side[0].rx->head = 2;
+	must(enter(&side[0], SDP_ENTER_RX) == 0);
+	ok(load(&side[0].rx->tail) == 2 && ioctl(e[0], SIOCATMARK, &n) == 0 && n == 1,
+	   "the first call stops at the mark");
+	must(enter(&side[0], SDP_ENTER_RX | SDP_ENTER_WAIT_RX) == 0);
+	ring_copy((char *)side[0].rx + side[0].data, 2, buf, 2, false);
+	ok(load(&side[0].rx->tail) == 4 && !memcmp(buf, "cd", 2), "the second goes on behind it");
+	ok(ioctl(e[0], SIOCATMARK, &n) == 0 && n == 0, "past the mark");
+	tear_down(&side[0]);
+	close(e[1]);
+}
+
 /* Small things that the doors must agree on. */
 static void test_agreement(void)
 {
@@ -284,7 +318,9 @@ static void test_agreement(void)
 	ok(!(side[0].rx->flags & SDP_RING_NEED_ENTER), "nothing waits now");
 
 	/* What is in the ring goes before what is written. */
-	ok(side[0].tx->flags & SDP_RING_NEED_ENTER, "idle: the kernel sleeps");
+	for (int i = 0; i < 50 && !needs_enter(side[0].tx); i++)
+		poll(NULL, 0, 20);
+	ok(needs_enter(side[0].tx), "idle: the kernel sleeps");
 	*((char *)side[0].tx + side[0].data) = '1';
 	__atomic_store_n(&side[0].tx->tail, 1, __ATOMIC_RELEASE);
 	must(write(e[0], "2", 1) == 1);
@@ -302,6 +338,8 @@ static void test_agreement(void)
 	ok(side[0].rx->flags & SDP_RING_EOF, "the peer's end: EOF");
 	ok(enter(&side[0], SDP_ENTER_WAIT_RX) == 0, "which ends waiting");
 	tear_down(&side[0]);
+
+	test_urgent();
 
 	/* Closing sends what is in the ring without anybody asking. */
 	pair(SDP, e);

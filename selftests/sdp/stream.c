@@ -241,7 +241,8 @@ static void test_flags(enum kind k)
 	must(end_shutdown(k, e[0], SHUT_WR) == 0);
 	ok(end_recv(k, e[1], in, 25, MSG_WAITALL) == 3,
 	   "%s: MSG_WAITALL: the end", kind_name[k]);
-	ok(end_recv(k, e[1], in, 1, MSG_OOB) == -1, "%s: MSG_OOB fails", kind_name[k]);
+	ok(end_recv(k, e[1], in, 1, MSG_OOB) == -1 && errno == EINVAL,
+	   "%s: MSG_OOB: nothing urgent", kind_name[k]);
 	unpair(e);
 }
 

@@ -27,13 +27,19 @@ one_listens() {
 	[ -n "$(ip netns exec one ss -Hltn sport = :18515)" ]
 }
 
+# in_node NODE HCA [SERVER]: one end of it
+in_node() {
+	ip netns exec "$1" timeout $((100 * tap_slow)) \
+		ibv_rc_pingpong -c -n "$(fewer 1000)" -d "${@:2}"
+}
+
 pingpong() {
 	local server status
 
-	ip netns exec one timeout 100 ibv_rc_pingpong -c -d softib1 > /tmp/server 2>&1 &
+	in_node one softib1 > /tmp/server 2>&1 &
 	server=$!
 	until_true 20 one_listens || { cat /tmp/server; return 1; }
-	ip netns exec two timeout 100 ibv_rc_pingpong -c -d softib2 10.8.0.1
+	in_node two softib2 10.8.0.1
 	status=$?
 	wait "$server" && return "$status"
 	cat /tmp/server

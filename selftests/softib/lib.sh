@@ -101,11 +101,11 @@ not() {
 pair() {
 	local server status
 
-	timeout 100 "$1" -d softib0 "${@:2}" > /tmp/server 2>&1 &
+	timeout $((100 * tap_slow)) "$1" -d softib0 "${@:2}" > /tmp/server 2>&1 &
 	server=$!
 	until_true 20 listening ||
 		{ cat /tmp/server; kill $server; return 1; }
-	timeout 100 "$1" -d softib1 "${@:2}" localhost 2>&1
+	timeout $((100 * tap_slow)) "$1" -d softib1 "${@:2}" localhost 2>&1
 	status=$?
 	wait $server && return $status
 	cat /tmp/server

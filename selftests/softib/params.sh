@@ -22,7 +22,32 @@ loads_with() {
 	[ "$devices" -eq "$1" ]
 }
 
-plan 19
+# srq_is WANT DEVICE: what there is, and what comes of asking for one.
+srq_is() {
+	local got
+
+	got=$("$programs/srq" "$2") && echo "$got" && [ "$got" = "$1" ]
+}
+
+# with_srq WANT PARAMETER...
+with_srq() {
+	local status
+
+	insmod "$module" hcas=1 "${@:2}" || return
+	srq_is "$1" softib0
+	status=$?
+	rmmod softib
+	return "$status"
+}
+
+# later: an HCA that is made after a change, and one from before
+later() {
+	echo N > "$parameters/srq" && add_hca late &&
+	srq_is "0 Operation not supported" late && srq_is "1024 done" softib0 &&
+	rmdir "$conf/hcas/late"
+}
+
+plan 22
 
 check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
 	hcas=65
@@ -43,6 +68,8 @@ check "none" loads_with 0 hcas=0
 check "one" loads_with 1 hcas=1
 check "the smallest MTU" loads_with 2 ib_mtu=256
 check "the largest, and loss" loads_with 2 ib_mtu=4096 loss=1000000
+check "shared receive queues" with_srq "1024 done"
+check "none, if there shall be none" with_srq "0 Operation not supported" srq=N
 
 insmod "$module"
 echo 12345 > $parameters/loss
@@ -54,6 +81,7 @@ result $? "but not to nonsense"
 result $? "which leaves it as it was"
 not sh -c "echo 1 > $parameters/hcas" 2> /dev/null
 result $? "the number of HCAs cannot be changed"
+check "they can be taken away from HCAs that are made later" later
 rmmod softib
 
 finish

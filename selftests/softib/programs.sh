@@ -35,11 +35,11 @@ on_ip() {
 		shift
 	done
 	shift
-	timeout 100 stdbuf -oL "${command[@]}" > "$server_output" 2>&1 &
+	timeout $((100 * tap_slow)) stdbuf -oL "${command[@]}" > "$server_output" 2>&1 &
 	server=$!
 	until_true 20 "$ready" ||
 		{ cat "$server_output"; kill "$server"; return 1; }
-	timeout 100 ip netns exec peer "$@" 2>&1
+	timeout $((100 * tap_slow)) ip netns exec peer "$@" 2>&1
 	status=$?
 	wait "$server" && return "$status"
 	cat "$server_output"
@@ -50,7 +50,7 @@ multicast() {
 	local group=(mckey -m 239.1.1.1) member status
 
 	switch_lid=$(ibswitches | sed -n 's/.* lid \([0-9]*\) .*/\1/p')
-	timeout 100 ip netns exec peer "${group[@]}" -b 10.1.0.2 > /dev/null &
+	timeout $((100 * tap_slow)) ip netns exec peer "${group[@]}" -b 10.1.0.2 > /dev/null &
 	member=$!
 	on_ip group_is_routed "${group[@]}" -b 10.1.0.1 -- \
 		"${group[@]}" -s -b 10.1.0.2

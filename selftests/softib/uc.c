@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs.h"
 
@@ -96,6 +97,25 @@ static bool next_arrives(size_t len, unsigned int seed)
 	       wc.wr_id == seed && filled(&b, HALF, len, seed);
 }
 
+/* So does a write, which takes no receive. */
+static bool written(uint8_t mark)
+{
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+	uint8_t there = !mark;
+	int i;
+
+	a.buf[0] = mark;
+	b.buf[0] = 0;
+	rdma(&write, 0);
+	if (post(&a, &write, 0, 1) || status(&a) != IBV_WC_SUCCESS)
+		return false;
+	for (i = 0; i < 20000 && there != mark; i++) {
+		usleep(1000);
+		there = __atomic_load_n(&b.buf[0], __ATOMIC_ACQUIRE);
+	}
+	return there == mark;
+}
+
 static void post_named(size_t len, uint64_t name)
 {
 	struct ibv_sge sge = {
@@ -120,7 +140,8 @@ static void test_dropped(void)
 	bool sent;
 
 	connect_qps(IBV_QPT_UC, &a, &b, NULL);
-	sent = !post(&a, &send, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS;
+	sent = !post(&a, &send, 0, 3 * MTU) && status(&a) == IBV_WC_SUCCESS &&
+	       written(1);
 	post_named(5 * MTU, 1);
 	ok(sent && next_arrives(2 * MTU + 5, 1), "no receive for a send");
 

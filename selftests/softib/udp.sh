@@ -105,22 +105,22 @@ result $? "which the VCRC told the other end"
 
 pkill -STOP -x opensm
 set_link there up 0
-check "a cable that is out" until_true 2 both DOWN
+check "a cable that is out" until_true 3 both DOWN
 set_link there up 1
-check "and in" until_true 2 both INIT
+check "and in" until_true 3 both INIT
 set_link there enable 0
-check "the other side says goodbye" until_true 2 state_is here/a DOWN
+check "the other side says goodbye" until_true 3 state_is here/a DOWN
 set_link there enable 1
-check "and hello" until_true 2 both INIT
+check "and hello" until_true 3 both INIT
 pkill -CONT -x opensm
 check "is found again" until_true 30 state_is there/b ACTIVE
 pkill -STOP -x opensm
 set_link there/b state DOWN
-check "one end that went down for a moment" until_true 2 both INIT
+check "one end that went down for a moment" until_true 3 both INIT
 pkill -CONT -x opensm
 check "is found again" until_true 30 state_is here/a ACTIVE
 check "the manager disables a port" ibportstate -C softib0 -D 0,1 2 disable
-check "which takes down the other" until_true 2 state_is there/b DOWN
+check "which takes down the other" until_true 3 state_is there/b DOWN
 ibportstate -C softib0 -D 0,1 2 enable > /dev/null
 check "until it is enabled" until_true 30 both ACTIVE
 

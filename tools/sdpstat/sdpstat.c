@@ -20,8 +20,8 @@ static const char usage[] =
 "Usage: sdpstat [OPTION...]\n"
 "\n"
 "Show the endpoints of /dev/sdp in this network namespace: their states, what\n"
-"carries their bytes, their addresses, bytes and messages each way, and the\n"
-"messages that the peer has buffers for.\n"
+"carries their bytes, their addresses, bytes and messages each way, the messages\n"
+"that the peer has buffers for, and the bytes of their own buffers.\n"
 "\n"
 "  -a, --all        listening ones too\n"
 "  -l, --listening  only listening ones\n"
@@ -46,6 +46,7 @@ static const struct column {
 	{ "tx_msgs",	"Sent msgs",	true },
 	{ "rx_msgs",	"Rcvd msgs",	true },
 	{ "tx_credits",	"Credits",	true },
+	{ "memory",	"Memory",	true },
 };
 
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))

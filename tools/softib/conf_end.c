@@ -9,7 +9,7 @@
 #include "conf.h"
 #include "softib.h"
 
-#define MAX_DELAY	1000000		/* microseconds */
+#define MAX_DELAY	60000000	/* microseconds */
 
 static const char * const state_names[] = {
 	[IB_PORT_NOP] = "",

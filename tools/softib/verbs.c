@@ -2,6 +2,7 @@
 /*
  * What rdmavt asks of a driver
  */
+#include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/platform_device.h>
 #include <linux/vmalloc.h>
@@ -11,6 +12,10 @@
 
 #define LKEY_TABLE_BITS		16
 #define QP_TABLE_SIZE		256
+
+static bool srq = true;
+module_param(srq, bool, 0644);
+MODULE_PARM_DESC(srq, "HCAs made from now on have shared receive queues (default Y)");
 
 /* rdmavt prints the name of a PCI device in front of its messages. */
 static struct pci_dev no_pci_dev = { .dev.init_name = "softib" };
@@ -376,6 +381,12 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
 }
 
+static int no_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	return -EOPNOTSUPP;
+}
+
 /* What rdmavt puts in its place at registration, and does not export; before any
  * consumer sees the device. Called again when it moves to another namespace.
  */
@@ -389,6 +400,8 @@ static int wrap_ops(struct ib_device *ibdev)
 	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
 	ibdev->ops.create_qp = create_qp;
 	ibdev->ops.destroy_qp = destroy_qp;
+	if (!hca->rdi.dparms.props.max_srq)
+		ibdev->ops.create_srq = no_srq;
 	return 0;
 }
 
@@ -480,9 +493,11 @@ static void init_props(struct softib_hca *hca)
 	props->max_mr = 1 << LKEY_TABLE_BITS;
 	props->max_pd = 65536;
 	props->max_ah = 65536;
-	props->max_srq = 1024;
-	props->max_srq_wr = 16384;
-	props->max_srq_sge = 32;
+	if (READ_ONCE(srq)) {
+		props->max_srq = 1024;
+		props->max_srq_wr = 16384;
+		props->max_srq_sge = 32;
+	}
 	props->max_fast_reg_page_list_len = 512;
 	props->max_qp_rd_atom = SOFTIB_MAX_RD_ATOMIC;
 	props->max_qp_init_rd_atom = SOFTIB_MAX_RD_ATOMIC;

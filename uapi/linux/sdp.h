@@ -8,7 +8,8 @@
  * SDP_IOC_INIT makes it one; SDP_IOC_BIND, _LISTEN, _ACCEPT, _CONNECT and
  * _SHUTDOWN do what the socket calls of those names do, with their errno
  * values.  read(2), write(2), readv(2), writev(2), poll(2), epoll(7),
- * splice(2), sendfile(2) and FIONREAD work on the descriptor as on a socket's.
+ * splice(2), sendfile(2) and the ioctls of sockets (FIONREAD, SIOCATMARK and so
+ * on) work on the descriptor as on a socket's.
  *
  * Growth: every structure begins with its own size as user space knows it.  A
  * larger one than the kernel knows is taken if the rest is zero, a smaller one
@@ -31,7 +32,7 @@
  * raises the major number, an addition the minor one.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		0
+#define SDP_API_MINOR		1
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -53,7 +54,7 @@
 /**
  * struct sdp_init - argument of SDP_IOC_INIT, the first ioctl on a new file
  * @size: sizeof(struct sdp_init)
- * @flags: zero
+ * @flags: SDP_INIT_* or zero
  * @major: in: SDP_API_MAJOR of the program; out: of the kernel
  * @minor: in: SDP_API_MINOR of the program; out: of the kernel
  * @family: AF_INET or AF_INET6, as socket(2)'s first argument
@@ -65,7 +66,8 @@
  *
  * Errors: EPROTONOSUPPORT (another major version; @major and @minor are
  * written back), EAFNOSUPPORT, EALREADY (the file is an endpoint already, as
- * every accepted one is), ENOBUFS and ENOMEM.  Any other ioctl before this one
+ * every accepted one is), ENOBUFS (also where the user has as many as allowed)
+ * and ENOMEM.  Any other ioctl before this one
  * is ENOTCONN.
  */
 struct sdp_init {
@@ -77,6 +79,12 @@ struct sdp_init {
 	__u64 features;
 	__u64 reserved[2];
 };
+
+/*
+ * Never TCP: every SDP_IOC_CONNECT and SDP_IOC_LISTEN is done as with
+ * SDP_CONNECT_NO_TCP and SDP_LISTEN_NO_TCP, whatever its flags.
+ */
+#define SDP_INIT_NO_TCP		(1U << 0)	/* since 1.1 */
 
 #define SDP_FEATURE_NATIVE	(1ULL << 0)	/* falls back to TCP */
 #define SDP_FEATURE_RINGS	(1ULL << 1)	/* SDP_IOC_RING_SETUP */
@@ -100,14 +108,22 @@ struct sdp_bind {
  * struct sdp_listen - argument of SDP_IOC_LISTEN
  * @size: sizeof(struct sdp_listen)
  * @backlog: as listen(2) takes it, for each of the two carriers
+ * @flags: SDP_LISTEN_* or zero; since 1.1
+ * @reserved: zero; since 1.1
  *
  * Listens on SDP (every IPoIB interface that the address covers) and on TCP.
- * Errors are those of listen(2).
+ * Where it listens already the flags have no effect.  Errors are those of
+ * listen(2), and EINVAL where both carriers are excluded.
  */
 struct sdp_listen {
 	__u32 size;
 	__s32 backlog;
+	__u32 flags;
+	__u32 reserved;
 };
+
+#define SDP_LISTEN_NO_TCP	(1U << 0)	/* TCP peers are refused */
+#define SDP_LISTEN_NO_SDP	(1U << 1)	/* SDP peers are refused */
 
 /**
  * struct sdp_accept - argument of SDP_IOC_ACCEPT
@@ -169,9 +185,9 @@ struct sdp_shutdown {
  * struct sdp_msg - argument of SDP_IOC_SEND and SDP_IOC_RECV
  * @size: sizeof(struct sdp_msg)
  * @flags: in: MSG_* as sendmsg(2) or recvmsg(2) take them.  Sending takes
- *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE and MSG_EOR; receiving takes
- *	MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL and MSG_TRUNC; anything else is
- *	EOPNOTSUPP
+ *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR and MSG_OOB; receiving
+ *	takes MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB and
+ *	MSG_ERRQUEUE; anything else is EOPNOTSUPP
  * @iov: pointer to an array of struct iovec
  * @iov_len: its entries, at most UIO_MAXIOV (else EMSGSIZE)
  * @out_flags: out: msg_flags of recvmsg(2)
@@ -215,6 +231,7 @@ struct sdp_msg {
 #define SDP_REASON_SEQUENCE	11	/* MSeq or MSeqAck wrong */
 #define SDP_REASON_RING		12	/* ring index out of range */
 #define SDP_REASON_NO_MEMORY	13
+#define SDP_REASON_LIMIT	14	/* the user has as many as allowed */
 
 /**
  * struct sdp_info - argument of SDP_IOC_INFO
@@ -289,7 +306,8 @@ struct sdp_error {
  *
  * Returns a new close-on-exec descriptor of the native TCP socket that belongs
  * to the endpoint, for getsockopt(2) and setsockopt(2).  The endpoint honours
- * what is set there, so an option has one home whatever carries the bytes.
+ * what is set there, so an option has one home whatever carries the bytes;
+ * keepalive and TCP_USER_TIMEOUT within a second.
  */
 struct sdp_native {
 	__u32 size;
@@ -311,7 +329,8 @@ struct sdp_native {
  * one piece of @data_offset plus the data's size (else EINVAL).
  *
  * Errors: EINVAL (sizes), ENOTCONN, EOPNOTSUPP (TCP carries this one), EEXIST
- * (it has rings; SDP_IOC_INFO tells their sizes), ENOMEM.
+ * (it has rings; SDP_IOC_INFO tells their sizes), ENOMEM (also where it would be
+ * more than the user may have).
  */
 struct sdp_ring_setup {
 	__u32 size;
@@ -353,7 +372,9 @@ struct sdp_ring_setup {
  * and moves @head by compare-and-exchange: where that fails another consumer
  * took them, and the copy is thrown away.  After moving @head (and a full
  * barrier), with SDP_RING_NEED_ENTER set the kernel holds more than the ring
- * had room for: SDP_IOC_RING_ENTER fetches it.
+ * had room for: SDP_IOC_RING_ENTER fetches it.  Nothing behind the mark of
+ * urgent data is in the ring: with the ring drained up to there the first
+ * SDP_IOC_RING_ENTER leaves the reader at the mark, the second goes on.
  *
  * An index that user space writes is read once and checked against the
  * kernel's own: one out of range ends the connection with SDP_REASON_RING.

@@ -87,17 +87,6 @@ static void closed(void)
 	must(!close(p[1]));
 }
 
-/*
- * TCP shows the steps of a reset one by one, and any of them ends a poll:
- * returns what @fd shows after the last.
- */
-static int shows_reset(int fd)
-{
-	while (!(wait_for(fd, POLLRDHUP) & POLLRDHUP))
-		;
-	return shows(fd);
-}
-
 /* Whoever closes with bytes unread, or without lingering, resets. */
 static void reset(const char *how, bool unread)
 {

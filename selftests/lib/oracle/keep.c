@@ -4,6 +4,7 @@
  * cancelled in the middle of a call; and none lost.
  */
 #include "oracle.h"
+#include "pass.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -100,41 +101,6 @@ static void executed(void)
 	must(!close(p[1]));
 }
 
-static void pass(int over, int fd)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
-				.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct iovec iov = { .iov_base = "", .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control.room) };
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	must(sendmsg(over, &msg, 0) == 1);
-}
-
-static int receive(int over)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} control;
-	char c;
-	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control) };
-	struct cmsghdr *head;
-	int fd;
-
-	must(recvmsg(over, &msg, MSG_CMSG_CLOEXEC) == 1);
-	head = CMSG_FIRSTHDR(&msg);
-	must(head);
-	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return fd;
-}
-
 static void passed(void)
 {
 	int unix_pair[2], p[2], fd;
@@ -146,14 +112,14 @@ static void passed(void)
 	must(child >= 0);
 	if (!child) {
 		must(!close(unix_pair[0]));
-		fd = receive(unix_pair[1]);
+		fd = taken_over(unix_pair[1], MSG_CMSG_CLOEXEC);
 		if (recv(fd, back, 4, MSG_WAITALL) != 4 || send(fd, back, 4, 0) != 4)
 			_exit(1);
 		_exit(0);
 	}
 	must(!close(unix_pair[1]));
 	connected(p);
-	pass(unix_pair[0], p[0]);
+	hand_over(unix_pair[0], p[0]);
 	must(!close(p[0]));
 	say("to whom it was passed", send(p[1], "pass", 4, 0));
 	say("it comes back", recv(p[1], back, 4, MSG_WAITALL));

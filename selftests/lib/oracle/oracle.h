@@ -174,6 +174,17 @@ static inline int shows(int fd)
 	return p.revents;
 }
 
+/*
+ * TCP shows the steps of a reset one by one, and any of them ends a poll:
+ * returns what @fd shows after the last.
+ */
+static inline int shows_reset(int fd)
+{
+	while (!(wait_for(fd, POLLRDHUP) & POLLRDHUP))
+		;
+	return shows(fd);
+}
+
 /* Writes poll's events out by name. */
 static inline void say_events(const char *label, int events)
 {

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connected mode (RFC 4755): unicast packets to a neighbour that can do so go
+ * over a reliable connection of its own in each direction. Who sends opens the
+ * connection and sends on it; the other end only receives.
+ *
+ * Locks, behind those in ipoib.h:
+ *
+ *   ipoib_cm.setup        what is made when the first connection needs it
+ *   ipoib_dest.lock       membership of a path's list of connections
+ *   ipoib_conn.lock       one outgoing connection
+ *   ipoib_cm.rx_lock      the incoming connections' lists
+ *   ipoib_rc_ring.lock    which slots of a receive ring are empty
+ */
+#ifndef _IPOIB_CM_H
+#define _IPOIB_CM_H
+
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+
+struct ipoib_dest;
+struct ipoib_dev;
+struct ipoib_path;
+struct ipoib_tx_buf;
+
+/* The largest IP packet, and what of it a receive buffer holds. */
+#define IPOIB_CM_MTU		65520
+#define IPOIB_CM_LEN		(IPOIB_CM_MTU + 4)
+/* The least that a peer has to receive for a connection to be worth it. */
+#define IPOIB_CM_MIN_LEN	(1280 + 4)
+#define IPOIB_RC_PAGES		DIV_ROUND_UP(IPOIB_CM_LEN, PAGE_SIZE)
+/* What is copied of a packet: all of a small one, else its headers. */
+#define IPOIB_RC_COPYBREAK	256
+#define IPOIB_RC_HEAD		128
+#define IPOIB_RC_BATCH		16
+/* Buffers of a connection where the adapter cannot share them. */
+#define IPOIB_RC_PRIVATE	64
+
+/* An outgoing connection's sends; and all of an interface. */
+#define IPOIB_CONN_RING		64
+#define IPOIB_CONN_SENDS	2048
+#define IPOIB_MAX_CONNS		1024	/* to one GID */
+#define IPOIB_CONN_TRIES	3
+#define IPOIB_CM_DRAIN_TIMEOUT	(5 * HZ)
+/* Incoming connections */
+#define IPOIB_MAX_RX_CONNS	4096
+
+/* What a completion is of; below them the slot or the send's number. */
+#define IPOIB_WR_RECV		BIT(31)
+#define IPOIB_WR_DRAIN		BIT(30)
+
+/**
+ * struct ipoib_cm_data - private data of REQ and REP, RFC 4755 section 3.2
+ * @qpn:	the sender's UD QPN, which is that of its link-layer address
+ * @mtu:	the most it receives in a message, encapsulation header included
+ */
+struct ipoib_cm_data {
+	__be32 qpn;
+	__be32 mtu;
+};
+
+/**
+ * struct ipoib_rc_slot - receive buffer
+ * @pages:	its pages; NULL where one went up to the stack
+ * @addr:	where they are mapped, for each bit in @mapped
+ * @mapped:	pages that are mapped
+ */
+struct ipoib_rc_slot {
+	struct page *pages[IPOIB_RC_PAGES];
+	u64 addr[IPOIB_RC_PAGES];
+	unsigned long mapped;
+};
+
+/**
+ * struct ipoib_rc_ring - receive buffers, shared or of one connection
+ * @priv:	the interface
+ * @srq:	where they are posted; NULL: to @qp
+ * @qp:		where they are posted
+ * @size:	slots
+ * @pages:	pages in each
+ * @refill:	fills what could not be filled in softirq
+ * @lock:	what follows, but for the slots that are posted
+ * @dying:	no more is posted
+ * @posted:	slots that the adapter has
+ * @idle_count:	slots that it has not
+ * @idle:	their numbers
+ * @slots:	the buffers
+ */
+struct ipoib_rc_ring {
+	struct ipoib_dev *priv;
+	struct ib_srq *srq;
+	struct ib_qp *qp;
+	unsigned int size;
+	unsigned int pages;
+	struct delayed_work refill;
+
+	spinlock_t lock;		/* what follows */
+	bool dying;
+	unsigned int posted;
+	unsigned int idle_count;
+	u16 *idle;
+	struct ipoib_rc_slot slots[];
+};
+
+/* An incoming connection goes from list to list in this order. */
+enum ipoib_rx_state {
+	IPOIB_RX_LIVE,
+	IPOIB_RX_DOOMED,	/* to be moved to the error state */
+	IPOIB_RX_DYING,		/* the adapter gives back what it has */
+	IPOIB_RX_DRAINED,	/* nothing more will complete */
+	IPOIB_RX_STATES
+};
+
+enum ipoib_rx_flag {
+	IPOIB_RX_LAST_WQE,	/* it takes no more from the SRQ */
+	IPOIB_RX_ERROR,
+	IPOIB_RX_TOLD,		/* is in ipoib_cm.rx_events */
+};
+
+/**
+ * struct ipoib_rx_conn - incoming connection
+ * @node:	in ipoib_cm.rx[@state]
+ * @priv:	the interface
+ * @id:		the connection manager's
+ * @qp:		receives; it sends nothing but the drain's work request
+ * @ring:	private receive buffers, or NULL
+ * @gid:	the peer's
+ * @qpn:	the peer's, of its link-layer address
+ * @psn:	the peer's first
+ * @flags:	what the queue pair's events have told, enum ipoib_rx_flag
+ * @event:	in ipoib_cm.rx_events
+ * @state:	under rx_lock
+ * @last_wqe:	the queue pair takes no more from the SRQ; under rx_lock
+ * @draining:	the drain's work request is posted; under rx_lock
+ * @created:	jiffies when it was accepted
+ * @last_used:	jiffies when last received from
+ * @packets:	received
+ * @bytes:	received
+ */
+struct ipoib_rx_conn {
+	struct list_head node;
+	struct ipoib_dev *priv;
+	struct ib_cm_id *id;
+	struct ib_qp *qp;
+	struct ipoib_rc_ring *ring;
+	union ib_gid gid;
+	u32 qpn;
+	u32 psn;
+	unsigned long flags;
+	struct llist_node event;
+	enum ipoib_rx_state state;
+	bool last_wqe;
+	bool draining;
+	unsigned long created;
+	unsigned long last_used;
+	u64 packets;
+	u64 bytes;
+};
+
+enum ipoib_conn_state {
+	IPOIB_CONN_IDLE,	/* nobody has anything to send */
+	IPOIB_CONN_OPENING,
+	IPOIB_CONN_UP,
+	IPOIB_CONN_BROKEN,	/* its work is to close it */
+	IPOIB_CONN_FAILED,	/* served by UD, until retry_at */
+};
+
+/**
+ * struct ipoib_conn - outgoing connection
+ * @node:	in ipoib_path.conns; changed under dest.lock, read under RCU
+ * @kill:	links those that were taken out of the list for removal
+ * @rcu:	frees it after the last reader
+ * @priv:	the interface
+ * @dest:	the path that it is of, and outlived by
+ * @qpn:	the peer's, of its link-layer address
+ * @created:	jiffies when it was made
+ * @last_used:	jiffies when last sent to
+ * @work:	the only one that opens and closes it
+ * @id:		the connection manager's; @work's, as is what follows
+ * @qp:		sends
+ * @slid:	of the path in use
+ * @dlid:	of the path in use
+ * @sl:		of the path in use
+ * @psn:	the peer's first, if it sent
+ * @fatal:	the adapter has given up the queue pair; written in any context
+ * @lock:	guards the members below
+ * @state:	enum ipoib_conn_state
+ * @dead:	being removed: no work is started
+ * @error:	why it broke, 0 if it may be opened again at once
+ * @refused:	the peer has refused it, and is not just down
+ * @tries:	failures since it was last up
+ * @retry_at:	in jiffies, while failed
+ * @since:	jiffies when it came up
+ * @max_len:	the most that the peer receives in a message
+ * @ring:	packets being sent, from @tail up to @head
+ * @head:	sends posted
+ * @tail:	sends completed; changed by NAPI only
+ * @queue:	packets that wait
+ * @packets:	sent
+ * @bytes:	sent
+ */
+struct ipoib_conn {
+	struct list_head node;
+	struct list_head kill;
+	struct rcu_head rcu;
+	struct ipoib_dev *priv;
+	struct ipoib_dest *dest;
+	u32 qpn;
+	unsigned long created;
+	unsigned long last_used;
+	struct delayed_work work;
+
+	struct ib_cm_id *id;
+	struct ib_qp *qp;
+	__be32 slid;
+	__be32 dlid;
+	u8 sl;
+	u32 psn;
+	bool fatal;
+
+	spinlock_t lock;		/* what follows */
+	enum ipoib_conn_state state;
+	bool dead;
+	bool refused;
+	int error;
+	unsigned int tries;
+	unsigned long retry_at;
+	unsigned long since;
+	unsigned int max_len;
+	struct ipoib_tx_buf *ring;
+	unsigned int head;
+	unsigned int tail;
+	struct sk_buff_head queue;
+	u64 packets;
+	u64 bytes;
+};
+
+/**
+ * struct ipoib_cm - an interface's part of connected mode
+ * @able:	the adapter has what it takes
+ * @has_srq:	it can share receive buffers
+ * @pages:	in a receive buffer
+ * @max_len:	what it holds
+ * @listener:	takes requests while the interface is up
+ * @setup:	creation of @cq and @ring
+ * @cq:		completions of all connections, NULL before the first
+ * @ring:	shared receive buffers, NULL before the first or without SRQ
+ * @max_rx:	how many incoming connections @cq has room for
+ * @napi:	takes the completions
+ * @wc:		room for completions
+ * @sends:	of all connections, not yet complete
+ * @queued:	packets that wait for them
+ * @stuck:	an adapter that does not give back what it has
+ * @rx_lock:	@rx, @rx_count and the connections' states
+ * @rx:		incoming connections by state
+ * @rx_count:	how many
+ * @rx_events:	those whose queue pairs have told something, in any context
+ * @rx_work:	moves them along
+ * @rx_wait:	for the last of them
+ * @idle:	outgoing connections that are being reaped; under ctl
+ * @too_big:	packets whose senders are to be told of the MTU
+ * @too_big_work: tells them
+ */
+struct ipoib_cm {
+	bool able;
+	bool has_srq;
+	unsigned int pages;
+	unsigned int max_len;
+	struct ib_cm_id *listener;
+
+	struct mutex setup;	/* creation of cq and ring */
+	struct ib_cq *cq;
+	struct ipoib_rc_ring *ring;
+	unsigned int max_rx;
+	struct napi_struct napi;
+	struct ib_wc wc[IPOIB_RC_BATCH];
+	atomic_t sends;
+	atomic_t queued;
+	bool stuck;
+
+	spinlock_t rx_lock;	/* the incoming connections */
+	struct list_head rx[IPOIB_RX_STATES];
+	unsigned int rx_count;
+	struct llist_head rx_events;
+	struct work_struct rx_work;
+	wait_queue_head_t rx_wait;
+
+	struct list_head idle;
+	struct sk_buff_head too_big;
+	struct work_struct too_big_work;
+};
+
+/* cm.c */
+void ipoib_cm_init(struct ipoib_dev *priv);
+void ipoib_cm_uninit(struct ipoib_dev *priv);
+int ipoib_cm_start(struct ipoib_dev *priv);
+void ipoib_cm_stop(struct ipoib_dev *priv);
+int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive);
+void ipoib_cm_pause(struct ipoib_dev *priv, bool pause);
+int ipoib_cm_poll(struct napi_struct *napi, int budget);
+__be64 ipoib_cm_service_id(u32 qpn);
+int ipoib_cm_modify(struct ib_cm_id *id, struct ib_qp *qp,
+		    enum ib_qp_state state, u32 psn);
+bool ipoib_cm_data_ok(const struct ipoib_cm_data *data);
+void ipoib_cm_data_fill(struct ipoib_dev *priv, struct ipoib_cm_data *data);
+void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
+		   unsigned int mtu);
+
+/* cm_tx.c */
+bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb);
+void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
+			 int budget);
+void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
+			u32 qpn);
+void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec);
+void ipoib_conns_release(struct ipoib_path *p);
+void ipoib_conns_reap(struct ipoib_dev *priv);
+
+/* cm_rx.c */
+int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event);
+void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc);
+void ipoib_rx_conn_drained(struct ipoib_rx_conn *c);
+void ipoib_rx_conn_work(struct work_struct *work);
+void ipoib_rx_conns_reap(struct ipoib_dev *priv);
+void ipoib_rx_conns_stop(struct ipoib_dev *priv);
+
+/* cm_ring.c */
+struct ipoib_rc_ring *ipoib_rc_ring_alloc(struct ipoib_dev *priv,
+					  unsigned int size);
+int ipoib_rc_ring_fill(struct ipoib_rc_ring *ring);
+void ipoib_rc_ring_refill(struct ipoib_rc_ring *ring);
+void ipoib_rc_ring_stop(struct ipoib_rc_ring *ring);
+void ipoib_rc_ring_free(struct ipoib_rc_ring *ring);
+unsigned int ipoib_rc_private(struct ipoib_dev *priv);
+unsigned int ipoib_rc_ring_done(struct ipoib_rc_ring *ring, unsigned int slot);
+struct sk_buff *ipoib_rc_ring_take(struct ipoib_rc_ring *ring,
+				   unsigned int slot, unsigned int len);
+
+#endif /* _IPOIB_CM_H */

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Incoming connections. They are accepted in either mode, as a peer's mode is its
+ * own business, and receive only.
+ *
+ * A queue pair may be destroyed when nothing of it can complete any more. In the
+ * error state it gives back what it has of the shared buffers and says so
+ * (IB_EVENT_QP_LAST_WQE_REACHED, IBA 10.2.9.3); behind that goes a work request
+ * whose completion comes last. Private buffers are counted instead.
+ */
+#include <linux/random.h>
+
+#include "cm.h"
+#include "ipoib.h"
+#include "trace.h"
+
+/* --- from list to list --------------------------------------------------- */
+
+/* Called under rx_lock. */
+static void ipoib_rx_conn_move(struct ipoib_rx_conn *c,
+			       enum ipoib_rx_state state)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
+
+	c->state = state;
+	list_move_tail(&c->node, &cm->rx[state]);
+	if (state == IPOIB_RX_DOOMED || state == IPOIB_RX_DRAINED)
+		queue_work(ipoib_wq, &cm->rx_work);
+}
+
+/* Called under rx_lock. */
+static void ipoib_rx_conn_doom_locked(struct ipoib_rx_conn *c)
+{
+	if (c->state == IPOIB_RX_LIVE)
+		ipoib_rx_conn_move(c, IPOIB_RX_DOOMED);
+}
+
+static void ipoib_rx_conn_doom(struct ipoib_rx_conn *c)
+{
+	spin_lock_bh(&c->priv->cm.rx_lock);
+	ipoib_rx_conn_doom_locked(c);
+	spin_unlock_bh(&c->priv->cm.rx_lock);
+}
+
+/* Called under rx_lock, as soon as the queue pair takes no more receives. */
+static void ipoib_rx_conn_drain(struct ipoib_rx_conn *c)
+{
+	const struct ib_send_wr wr = {
+		.wr_id = IPOIB_WR_DRAIN,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	if (c->state != IPOIB_RX_DYING || !c->last_wqe || c->draining)
+		return;
+	c->draining = true;
+	/* Who waits for it gives up in the end. */
+	if (ib_post_send(c->qp, &wr, NULL))
+		netdev_warn(c->priv->dev, "cannot drain a connection\n");
+}
+
+/**
+ * ipoib_rx_conn_drained() - nothing more of a connection will complete
+ * @c: the connection
+ */
+void ipoib_rx_conn_drained(struct ipoib_rx_conn *c)
+{
+	spin_lock_bh(&c->priv->cm.rx_lock);
+	if (c->state == IPOIB_RX_DYING)
+		ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
+	spin_unlock_bh(&c->priv->cm.rx_lock);
+}
+
+static bool ipoib_rx_conn_empty(struct ipoib_rx_conn *c)
+{
+	bool empty;
+
+	spin_lock(&c->ring->lock);
+	empty = !c->ring->posted;
+	spin_unlock(&c->ring->lock);
+	return empty;
+}
+
+/* A dying connection's private buffers have all come back. */
+static void ipoib_rx_conn_emptied(struct ipoib_rx_conn *c)
+{
+	spin_lock_bh(&c->priv->cm.rx_lock);
+	if (c->state == IPOIB_RX_DYING && ipoib_rx_conn_empty(c)) {
+		c->last_wqe = true;
+		ipoib_rx_conn_drain(c);
+	}
+	spin_unlock_bh(&c->priv->cm.rx_lock);
+}
+
+/* In any context, also before the connection is in a list. */
+static void ipoib_rx_conn_qp_event(struct ib_event *event, void *context)
+{
+	struct ipoib_rx_conn *c = context;
+	struct ipoib_cm *cm = &c->priv->cm;
+
+	switch (event->event) {
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		set_bit(IPOIB_RX_LAST_WQE, &c->flags);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		set_bit(IPOIB_RX_ERROR, &c->flags);
+		break;
+	default:
+		return;
+	}
+	if (!test_and_set_bit(IPOIB_RX_TOLD, &c->flags))
+		llist_add(&c->event, &cm->rx_events);
+	queue_work(ipoib_wq, &cm->rx_work);
+}
+
+/* Does what the events tell. */
+static void ipoib_rx_conns_listen(struct ipoib_cm *cm)
+{
+	struct llist_node *told = llist_del_all(&cm->rx_events);
+	struct ipoib_rx_conn *c, *next;
+
+	llist_for_each_entry_safe(c, next, told, event) {
+		clear_bit(IPOIB_RX_TOLD, &c->flags);
+		/* Who finds it set has set its other bit before. */
+		smp_mb__after_atomic();
+		spin_lock_bh(&cm->rx_lock);
+		if (test_bit(IPOIB_RX_LAST_WQE, &c->flags))
+			c->last_wqe = true;
+		if (!list_empty(&c->node))
+			ipoib_rx_conn_doom_locked(c);
+		ipoib_rx_conn_drain(c);
+		spin_unlock_bh(&cm->rx_lock);
+	}
+}
+
+/* --- the end ------------------------------------------------------------- */
+
+/* Of the work, with a connection of which nothing will complete. */
+static void ipoib_rx_conn_destroy(struct ipoib_rx_conn *c)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
+	bool last;
+
+	trace_ipoib_rx_conn_close(c->priv, &c->gid, c->qpn, 0);
+	/* Tells the peer, and waits for the handler. */
+	if (c->id)
+		ib_destroy_cm_id(c->id);
+	if (c->ring)
+		ipoib_rc_ring_stop(c->ring);
+	if (c->qp)
+		ib_destroy_qp(c->qp);
+	if (c->ring)
+		ipoib_rc_ring_free(c->ring);
+	/* Of the queue pair's last event. */
+	ipoib_rx_conns_listen(cm);
+	kfree(c);
+
+	spin_lock_bh(&cm->rx_lock);
+	last = !--cm->rx_count;
+	spin_unlock_bh(&cm->rx_lock);
+	if (last)
+		wake_up(&cm->rx_wait);
+}
+
+static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ipoib_cm *cm = &c->priv->cm;
+
+	if (c->ring)
+		ipoib_rc_ring_stop(c->ring);
+	if (ib_modify_qp(c->qp, &attr, IB_QP_STATE))
+		netdev_warn(c->priv->dev, "cannot move a connection to error\n");
+
+	spin_lock_bh(&cm->rx_lock);
+	ipoib_rx_conn_move(c, IPOIB_RX_DYING);
+	/* What came back before this looked in vain for one that is dying. */
+	if (c->ring && ipoib_rx_conn_empty(c))
+		c->last_wqe = true;
+	ipoib_rx_conn_drain(c);
+	spin_unlock_bh(&cm->rx_lock);
+}
+
+static struct ipoib_rx_conn *ipoib_rx_conn_first(struct ipoib_cm *cm,
+						 enum ipoib_rx_state state)
+{
+	struct ipoib_rx_conn *c;
+
+	spin_lock_bh(&cm->rx_lock);
+	c = list_first_entry_or_null(&cm->rx[state], struct ipoib_rx_conn,
+				     node);
+	if (c && state == IPOIB_RX_DRAINED)
+		list_del_init(&c->node);
+	spin_unlock_bh(&cm->rx_lock);
+	return c;
+}
+
+/**
+ * ipoib_rx_conn_work() - move connections towards their end
+ * @work: rx_work
+ */
+void ipoib_rx_conn_work(struct work_struct *work)
+{
+	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, rx_work);
+	struct ipoib_rx_conn *c;
+
+	ipoib_rx_conns_listen(cm);
+	while ((c = ipoib_rx_conn_first(cm, IPOIB_RX_DOOMED)))
+		ipoib_rx_conn_kill(c);
+	while ((c = ipoib_rx_conn_first(cm, IPOIB_RX_DRAINED)))
+		ipoib_rx_conn_destroy(c);
+}
+
+static unsigned int ipoib_rx_conns_left(struct ipoib_cm *cm)
+{
+	unsigned int left;
+
+	spin_lock_bh(&cm->rx_lock);
+	left = cm->rx_count;
+	spin_unlock_bh(&cm->rx_lock);
+	return left;
+}
+
+/* Ends those that an adapter never drained. */
+static void ipoib_rx_conns_force(struct ipoib_dev *priv)
+{
+	struct ipoib_cm *cm = &priv->cm;
+	struct ipoib_rx_conn *c, *next;
+	int state;
+
+	netdev_warn(priv->dev, "incoming connections never drained\n");
+	cancel_work_sync(&cm->rx_work);
+	ipoib_cm_pause(priv, true);
+	spin_lock_bh(&cm->rx_lock);
+	for (state = IPOIB_RX_LIVE; state < IPOIB_RX_DRAINED; state++)
+		list_for_each_entry_safe(c, next, &cm->rx[state], node)
+			ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
+	spin_unlock_bh(&cm->rx_lock);
+	ipoib_rx_conn_work(&cm->rx_work);
+	ipoib_cm_pause(priv, false);
+}
+
+/**
+ * ipoib_rx_conns_stop() - end all incoming connections
+ * @priv: the interface, which accepts no more
+ *
+ * Called under ctl.
+ */
+void ipoib_rx_conns_stop(struct ipoib_dev *priv)
+{
+	struct ipoib_cm *cm = &priv->cm;
+	struct ipoib_rx_conn *c, *next;
+	unsigned int left, before;
+
+	spin_lock_bh(&cm->rx_lock);
+	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node)
+		ipoib_rx_conn_doom_locked(c);
+	spin_unlock_bh(&cm->rx_lock);
+
+	/* As long as they get fewer. */
+	left = ipoib_rx_conns_left(cm);
+	do {
+		before = left;
+		wait_event_timeout(cm->rx_wait, !ipoib_rx_conns_left(cm),
+				   IPOIB_CM_DRAIN_TIMEOUT);
+		left = ipoib_rx_conns_left(cm);
+	} while (left && left < before);
+	if (left)
+		ipoib_rx_conns_force(priv);
+	cancel_work_sync(&cm->rx_work);
+}
+
+/**
+ * ipoib_rx_conns_reap() - end incoming connections that nobody has used for long
+ * @priv: the interface
+ */
+void ipoib_rx_conns_reap(struct ipoib_dev *priv)
+{
+	struct ipoib_cm *cm = &priv->cm;
+	struct ipoib_rx_conn *c, *next;
+
+	spin_lock_bh(&cm->rx_lock);
+	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node)
+		if (time_after(jiffies, READ_ONCE(c->last_used) +
+					2 * ipoib_idle()))
+			ipoib_rx_conn_doom_locked(c);
+	spin_unlock_bh(&cm->rx_lock);
+}
+
+/* --- the beginning ------------------------------------------------------- */
+
+static struct ib_qp *ipoib_rx_conn_create_qp(struct ipoib_rx_conn *c)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
+	struct ib_qp_init_attr attr = {
+		.event_handler	= ipoib_rx_conn_qp_event,
+		.qp_context	= c,
+		.send_cq	= cm->cq,
+		.recv_cq	= cm->cq,
+		.srq		= cm->ring ? cm->ring->srq : NULL,
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+		.cap = {
+			.max_send_wr	= 1,
+			.max_send_sge	= 1,
+			.max_recv_wr	= c->ring ? c->ring->size : 0,
+			.max_recv_sge	= c->ring ? c->ring->pages : 0,
+		},
+	};
+
+	return ib_create_qp(c->priv->pd, &attr);
+}
+
+/* Makes the queue pair and lets it receive. */
+static int ipoib_rx_conn_setup(struct ipoib_rx_conn *c)
+{
+	static const enum ib_qp_state states[] = {
+		IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS,
+	};
+	struct ipoib_dev *priv = c->priv;
+	int i, err;
+
+	if (!priv->cm.ring) {
+		c->ring = ipoib_rc_ring_alloc(priv, ipoib_rc_private(priv));
+		if (!c->ring)
+			return -ENOMEM;
+	}
+	c->qp = ipoib_rx_conn_create_qp(c);
+	if (IS_ERR(c->qp)) {
+		err = PTR_ERR(c->qp);
+		c->qp = NULL;
+		return err;
+	}
+
+	/* In RTS, as a drain may not complete in less on some adapters. */
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		err = ipoib_cm_modify(c->id, c->qp, states[i], c->psn);
+		if (err)
+			return err;
+		if (states[i] == IB_QPS_INIT && c->ring) {
+			c->ring->qp = c->qp;
+			err = ipoib_rc_ring_fill(c->ring);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int ipoib_rx_conn_reply(struct ipoib_rx_conn *c,
+			       const struct ib_cm_req_event_param *req)
+{
+	struct ipoib_cm_data data;
+	struct ib_cm_rep_param rep = {
+		.qp_num			= c->qp->qp_num,
+		.starting_psn		= c->psn,
+		.private_data		= &data,
+		.private_data_len	= sizeof(data),
+		.rnr_retry_count	= req->rnr_retry_count,
+		.srq			= !c->ring,
+	};
+
+	ipoib_cm_data_fill(c->priv, &data);
+	return ib_send_cm_rep(c->id, &rep);
+}
+
+/* Counts the connection, unless there are too many. */
+static bool ipoib_rx_conn_count(struct ipoib_cm *cm)
+{
+	bool room;
+
+	spin_lock_bh(&cm->rx_lock);
+	room = cm->rx_count < cm->max_rx;
+	if (room)
+		cm->rx_count++;
+	spin_unlock_bh(&cm->rx_lock);
+	return room;
+}
+
+/*
+ * Puts the connection among the others. One from the same sender, who opens one
+ * only, is of before it was restarted. Returns whether there was one.
+ */
+static bool ipoib_rx_conn_add(struct ipoib_rx_conn *c)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
+	struct ipoib_rx_conn *old, *next;
+	bool again = false;
+
+	spin_lock_bh(&cm->rx_lock);
+	list_for_each_entry_safe(old, next, &cm->rx[IPOIB_RX_LIVE], node) {
+		if (old->qpn != c->qpn || !ipoib_gid_equal(&old->gid, &c->gid))
+			continue;
+		again = true;
+		ipoib_rx_conn_doom_locked(old);
+	}
+	list_add_tail(&c->node, &cm->rx[IPOIB_RX_LIVE]);
+	if (c->flags)
+		ipoib_rx_conn_doom_locked(c);
+	spin_unlock_bh(&cm->rx_lock);
+	return again;
+}
+
+/* The connection manager keeps the id. */
+static void ipoib_rx_conn_abandon(struct ipoib_rx_conn *c)
+{
+	c->id = NULL;
+	spin_lock_bh(&c->priv->cm.rx_lock);
+	ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
+	spin_unlock_bh(&c->priv->cm.rx_lock);
+}
+
+static struct ipoib_rx_conn *
+ipoib_rx_conn_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	const struct ipoib_cm_data *data = event->private_data;
+	struct ipoib_rx_conn *c;
+
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	c->priv = id->context;
+	c->id = id;
+	c->gid = event->param.req_rcvd.primary_path->dgid;
+	c->qpn = be32_to_cpu(data->qpn) & IPOIB_QPN_MASK;
+	c->psn = get_random_u32() & 0xffffff;
+	c->created = jiffies;
+	c->last_used = c->created;
+	INIT_LIST_HEAD(&c->node);
+	return c;
+}
+
+static int ipoib_rx_conn_accept(struct ib_cm_id *id,
+				const struct ib_cm_event *event)
+{
+	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
+	struct ipoib_dev *priv = id->context;
+	struct ipoib_rx_conn *c;
+	int err;
+
+	/* ib_cm looks at the service only, whatever it came by. */
+	if (req->port != priv->port ||
+	    (be16_to_cpu(req->primary_path->pkey) ^ priv->pkey) &
+	    ~IPOIB_FULL_MEMBER)
+		return -EINVAL;
+	if (req->qp_type != IB_QPT_RC || !ipoib_cm_data_ok(event->private_data))
+		return -EINVAL;
+	err = ipoib_cm_prepare(priv, true);
+	if (err)
+		return err;
+	c = ipoib_rx_conn_alloc(id, event);
+	if (!c)
+		return -ENOMEM;
+	if (!ipoib_rx_conn_count(&priv->cm)) {
+		kfree(c);
+		return -ENOSPC;
+	}
+	err = ipoib_rx_conn_setup(c);
+	if (err) {
+		ipoib_rx_conn_abandon(c);
+		return err;
+	}
+
+	/* From here on the handler and the work end it. */
+	id->context = c;
+	trace_ipoib_rx_conn_open(priv, &c->gid, c->qpn, 0);
+	ipoib_count(priv, IPOIB_CONN_ACCEPTED);
+	if (ipoib_rx_conn_add(c))
+		ipoib_conn_suspect(priv, &c->gid, c->qpn);
+	if (ipoib_rx_conn_reply(c, req))
+		ipoib_rx_conn_doom(c);
+	return 0;
+}
+
+/* Where this is an error the connection manager destroys @id. */
+static int ipoib_rx_conn_request(struct ib_cm_id *id,
+				 const struct ib_cm_event *event)
+{
+	struct ipoib_dev *priv = id->context;
+	int err;
+
+	err = ipoib_rx_conn_accept(id, event);
+	if (err) {
+		ipoib_count(priv, IPOIB_CONN_REFUSED);
+		ipoib_dbg(priv, "refuses a connection: %d\n", err);
+		ib_send_cm_rej(id, err == -EINVAL ? IB_CM_REJ_CONSUMER_DEFINED :
+						    IB_CM_REJ_NO_RESOURCES,
+			       NULL, 0, NULL, 0);
+	}
+	return err;
+}
+
+/**
+ * ipoib_rx_conn_handler() - the connection manager's callback
+ * @id: the listener's or, for a request and all after it, the connection's
+ * @event: what has happened
+ *
+ * Return: 0, or an errno upon which the connection manager destroys @id.
+ */
+int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	struct ipoib_rx_conn *c = id->context;
+
+	switch (event->event) {
+	case IB_CM_REQ_RECEIVED:
+		return ipoib_rx_conn_request(id, event);
+	case IB_CM_SIDR_REQ_RECEIVED:
+		return -EINVAL;		/* the service is connections only */
+	case IB_CM_DREQ_RECEIVED:
+		ib_send_cm_drep(id, NULL, 0);
+		ipoib_rx_conn_doom(c);
+		break;
+	case IB_CM_REP_ERROR:
+	case IB_CM_REJ_RECEIVED:
+	case IB_CM_DREQ_ERROR:
+	case IB_CM_DREP_RECEIVED:
+	case IB_CM_TIMEWAIT_EXIT:
+		ipoib_rx_conn_doom(c);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* --- receiving ----------------------------------------------------------- */
+
+static void ipoib_rx_conn_packet(struct ipoib_rx_conn *c,
+				 struct ipoib_rc_ring *ring, unsigned int slot,
+				 unsigned int len)
+{
+	struct ipoib_dev *priv = c->priv;
+	unsigned long now = jiffies;
+	struct sk_buff *skb;
+
+	if (unlikely(len < IPOIB_ENCAP_LEN || len > priv->cm.max_len)) {
+		ipoib_rx_drop(priv, IPOIB_RX_BAD_LENGTH);
+		return;
+	}
+	skb = ipoib_rc_ring_take(ring, slot, len);
+	if (unlikely(!skb)) {
+		ipoib_rx_drop(priv, IPOIB_RX_NO_MEMORY);
+		return;
+	}
+
+	c->packets++;
+	c->bytes += len;
+	if (c->last_used != now)
+		WRITE_ONCE(c->last_used, now);
+	skb->pkt_type = PACKET_HOST;
+	ipoib_rx_up(priv, &priv->cm.napi, skb);
+}
+
+/**
+ * ipoib_rx_conn_complete() - a receive has completed
+ * @priv: the interface
+ * @wc: its completion
+ *
+ * Called in NAPI. Shared buffers are posted again by the caller, behind a batch.
+ */
+void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
+{
+	struct ipoib_rx_conn *c = wc->qp->qp_context;
+	struct ipoib_rc_ring *ring = c->ring ?: priv->cm.ring;
+	unsigned int left, slot = wc->wr_id & ~IPOIB_WR_RECV;
+
+	if (WARN_ON_ONCE(slot >= ring->size))
+		return;
+
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		ipoib_rx_conn_packet(c, ring, slot, wc->byte_len);
+	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		ipoib_count(priv, IPOIB_RX_COMPLETION_ERROR);
+		DEV_STATS_INC(priv->dev, rx_errors);
+		ipoib_rx_conn_doom(c);
+	}
+
+	left = ipoib_rc_ring_done(ring, slot);
+	if (!c->ring)
+		return;
+	ipoib_rc_ring_refill(ring);
+	if (!left)
+		ipoib_rx_conn_emptied(c);
+}

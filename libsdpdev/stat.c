@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * fstat(2) of an endpoint says socket, for programs that ask what they were given.
+ *
+ * What is called instead of the next fstat() is what that is made of: the same
+ * for an empty name.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define MISC_MAJOR	10
+
+/*
+ * Two sockets are never the same file: the endpoint's number tells them apart,
+ * among files of a device that there is no other of.
+ */
+#define AS_SOCKET(fd, st)						\
+do {									\
+	struct sdp_info info;						\
+	int saved = errno;						\
+									\
+	if (S_ISCHR((st)->st_mode) && major((st)->st_rdev) == MISC_MAJOR && \
+	    !sdp_info(fd, &info)) {					\
+		(st)->st_mode = S_IFSOCK | 0777;			\
+		(st)->st_dev = (st)->st_rdev;				\
+		(st)->st_rdev = 0;					\
+		(st)->st_ino = info.id;					\
+		(st)->st_uid = geteuid();				\
+		(st)->st_gid = getegid();				\
+	}								\
+	errno = saved;							\
+} while (0)
+
+__public int fstat(int fd, struct stat *st)
+{
+	int ret;
+
+	if (fd < 0)
+		return sdp_fail(EBADF);
+	ret = fstatat(fd, "", st, AT_EMPTY_PATH);
+	if (!ret)
+		AS_SOCKET(fd, st);
+	return ret;
+}
+
+__public int fstat64(int fd, struct stat64 *st)
+{
+	int ret;
+
+	if (fd < 0)
+		return sdp_fail(EBADF);
+	ret = fstatat64(fd, "", st, AT_EMPTY_PATH);
+	if (!ret)
+		AS_SOCKET(fd, st);
+	return ret;
+}
+
+/* What they were in programs built with a C library before 2.33. */
+__public int __fxstat(int version, int fd, struct stat *st);
+__public int __fxstat64(int version, int fd, struct stat64 *st);
+
+#ifdef __x86_64__
+#define STAT_VERSION	1
+#else
+#define STAT_VERSION	3
+#endif
+
+int __fxstat(int version, int fd, struct stat *st)
+{
+	return version == STAT_VERSION ? fstat(fd, st) : sdp_fail(EINVAL);
+}
+
+int __fxstat64(int version, int fd, struct stat64 *st)
+{
+	return version == STAT_VERSION ? fstat64(fd, st) : sdp_fail(EINVAL);
+}
+
+/* The C library's prototype denies that there are kernels that take no path. */
+__public int any_statx(int fd, const char *path, int flags, unsigned int mask,
+		       struct statx *stx) __asm__("statx");
+
+int any_statx(int fd, const char *path, int flags, unsigned int mask, struct statx *stx)
+{
+	int ret = syscall(SYS_statx, fd, path, flags, mask, stx);
+	struct stat st;
+
+	if (ret || !(flags & AT_EMPTY_PATH) || (path && *path) || !S_ISCHR(stx->stx_mode) ||
+	    fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+		return ret;
+	stx->stx_mode = st.st_mode;
+	stx->stx_ino = st.st_ino;
+	stx->stx_dev_major = major(st.st_dev);
+	stx->stx_dev_minor = minor(st.st_dev);
+	stx->stx_rdev_major = 0;
+	stx->stx_rdev_minor = 0;
+	stx->stx_uid = st.st_uid;
+	stx->stx_gid = st.st_gid;
+	return 0;
+}

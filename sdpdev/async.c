@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Telling processes: those that wait, those that want SIGIO, and the owner, who
+ * gets SIGURG.
+ */
+#include <linux/cred.h>
+#include <linux/pid.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+
+#include "sdpdev.h"
+
+/**
+ * sdp_ep_wake() - tell everybody who waits
+ * @ep: the endpoint
+ * @events: EPOLL* that happened
+ */
+void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
+{
+	if (wq_has_sleeper(&ep->wait))
+		wake_up_interruptible_poll(&ep->wait, events);
+	if ((events & EPOLLHUP) && READ_ONCE(ep->shut) == SHUTDOWN_MASK)
+		kill_fasync(&ep->fasync, SIGIO, POLL_HUP);
+	else if (events & EPOLLIN)
+		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
+	else if (events & EPOLLOUT)
+		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
+}
+
+/* May whoever made this the owner send it signals?  As for SIGIO. */
+static bool sdp_owner_may(const struct fown_struct *owner,
+			  struct task_struct *task)
+{
+	const struct cred *cred = __task_cred(task);
+
+	return uid_eq(owner->euid, GLOBAL_ROOT_UID) ||
+	       uid_eq(owner->euid, cred->suid) ||
+	       uid_eq(owner->euid, cred->uid) ||
+	       uid_eq(owner->uid, cred->suid) ||
+	       uid_eq(owner->uid, cred->uid);
+}
+
+static void sdp_owner_signal(const struct fown_struct *owner)
+{
+	struct task_struct *task;
+
+	rcu_read_lock();
+	switch (owner->pid_type) {
+	case PIDTYPE_PID:
+		task = pid_task(owner->pid, PIDTYPE_PID);
+		if (task && sdp_owner_may(owner, task))
+			send_sig(SIGURG, task, 1);
+		break;
+	case PIDTYPE_TGID:
+		task = pid_task(owner->pid, PIDTYPE_PID);
+		if (task && sdp_owner_may(owner, task))
+			kill_pid(owner->pid, SIGURG, 1);
+		break;
+	default:
+		hlist_for_each_entry_rcu(task, &owner->pid->tasks[owner->pid_type],
+					 pid_links[owner->pid_type])
+			if (sdp_owner_may(owner, task))
+				kill_pid(task_tgid(task), SIGURG, 1);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * sdp_ep_urge() - tell the owner of the file that urgent data comes
+ * @ep: the endpoint, ep->lock held
+ *
+ * What the kernel does for a socket's file it does for no other.
+ */
+void sdp_ep_urge(struct sdp_ep *ep)
+{
+	struct fown_struct *owner = ep->file ? file_f_owner(ep->file) : NULL;
+	unsigned long flags;
+	bool owned;
+
+	if (!owner)
+		return;
+	read_lock_irqsave(&owner->lock, flags);
+	owned = owner->pid;
+	if (owned)
+		sdp_owner_signal(owner);
+	read_unlock_irqrestore(&owner->lock, flags);
+	if (owned)
+		kill_fasync(&ep->fasync, SIGURG, POLL_PRI);
+}
+
+/**
+ * sdp_owner_get() - what FIOGETOWN tells
+ * @file: the endpoint's file
+ *
+ * Return: the owner, negative where it is a process group; zero without one.
+ */
+int sdp_owner_get(struct file *file)
+{
+	struct fown_struct *owner = file_f_owner(file);
+	int pid = 0;
+
+	if (!owner)
+		return 0;
+	rcu_read_lock();
+	read_lock_irq(&owner->lock);
+	if (owner->pid && pid_task(owner->pid, owner->pid_type)) {
+		pid = pid_vnr(owner->pid);
+		if (owner->pid_type == PIDTYPE_PGID)
+			pid = -pid;
+	}
+	read_unlock_irq(&owner->lock);
+	rcu_read_unlock();
+	return pid;
+}

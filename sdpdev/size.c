@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many buffers a connection has: few at first, more with use, and few again
+ * when it is idle.
+ *
+ * Receive buffers are added when the peer has used up what it may use.  A
+ * buffer that the transport has cannot be had back before a message came into
+ * it, and the peer may send what it was told.  So an idle sender gives its
+ * credits back, as one empty Data message each, and the receiver does not post
+ * again what these took; of buffers that the sender has not heard of it tells
+ * then.  A peer that posts them nevertheless gets no more than twice as many as
+ * there were.
+ *
+ * Both ends measure for themselves how long there were no stream bytes; the
+ * receiver with half the time, as bytes that the sender remembers may be late.
+ */
+#include <linux/jiffies.h>
+
+#include "sdpdev.h"
+
+/* A send buffer is kept: whoever talks rarely need not allocate each time. */
+#define SDP_IDLE_TX_BUFS	1
+
+static bool sdp_quiet_since(unsigned long last, unsigned int ms)
+{
+	return time_after_eq(jiffies, last + msecs_to_jiffies(ms));
+}
+
+/**
+ * sdp_size_init() - what a new connection begins with, and may come to
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_init(struct sdp_ep *ep)
+{
+	struct sdp_opts opts;
+
+	sdp_opts_get(ep, &opts);
+	ep->rx_size = READ_ONCE(sdp_recv_size);
+	ep->rx_max = READ_ONCE(sdp_recv_bufs);
+	ep->tx_max = READ_ONCE(sdp_send_bufs);
+	if (opts.rcvbuf)
+		ep->rx_max = clamp_t(u32, opts.rcvbuf / ep->rx_size,
+				     SDP_KEPT_CREDITS + 2, ep->rx_max);
+	if (opts.sndbuf)
+		ep->tx_max = clamp_t(u32, opts.sndbuf / ep->rx_size,
+				     2, ep->tx_max);
+	ep->rx_min = min(READ_ONCE(sdp_idle_bufs), ep->rx_max);
+	ep->rx_bufs = 0;
+	ep->rx_grow = false;
+	ep->rx_last = jiffies;
+	ep->tx_depth = ep->tx_max;
+	ep->tx_bufs = 0;
+	ep->tx_idle_bufs = 0;
+	ep->tx_return = 0;
+	ep->tx_returnable = 0;
+	ep->tx_grown = false;
+	ep->tx_last = jiffies;
+}
+
+/**
+ * sdp_size_received() - stream bytes came
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_received(struct sdp_ep *ep)
+{
+	ep->rx_last = jiffies;
+	if (sdp_rx_credits(ep) > SDP_KEPT_CREDITS || ep->rx_grow ||
+	    ep->rx_bufs >= ep->rx_max)
+		return;
+	ep->rx_grow = true;
+	sdp_conn_kick(ep);
+}
+
+/**
+ * sdp_size_grow() - add receive buffers: as many as there are
+ * @ep: the endpoint
+ *
+ * Without memory, or without more of it for this user, all goes on with what
+ * there is.
+ *
+ * Context: the endpoint's work.
+ */
+void sdp_size_grow(struct sdp_ep *ep)
+{
+	sdp_conn_recv_bufs(ep, min(READ_ONCE(ep->rx_bufs) * 2, ep->rx_max));
+	spin_lock_bh(&ep->lock);
+	sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * sdp_size_surplus() - is a receive buffer one too many?
+ * @ep: the endpoint, ep->lock held; an empty Data message came
+ */
+bool sdp_size_surplus(struct sdp_ep *ep)
+{
+	return ep->rx_bufs > ep->rx_min &&
+	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms) / 2);
+}
+
+/* Look whether the sending half is idle, at the earliest time that it can be. */
+static void sdp_size_watch(struct sdp_ep *ep)
+{
+	sdp_ep_get(ep);
+	if (!queue_delayed_work(sdp_wq, &ep->idle,
+				msecs_to_jiffies(READ_ONCE(sdp_idle_ms))))
+		refcount_dec(&ep->ref);
+}
+
+/**
+ * sdp_size_untold() - should the peer be told of buffers, to give them back?
+ * @ep: the endpoint, ep->lock held
+ */
+bool sdp_size_untold(struct sdp_ep *ep)
+{
+	return sdp_rx_credits(ep) <= (s32)ep->rx_min &&
+	       ep->rx_posted > ep->rx_min && sdp_size_surplus(ep);
+}
+
+/**
+ * sdp_size_told() - the peer has told of buffers, and may have nothing else to say
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_told(struct sdp_ep *ep)
+{
+	s32 spare = sdp_tx_credits(ep) - (s32)ep->tx_idle_bufs;
+
+	if (!ep->tx_returnable || spare <= 0 ||
+	    !sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)))
+		return;
+	ep->tx_return = min_t(u32, spare, ep->tx_returnable);
+	ep->tx_returnable -= ep->tx_return;
+}
+
+/**
+ * sdp_size_sent() - stream bytes were sent
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_sent(struct sdp_ep *ep)
+{
+	ep->tx_last = jiffies;
+	ep->tx_return = 0;
+	ep->tx_returnable = 0;
+	if (sdp_tx_credits(ep) >= (s32)ep->tx_idle_bufs)
+		ep->tx_grown = true;
+	if (!delayed_work_pending(&ep->idle))
+		sdp_size_watch(ep);
+}
+
+/**
+ * sdp_size_stop() - the connection is freed
+ * @ep: the endpoint
+ *
+ * Context: process context, the caller holds a reference of its own.
+ */
+void sdp_size_stop(struct sdp_ep *ep)
+{
+	if (cancel_delayed_work(&ep->idle))
+		sdp_ep_put(ep);
+}
+
+/* Takes the send buffers that are not needed off their list. */
+static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
+{
+	/* The transmit ring is drained where nothing can be allocated. */
+	while (!ep->tx_ring.size && ep->tx_bufs > SDP_IDLE_TX_BUFS &&
+	       !list_empty(&ep->tx_free)) {
+		list_move(ep->tx_free.next, bufs);
+		ep->tx_bufs--;
+	}
+}
+
+/*
+ * Where the peer had more buffers than at first, one credit goes back in any
+ * case: it is then that the peer tells of those that this side does not know.
+ */
+static void sdp_size_give_back(struct sdp_ep *ep)
+{
+	if (!ep->tx_grown)
+		return;
+	ep->tx_grown = false;
+	ep->tx_returnable = 2 * (max(sdp_tx_credits(ep), 0) + ep->tx_idle_bufs);
+	ep->tx_return = 1;
+	sdp_size_told(ep);
+}
+
+/**
+ * sdp_size_idle() - the sending half may be idle by now
+ * @work: of struct sdp_ep
+ */
+void sdp_size_idle(struct work_struct *work)
+{
+	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
+					 idle);
+	struct sdp_xprt_buf *buf, *next;
+	LIST_HEAD(bufs);
+	bool mine;
+
+	/* A writer, or who sets up rings, may be about to use the buffers. */
+	mine = mutex_trylock(&ep->tx_mutex);
+	spin_lock_bh(&ep->lock);
+	if (!ep->live || ep->kill || ep->ending) {
+		/* It ends, and with it goes all. */
+	} else if (!mine || !sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms))) {
+		sdp_size_watch(ep);
+	} else {
+		sdp_size_shrink_tx(ep, &bufs);
+		ep->tx_max = ep->tx_depth;
+		sdp_size_give_back(ep);
+		sdp_tx_push(ep);
+	}
+	spin_unlock_bh(&ep->lock);
+	list_for_each_entry_safe(buf, next, &bufs, list)
+		sdp_buf_free(ep, ep->conn, buf);
+	if (mine)
+		mutex_unlock(&ep->tx_mutex);
+	sdp_ep_put(ep);
+}

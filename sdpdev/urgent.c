@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Urgent data, as TCP has it: one byte, at a mark in the stream where reading
+ * stops.  It can be had out of turn with MSG_OOB, or in its place with
+ * SO_OOBINLINE.  On the wire a message with OOB_PRES ends with it, and OOB_PEND
+ * announces it (A4.3.1).
+ *
+ * Nothing behind the mark is in the receive ring as long as the mark is ahead
+ * of the reader, for user space does not see it there.
+ */
+#include "sdpdev.h"
+
+/* Position in the stream of the first byte in the queue. */
+static u64 sdp_urg_queue_pos(const struct sdp_ep *ep)
+{
+	return ep->rx_bytes - ep->rx_queued;
+}
+
+/* Bytes from @pos on that readers pass over since another is urgent now. */
+static u64 sdp_urg_hole(const struct sdp_ep *ep, u64 pos)
+{
+	const struct sdp_urg *urg = &ep->urg;
+
+	return pos >= urg->hole && pos < urg->hole_end ? urg->hole_end - pos : 0;
+}
+
+/* Position of the next byte to be read after @seen that were peeked at. */
+static u64 sdp_urg_read_pos(struct sdp_ep *ep, u64 seen)
+{
+	u64 pos = ep->rx_bytes - sdp_rx_avail(ep) + seen;
+
+	return pos + sdp_urg_hole(ep, pos);
+}
+
+/**
+ * sdp_urg_announced() - a message came with OOB_PEND or OOB_PRES
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_urg_announced(struct sdp_ep *ep)
+{
+	if (ep->urg.pending)
+		return;
+	ep->urg.pending = true;
+	sdp_ep_urge(ep);
+}
+
+/**
+ * sdp_urg_arrived() - the last byte received is urgent
+ * @ep: the endpoint, ep->lock held; the byte is counted and queued, and not in
+ *	the receive ring yet
+ * @byte: the byte
+ *
+ * It takes the place of one before it that was not read, which is in the stream
+ * then, unless the reader stands before it: so does TCP.
+ */
+void sdp_urg_arrived(struct sdp_ep *ep, u8 byte)
+{
+	struct sdp_urg *urg = &ep->urg;
+
+	if (sdp_urg_here(ep, 0) && !sdp_urg_inline(ep)) {
+		/* The holes are next to be read, so they are one. */
+		if (urg->hole_end != urg->pos)
+			urg->hole = urg->pos;
+		urg->hole_end = urg->pos + 1;
+	}
+	urg->state = SDP_URG_VALID;
+	urg->pos = ep->rx_bytes - 1;
+	urg->byte = byte;
+	urg->pending = false;
+	urg->told = false;
+}
+
+/**
+ * sdp_urg_inline() - is the urgent byte read in its place?
+ * @ep: the endpoint
+ */
+bool sdp_urg_inline(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	return sk ? sock_flag(sk, SOCK_URGINLINE) : ep->opts.oobinline;
+}
+
+/**
+ * sdp_urg_here() - does the reader stand at the mark?
+ * @ep: the endpoint, ep->lock held
+ * @seen: bytes that have been peeked at
+ */
+bool sdp_urg_here(struct sdp_ep *ep, u64 seen)
+{
+	return ep->urg.state && sdp_urg_read_pos(ep, seen) == ep->urg.pos;
+}
+
+/**
+ * sdp_urg_ahead() - bytes that FIONREAD tells of
+ * @ep: the endpoint, ep->lock held
+ *
+ * Return: what is there, or what is before the mark where that is ahead and the
+ * urgent byte not in line.
+ */
+u64 sdp_urg_ahead(struct sdp_ep *ep)
+{
+	u64 avail, pos = sdp_urg_read_pos(ep, 0), before = ep->urg.pos - pos;
+
+	avail = ep->rx_bytes - pos;
+	/* A mark that has been passed is far away in unsigned numbers. */
+	if (!ep->urg.state || before >= avail || sdp_urg_inline(ep))
+		return avail;
+	return before;
+}
+
+/**
+ * sdp_urg_hidden() - bytes next in turn that an ordinary reader passes over
+ * @ep: the endpoint, ep->lock held
+ */
+u64 sdp_urg_hidden(struct sdp_ep *ep)
+{
+	u64 hole = sdp_urg_hole(ep, sdp_urg_queue_pos(ep));
+
+	return hole + (sdp_urg_here(ep, 0) && !sdp_urg_inline(ep));
+}
+
+/**
+ * sdp_urg_clip() - how far a read from the queue goes
+ * @ep: the endpoint, ep->lock held
+ * @skip: where it begins, counted from the first byte in the queue
+ * @n: bytes there in one piece
+ * @hole: out: the byte there is not for ordinary readers
+ *
+ * Return: bytes to read; one where @hole.
+ */
+u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole)
+{
+	u64 pos = sdp_urg_queue_pos(ep) + skip;
+	struct sdp_urg *urg = &ep->urg;
+
+	*hole = sdp_urg_hole(ep, pos) ||
+		(urg->state && pos == urg->pos && !sdp_urg_inline(ep));
+	if (*hole)
+		return 1;
+	if (!urg->state || pos >= urg->pos)
+		return n;
+	return min_t(u64, n, urg->pos - pos);
+}
+
+/**
+ * sdp_urg_moved() - bytes were taken off the queue
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_urg_moved(struct sdp_ep *ep)
+{
+	if (ep->urg.state && sdp_urg_queue_pos(ep) > ep->urg.pos)
+		ep->urg.state = SDP_URG_NONE;
+}
+
+/**
+ * sdp_urg_until() - how much of the queue's head may go into the receive ring
+ * @ep: the endpoint, ep->lock held
+ * @n: bytes there in one piece
+ *
+ * Return: those before the mark; none of a hole, which sdp_rx_fetch() drops.
+ */
+u32 sdp_urg_until(const struct sdp_ep *ep, u32 n)
+{
+	const struct sdp_urg *urg = &ep->urg;
+	u64 pos = sdp_urg_queue_pos(ep);
+
+	if (sdp_urg_hole(ep, pos))
+		return 0;
+	if (urg->state && urg->pos - pos < n)
+		n = urg->pos - pos;
+	return n;
+}
+
+/**
+ * sdp_urg_fetch() - user space, which has drained the receive ring, asks for more
+ * @ep: the endpoint, ep->lock and rx_mutex held
+ *
+ * Where the ring ends at the mark the first call stops there, as a read does,
+ * and the second goes on.
+ *
+ * Return: true where the byte at the head of the queue is to be dropped.
+ */
+bool sdp_urg_fetch(struct sdp_ep *ep)
+{
+	struct sdp_urg *urg = &ep->urg;
+
+	if (!ep->rx_queued || sdp_rx_avail(ep) != ep->rx_queued)
+		return false;
+	if (sdp_urg_hole(ep, sdp_urg_queue_pos(ep)))
+		return true;
+	if (!sdp_urg_here(ep, 0))
+		return false;
+	if (!urg->told) {
+		urg->told = true;
+		return false;
+	}
+	urg->state = SDP_URG_NONE;
+	return !sdp_urg_inline(ep);
+}
+
+/**
+ * sdp_urg_recv() - recv(2) with MSG_OOB
+ * @ep: the endpoint
+ * @to: where to
+ * @flags: MSG_PEEK, MSG_TRUNC
+ * @out_flags: out: MSG_OOB is added, and MSG_TRUNC without room
+ *
+ * Never waits.
+ *
+ * Return: one or zero bytes; -EINVAL without urgent data; -EAGAIN where it is
+ * announced only; -EFAULT.
+ */
+ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+		     unsigned int *out_flags)
+{
+	struct sdp_urg *urg = &ep->urg;
+	ssize_t ret = -EINVAL;
+	u8 byte;
+
+	spin_lock_bh(&ep->lock);
+	byte = urg->byte;
+	if (sdp_urg_inline(ep)) {
+		ret = -EINVAL;
+	} else if (urg->state == SDP_URG_VALID) {
+		ret = 1;
+		if (!(flags & MSG_PEEK))
+			urg->state = SDP_URG_READ;
+	} else if (urg->pending) {
+		ret = ep->shut & RCV_SHUTDOWN ? 0 : -EAGAIN;
+	}
+	spin_unlock_bh(&ep->lock);
+	if (ret <= 0)
+		return ret;
+
+	*out_flags |= MSG_OOB;
+	if (!iov_iter_count(to)) {
+		*out_flags |= MSG_TRUNC;
+		return 0;
+	}
+	if (!(flags & MSG_TRUNC) && copy_to_iter(&byte, 1, to) != 1)
+		return -EFAULT;
+	return 1;
+}

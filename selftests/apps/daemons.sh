@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unmodified daemons and their clients, both by sdprun: Redis, OpenSSH, rsync,
+# inetd.
+
+. "$(dirname "$0")/common.sh"
+
+# counted NAME: a counter of SDP, of both nodes together
+counted() {
+	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+}
+
+# before_it: what the next all_sdp compares with
+before_it() {
+	connected=$(counted connected)
+	fallbacks=$(counted fallbacks)
+	bytes=$(ib_bytes 1)
+}
+
+# all_sdp NAME CONNECTIONS: as many at least went over SDP since, and none over TCP
+all_sdp() {
+	local made=$(($(counted connected) - connected)) good=1
+
+	[ "$made" -lt "$2" ] || [ "$(counted fallbacks)" -ne "$fallbacks" ] ||
+		[ $(($(ib_bytes 1) - bytes)) -gt 300000 ] || good=0
+	result $good "$1: $2 connections or more over SDP, none over TCP"
+	[ $good -eq 0 ] || echo "# connected $made, fallbacks $(counted fallbacks) - $fallbacks"
+}
+
+redis() {
+	start 2 "$SDPRUN" redis-server --port 6379 --bind 0.0.0.0 --protected-mode no \
+		--save '' --dir "$WORK" > "$WORK/redis.log" 2>&1
+	local server=$PID
+
+	wait_port 2 6379 || { diag "$WORK/redis.log"; bail "redis-server did not start"; }
+	before_it
+	"$SDPRUN" redis-benchmark -h "$SERVER4" -n 400 -c 20 -P 4 -d 500 -t set,get,lpush -q \
+		> "$WORK/redis.out" 2>&1
+	check "redis-benchmark: three tests, 20 clients" test $? -eq 0
+	[ "$(tr '\r' '\n' < "$WORK/redis.out" | grep -c 'requests per second')" -ge 3 ]
+	check "and their results" test $? -eq 0
+	head -c 300000 "$WORK/www/file" | "$SDPRUN" redis-cli -h "$SERVER4" -x set key > "$WORK/out"
+	"$SDPRUN" redis-cli -h "$SERVER4" --raw get key | head -c 300000 > "$WORK/back"
+	head -c 300000 "$WORK/www/file" > "$WORK/want"
+	check "redis-cli: a value comes back" same "$WORK/want" "$WORK/back"
+	all_sdp "redis" 60
+	kill "$server"
+	wait "$server" 2>/dev/null
+	check "redis-server leaves in order" grep -q 'bye bye' "$WORK/redis.log"
+}
+
+openssh() {
+	local options
+
+	mkdir -p "$WORK/ssh" /run/sshd
+	grep -q ^sshd: /etc/passwd ||
+		echo 'sshd:x:65500:65534::/run/sshd:/usr/sbin/nologin' >> /etc/passwd
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/host"
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/id"
+	cp "$WORK/ssh/id.pub" "$WORK/ssh/authorized"
+	cat > "$WORK/ssh/config" <<-EOT
+	Port 2222
+	HostKey $WORK/ssh/host
+	AuthorizedKeysFile $WORK/ssh/authorized
+	StrictModes no
+	UsePAM no
+	PidFile none
+	Subsystem sftp internal-sftp
+	EOT
+	chmod 755 "$WORK"
+	start 2 "$SDPRUN" /usr/sbin/sshd -D -e -f "$WORK/ssh/config" 2> "$WORK/sshd.log"
+	wait_port 2 2222 || { diag "$WORK/sshd.log"; bail "sshd did not start"; }
+	options=(-q -F none -i "$WORK/ssh/id" -o StrictHostKeyChecking=no
+		 -o UserKnownHostsFile=/dev/null -o BatchMode=yes
+		 -o KexAlgorithms=curve25519-sha256)
+	before_it
+	"$SDPRUN" scp "${options[@]}" -P 2222 "$WORK/www/file" "root@$SERVER4:$WORK/scp.up" \
+		2> "$WORK/scp.err" || diag "$WORK/scp.err"
+	check "scp to the server" same "$WORK/www/file" "$WORK/scp.up"
+	"$SDPRUN" ssh "${options[@]}" -p 2222 "root@$SERVER6" "cat $WORK/www/file; exit 7" \
+		> "$WORK/ssh.out" 2> "$WORK/ssh.err"
+	check "ssh over IPv6 gives the exit status" test $? -eq 7
+	check "and what the command said" same "$WORK/www/file" "$WORK/ssh.out"
+	all_sdp "OpenSSH" 2
+	[ -s "$WORK/scp.up" ] || diag "$WORK/sshd.log"
+	kill "$PID"
+}
+
+rsyncd() {
+	cat > "$WORK/rsyncd.conf" <<-EOT
+	use chroot = no
+	uid = root
+	gid = root
+	[files]
+	path = $WORK/www
+	read only = no
+	EOT
+	mkdir -p "$WORK/www/many" "$WORK/mirror"
+	for i in {1..20}; do
+		head -c "$((i * 1000))" "$WORK/www/file" > "$WORK/www/many/$i"
+	done
+	start 2 "$SDPRUN" rsync --daemon --no-detach --port 8730 --config "$WORK/rsyncd.conf" \
+		2> "$WORK/rsyncd.log"
+	wait_port 2 8730 || { diag "$WORK/rsyncd.log"; bail "rsync did not start"; }
+	before_it
+	"$SDPRUN" rsync -a "rsync://$SERVER4:8730/files/" "$WORK/mirror/" 2> "$WORK/rsync.err" ||
+		diag "$WORK/rsync.err"
+	check "rsync from the daemon" diff -r "$WORK/www" "$WORK/mirror"
+	echo new > "$WORK/mirror/many/1"
+	"$SDPRUN" rsync -a "$WORK/mirror/" "rsync://$SERVER4:8730/files/" 2> "$WORK/rsync.err" ||
+		diag "$WORK/rsync.err"
+	check "and to it" grep -q new "$WORK/www/many/1"
+	all_sdp "rsync" 2
+	kill "$PID"
+}
+
+# Programs that have the connection as standard input and output.
+inetd() {
+	printf '%s stream tcp nowait root %s\n' 7000 '/bin/cat cat' \
+		7001 '/usr/bin/sha256sum sha256sum' > "$WORK/inetd.conf"
+	start 2 "$SDPRUN" inetd -i "$WORK/inetd.conf" > "$WORK/inetd.log" 2>&1
+	wait_port 2 7001 || { diag "$WORK/inetd.log"; bail "inetd did not start"; }
+	before_it
+	"$SDPRUN" socat -t 30 - "TCP:$SERVER4:7000" < "$WORK/www/file" > "$WORK/cat.out"
+	check "inetd: cat" same "$WORK/www/file" "$WORK/cat.out"
+	"$SDPRUN" socat -t 30 - "TCP:$SERVER4:7001" < "$WORK/www/file" > "$WORK/sum.out"
+	check "inetd: sha256sum" grep -q "^$(sum "$WORK/www/file") " "$WORK/sum.out"
+	all_sdp "inetd" 2
+	kill "$PID"
+}
+
+plan 15
+make_file file 1
+redis
+openssh
+rsyncd
+inetd
+finish

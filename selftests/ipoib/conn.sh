@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For the tests of connected mode: the mode of a node, and TCP that has to be
+# whole. The nodes may be in machines of their own, with a driver each.
+
+. "$(dirname "$0")/lib.sh"
+
+# What the test files use.
+# shellcheck disable=SC2034
+{
+net=/sys/class/net
+conf=/sys/kernel/config/softib
+most=65520
+ud_mtu=$((VM_IB_MTU - 4))
+}
+
+mountpoint -q /sys/kernel/config ||
+	mount -t configfs configfs /sys/kernel/config || exit
+
+# mode NODE MODE
+mode() {
+	on "$1" sh -c "echo $2 > $net/ib0/mode"
+}
+
+# connected NODE...: with the largest MTU
+connected() {
+	local node
+
+	for node; do
+		mode "$node" connected && on "$node" ip link set ib0 mtu $most || return
+	done
+}
+
+datagram() {
+	local node
+
+	for node; do
+		mode "$node" datagram || return
+	done
+}
+
+# up NODE...: with its addresses, and carrier
+up() {
+	local node n
+
+	for node; do
+		n=${node#node}
+		on "$node" ip -batch - <<-EOF || return
+			address replace 10.77.0.$n/24 dev ib0
+			address replace fd77::$n/64 dev ib0 nodad
+			link set ib0 up
+		EOF
+	done
+	for node; do
+		until_true 20 on "$node" grep -q 1 $net/ib0/carrier || return
+	done
+}
+
+down() {
+	local node
+
+	for node; do
+		on "$node" ip link set ib0 down || return
+	done
+}
+
+# queue_pairs NODE: those of its connections that are up
+queue_pairs() {
+	local hca=softib$((${1#node} - 1))
+
+	on "$1" rdma resource show qp |
+		sed -n "s,^link $hca/.* lqpn \([0-9]*\) .*type RC state RTS.*,\1,p"
+}
+
+connects() {
+	[ -n "$(queue_pairs "$1")" ]
+}
+
+# no_queue_pairs HCAS: none of connections, whatever their state
+no_queue_pairs() {
+	! rdma resource show qp | grep "link $1.* type RC"
+}
+
+# unload: the driver, with connections and all. The kernel's own leaves some behind
+# then, and the kernel reports that, so they are ended before.
+unload() {
+	ours || {
+		datagram node1 node2 node3 node4 && down node1 node2 node3 node4 &&
+		until_true 30 no_queue_pairs softib
+	} || return
+	rmmod ib_ipoib
+}
+
+# --- TCP -------------------------------------------------------------------
+
+# listening NODE PORT
+listening() {
+	[ -n "$(on "$1" ss -Hltn sport = ":$2")" ]
+}
+
+# transfer FROM TO ADDRESS: /tmp/file, with TCP
+transfer() {
+	local receiver
+
+	on "$2" timeout 200 socat -u TCP6-LISTEN:7000,reuseaddr,ipv6-v6only=0 - \
+		> /tmp/got &
+	receiver=$!
+	until_true 10 listening "$2" 7000 &&
+	on "$1" timeout 200 socat -u - "TCP:$3:7000" < /tmp/file &&
+	wait $receiver && cmp /tmp/file /tmp/got
+}
+
+both_ways() {
+	transfer node1 node2 10.77.0.2 && transfer node2 node1 10.77.0.1
+}
+
+# stream FROM TO ADDRESS PORT: TCP until /run/enough is there. The sum of what was
+# sent is in FROM's file /tmp/sent, of what came in /tmp/to_TO here.
+stream() {
+	on "$2" timeout 500 socat -u "TCP-LISTEN:$4,reuseaddr" - |
+		sha256sum > "/tmp/to_$2" &
+	receivers+=($!)
+	until_true 10 listening "$2" "$4" || return
+	# shellcheck disable=SC2016 # for the inner shell
+	on "$1" bash -c 'head -c 100000 /dev/urandom > /tmp/block_$0
+		while [ ! -e /run/enough ]; do
+			cat /tmp/block_$0
+		done | tee >(sha256sum > /tmp/sent_$0) |
+			timeout 500 socat -u - "TCP:$1:$2"' "$1" "$3" "$4" > /dev/null &
+}
+
+# streams: one each way
+streams() {
+	receivers=()
+	on node1 rm -f /run/enough
+	on node2 rm -f /run/enough
+	stream node1 node2 10.77.0.2 7001 && stream node2 node1 10.77.0.1 7002
+} 2> /dev/null
+
+# received NODE: bytes by its stream
+received() {
+	on "$1" ss -Htin state established "( sport = :7001 or sport = :7002 )" |
+		sed -n 's/.*bytes_received:\([0-9]*\).*/\1/p'
+}
+
+came() {
+	[ "$(received "$1")" -ge "$2" ]
+}
+
+# flow BYTES SECONDS: so many more come, both ways.
+flow() {
+	local node from
+
+	for node in node1 node2; do
+		from=$(received $node)
+		until_true "$2" came $node $((from + $1)) || {
+			echo "$node: $from bytes, then $(received $node)"
+			return 1
+		}
+	done
+}
+
+# whole: the streams end, and not a byte was lost.
+whole() {
+	local pid
+
+	on node1 touch /run/enough
+	on node2 touch /run/enough
+	for pid in "${receivers[@]}"; do
+		until_true 60 not kill -0 "$pid" || { echo "no end"; return 1; }
+	done
+	same_sum node1 node2 && same_sum node2 node1
+}
+
+# same_sum FROM TO
+same_sum() {
+	until_true 10 on "$1" test -s "/tmp/sent_$1"
+	[ -s "/tmp/to_$2" ] && same "$(cat "/tmp/to_$2")" "$(on "$1" cat "/tmp/sent_$1")"
+}

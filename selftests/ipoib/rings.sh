@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Rings of other sizes while packets flow (ethtool -G), in either mode, and what is
+# kept for nobody. The kernel's driver has the sizes that it was loaded with, and
+# keeps connections for minutes.
+
+. "$(dirname "$0")/conn.sh"
+
+failslab=/sys/kernel/debug/failslab
+
+# sizes NODE: of the receive ring and the send ring
+sizes() {
+	on "$1" ethtool -g ib0 |
+		awk '$1 == "RX:" { rx = $2 } $1 == "TX:" { tx = $2 } END { print rx, tx }'
+}
+
+sizes_are() {
+	same "$(sizes "$1")" "$2"
+}
+
+# refused WHY ETHTOOL-ARGUMENT...
+refused() {
+	local output why=$1
+
+	shift
+	output=$(ethtool -G ib0 "$@" 2>&1) && { echo "not refused"; return 1; }
+	echo "$output"
+	[[ $output == *"$why"* ]]
+}
+
+# Too small, and larger than any.
+bounds() {
+	refused "at least" rx 8 && refused "at least" tx 64 && refused "" rx 1000000 &&
+	sizes_are node1 "256 128"
+}
+
+# Sizes are powers of two, as those of the module's parameters.
+resized() {
+	local before
+
+	before=$(lladdr node1)
+	ethtool -G ib0 rx "$1" tx "$2" && sizes_are node1 "$3" &&
+	not same "$before" "$(lladdr node1)" > /dev/null
+}
+
+# What the neighbour believes
+believed() {
+	same "$(on node2 ip neigh show 10.77.0.1 | sed 's/.*lladdr \([^ ]*\).*/\1/')" \
+		"$(lladdr node1)"
+}
+
+# Who sends nothing is found by its new address all the same: neighbours are told,
+# and need not doubt the old one first, which takes half a minute.
+announced() {
+	no_loss -q -c 1 10.77.0.2 && believed && resized 512 512 "512 512" &&
+	until_true 10 believed
+}
+
+# under_way RX TX: the streams come on.
+under_way() {
+	resized "$1" "$2" "$1 $2" && flow 100000 10
+}
+
+# As many packets at once as no smaller ring takes.
+filled() {
+	no_loss -q -c 200 -l 200 -i 0.01 10.77.0.2
+}
+
+many_times() {
+	local n
+
+	for n in {1..6}; do
+		ethtool -G ib0 rx $((16 << n % 4)) tx $((128 << n % 3)) || return
+	done
+	flow 100000 20
+}
+
+while_down() {
+	ip link set ib0 down && resized 64 256 "64 256" && up node1 &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+}
+
+# Every allocation of it fails once.
+out_of_memory() {
+	local status
+
+	echo N > $failslab/ignore-gfp-wait
+	echo 0 > $failslab/verbose
+	python3 "${0%/*}/fail_rings.py" ib0
+	status=$?
+	echo Y > $failslab/ignore-gfp-wait
+	[ $status -eq 0 ] && until_true 20 ping -q -c 1 -W 1 10.77.0.2
+}
+
+# --- what nobody uses ------------------------------------------------------
+
+idle() {
+	echo "$1" > /sys/module/ib_ipoib/parameters/idle_timeout
+}
+
+# The new time counts from the next time on that the interface comes up.
+kept() {
+	down node1 node2 && up node1 node2 &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 && until_true 10 connects node1
+}
+
+# Both ends of it: neither waits for the other.
+reaped() {
+	until_true 60 no_queue_pairs softib
+}
+
+if ! ours; then
+	plan 1
+	check "the kernel's driver has fixed rings" refused "not supported" rx 512
+	finish
+fi
+
+if [ -e $failslab ]; then plan 18; else plan 17; fi
+check "sizes as loaded" sizes_are node1 "256 128"
+check "bounds" bounds
+check "larger rings" resized 1000 1000 "1024 1024"
+check "that are used" filled
+check "neighbours are told of the other address" announced
+check "while the interface is down" while_down
+streams
+check "streams" flow 100000 20
+check "a larger receive ring under way" under_way 512 256
+check "and smaller ones" under_way 16 128
+check "many times" many_times
+connected node1 node2
+check "connected mode" flow 100000 20
+check "a larger ring under way" under_way 1024 1024
+check "not a byte was lost" whole
+[ ! -e $failslab ] || check "memory fails" out_of_memory
+idle 1
+check "a connection with nothing to do" kept
+check "goes after a while" reaped
+check "and comes back" no_loss -q -c 3 10.77.0.2
+idle 300
+check "others stay" kept
+datagram node1 node2
+ethtool -G ib0 rx 256 tx 128
+until_true 20 ping -q -c 1 -W 1 10.77.0.2
+finish

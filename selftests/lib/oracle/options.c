@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Socket options that change what a connection does, and the requests of
+ * ioctl() that programs make on sockets.
+ */
+#include "oracle.h"
+
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/time.h>
+
+static char buf[64 << 10], back[64 << 10];
+
+static long number(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &len) ? -1 : value;
+}
+
+static long set(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+/* What the listener was told holds for what it accepts. */
+static void inherited(void)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 7 };
+	static const struct {
+		const char *name;
+		int level, option, value;
+	} all[] = {
+		{ "SO_KEEPALIVE", SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ "SO_OOBINLINE", SOL_SOCKET, SO_OOBINLINE, 1 },
+		{ "SO_RCVLOWAT", SOL_SOCKET, SO_RCVLOWAT, 5 },
+		{ "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, 65536 },
+		{ "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, 65536 },
+		{ "SO_PRIORITY", SOL_SOCKET, SO_PRIORITY, 3 },
+		{ "SO_REUSEADDR", SOL_SOCKET, SO_REUSEADDR, 1 },
+		{ "TCP_NODELAY", IPPROTO_TCP, TCP_NODELAY, 1 },
+		{ "TCP_CORK", IPPROTO_TCP, TCP_CORK, 1 },
+		{ "TCP_KEEPIDLE", IPPROTO_TCP, TCP_KEEPIDLE, 40 },
+		{ "TCP_KEEPINTVL", IPPROTO_TCP, TCP_KEEPINTVL, 50 },
+		{ "TCP_KEEPCNT", IPPROTO_TCP, TCP_KEEPCNT, 6 },
+		{ "TCP_USER_TIMEOUT", IPPROTO_TCP, TCP_USER_TIMEOUT, 7000 },
+	};
+	struct timeval t = { .tv_sec = 3 };
+	socklen_t len;
+	unsigned int i;
+	int l, c, s;
+
+	l = listener(2);
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		must(!set(l, all[i].level, all[i].option, all[i].value));
+	must(!setsockopt(l, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	must(!setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)));
+	c = client_socket(0);
+	must(!connect(c, &server_addr.any, server_len));
+	s = accept(l, NULL, NULL);
+	must(s >= 0);
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		say(all[i].name, number(s, all[i].level, all[i].option));
+	len = sizeof(linger);
+	must(!getsockopt(s, SOL_SOCKET, SO_LINGER, &linger, &len));
+	say("SO_LINGER", linger.l_linger);
+	len = sizeof(t);
+	must(!getsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &t, &len));
+	say("SO_RCVTIMEO", t.tv_sec);
+	say("the client has its own", number(c, SOL_SOCKET, SO_KEEPALIVE));
+	must(!close(s));
+	must(!close(c));
+	must(!close(l));
+}
+
+static void values(void)
+{
+	int p[2];
+
+	connected(p);
+	say("SO_TYPE", number(p[1], SOL_SOCKET, SO_TYPE));
+	say("SO_DOMAIN", number(p[0], SOL_SOCKET, SO_DOMAIN));
+	say("SO_PROTOCOL", number(p[1], SOL_SOCKET, SO_PROTOCOL));
+	say("SO_ACCEPTCONN", number(p[1], SOL_SOCKET, SO_ACCEPTCONN));
+	say("TCP_MAXSEG", number(p[0], IPPROTO_TCP, TCP_MAXSEG) > 0);
+	say("TCP_KEEPIDLE", number(p[0], IPPROTO_TCP, TCP_KEEPIDLE));
+	say("TCP_KEEPINTVL", number(p[0], IPPROTO_TCP, TCP_KEEPINTVL));
+	say("TCP_KEEPCNT", number(p[0], IPPROTO_TCP, TCP_KEEPCNT));
+	say("TCP_KEEPIDLE of 0", set(p[0], IPPROTO_TCP, TCP_KEEPIDLE, 0));
+	say("TCP_KEEPCNT of 1000", set(p[0], IPPROTO_TCP, TCP_KEEPCNT, 1000));
+	say("TCP_USER_TIMEOUT", set(p[0], IPPROTO_TCP, TCP_USER_TIMEOUT, 5000));
+	say("is kept", number(p[0], IPPROTO_TCP, TCP_USER_TIMEOUT));
+	say("SO_SNDBUF", set(p[0], SOL_SOCKET, SO_SNDBUF, 20000));
+	say("is doubled", number(p[0], SOL_SOCKET, SO_SNDBUF));
+	say("SO_RCVBUF", set(p[0], SOL_SOCKET, SO_RCVBUF, 20000));
+	say("is doubled", number(p[0], SOL_SOCKET, SO_RCVBUF));
+	say("SO_RCVLOWAT", number(p[0], SOL_SOCKET, SO_RCVLOWAT));
+	say("SO_SNDLOWAT", set(p[0], SOL_SOCKET, SO_SNDLOWAT, 1));
+	close_pair(p);
+}
+
+/* Bytes fewer than SO_RCVLOWAT neither wake a reader nor show. */
+static void low_water(void)
+{
+	int p[2];
+
+	connected(p);
+	must(!set(p[1], SOL_SOCKET, SO_RCVLOWAT, 10));
+	must(send(p[0], "12345", 5, 0) == 5);
+	wait_bytes(p[1], 5);
+	say_events("fewer than the low water mark", shows(p[1]));
+	say("a call that does not wait has them",
+	    recv(p[1], back, 3, MSG_DONTWAIT));
+	must(send(p[0], "67890abc", 8, 0) == 8);
+	say_events("as many", wait_for(p[1], POLLIN));
+	say("recv", recv(p[1], back, 100, 0));
+	must(send(p[0], "123", 3, 0) == 3);
+	must(!shutdown(p[0], SHUT_WR));
+	wait_for(p[1], POLLRDHUP);
+	say("at the end fewer", recv(p[1], back, 100, 0));
+	say("then the end", recv(p[1], back, 100, 0));
+	close_pair(p);
+}
+
+static void tcp_info(int fd, const char *label)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	memset(&info, 0xff, sizeof(info));
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		say(label, -1);
+	else
+		printf("%s: state %u, %u bytes\n", label, info.tcpi_state, len);
+}
+
+static void told(void)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len;
+	int p[2];
+
+	tcp_info(p[0] = client_socket(0), "TCP_INFO of a new socket");
+	must(!close(p[0]));
+	tcp_info(p[0] = listener(1), "TCP_INFO of a listener");
+	must(!close(p[0]));
+	connected(p);
+	tcp_info(p[0], "TCP_INFO of a connection");
+	tcp_info(p[1], "and of the other end");
+	must(send(p[0], "hello", 5, 0) == 5);
+	wait_bytes(p[1], 5);
+	len = 1;
+	say("one byte of it", getsockopt(p[0], IPPROTO_TCP, TCP_INFO, &info, &len));
+	say("its state", info.tcpi_state);
+	say("its length", len);
+	must(!shutdown(p[0], SHUT_WR));
+	wait_for(p[1], POLLRDHUP);
+	must(recv(p[1], back, 5, 0) == 5);
+	tcp_info(p[1], "the other end has closed");
+	/* FIN_WAIT1 until that has been acknowledged. */
+	do {
+		len = sizeof(info);
+		must(!getsockopt(p[0], IPPROTO_TCP, TCP_INFO, &info, &len));
+	} while (info.tcpi_state == TCP_FIN_WAIT1);
+	tcp_info(p[0], "this end has closed");
+	close_pair(p);
+}
+
+static void asked(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	int i, n, on = 1, pid, p[2];
+
+	connected(p);
+	must(send(p[0], "12345", 5, 0) == 5);
+	wait_bytes(p[1], 5);
+	say("SIOCINQ", ioctl(p[1], SIOCINQ, &n) ? -1 : n);
+	for (i = 0, n = 1; i < PATIENCE * 200 && n; i++) {
+		must(!ioctl(p[0], SIOCOUTQ, &n));
+		usleep(5000);
+	}
+	say("SIOCOUTQ", n);
+	say("SIOCOUTQNSD", ioctl(p[0], SIOCOUTQNSD, &n) ? -1 : n);
+	say("SIOCINQ into nowhere", ioctl(p[1], SIOCINQ, (void *)8));
+	say("FIONBIO", ioctl(p[0], FIONBIO, &on));
+	say("recv without waiting", recv(p[0], back, 1, 0));
+	on = 0;
+	say("FIONBIO off", ioctl(p[0], FIONBIO, &on));
+	say("F_GETFL", (fcntl(p[0], F_GETFL) & O_NONBLOCK) != 0);
+	pid = getpid();
+	say("FIOSETOWN", ioctl(p[0], FIOSETOWN, &pid));
+	say("F_GETOWN", fcntl(p[0], F_GETOWN) == pid);
+	pid = 0;
+	say("SIOCSPGRP", ioctl(p[0], SIOCSPGRP, &pid));
+	say("SIOCGPGRP", ioctl(p[0], SIOCGPGRP, &pid) ? -1 : pid);
+	say("SIOCGIFINDEX", ioctl(p[0], SIOCGIFINDEX, &ifr));
+	say("its answer", ifr.ifr_ifindex);
+	say("no such request", ioctl(p[0], 0x1234, &n));
+	say("isatty", isatty(p[0]));
+	close_pair(p);
+}
+
+/* SO_LINGER with a time: close() waits for the peer's transport, no longer. */
+static void lingering(void)
+{
+	struct linger some = { .l_onoff = 1, .l_linger = 1 };
+	struct timeval wait = { .tv_usec = 100000 };
+	long long before;
+	ssize_t n, all = 0;
+	int p[2];
+
+	connected(p);
+	must(!setsockopt(p[0], SOL_SOCKET, SO_LINGER, &some, sizeof(some)));
+	must(send(p[0], "bye", 3, 0) == 3);
+	say("close with nothing in the way", close(p[0]));
+	say("the rest", recv(p[1], back, 100, 0));
+	say("the end", recv(p[1], back, 100, 0));
+	must(!close(p[1]));
+
+	connected(p);
+	must(!setsockopt(p[0], SOL_SOCKET, SO_LINGER, &some, sizeof(some)));
+	must(!setsockopt(p[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)));
+	while ((n = send(p[0], buf, sizeof(buf), 0)) > 0)
+		all += n;
+	before = now_ms();
+	say("close with nobody reading", close(p[0]));
+	say("it waited its time", now_ms() - before >= 900);
+	while ((n = recv(p[1], back, sizeof(back), 0)) > 0)
+		all -= n;
+	say("all arrives nevertheless", !all);
+	say("the end", n);
+	must(!close(p[1]));
+}
+
+/* What is held back for more is sent with it, or without. */
+static void corked(void)
+{
+	int p[2];
+
+	connected(p);
+	say("TCP_CORK", set(p[0], IPPROTO_TCP, TCP_CORK, 1));
+	must(send(p[0], "one", 3, 0) == 3);
+	must(send(p[0], "two", 3, 0) == 3);
+	say("TCP_CORK off", set(p[0], IPPROTO_TCP, TCP_CORK, 0));
+	say("both", recv(p[1], back, 6, MSG_WAITALL));
+	must(send(p[0], "three", 5, MSG_MORE) == 5);
+	say("without more", recv(p[1], back, 5, MSG_WAITALL));
+	must(!set(p[0], IPPROTO_TCP, TCP_CORK, 1));
+	must(send(p[0], "last", 4, 0) == 4);
+	must(!close(p[0]));
+	say("before the end", recv(p[1], back, 100, MSG_WAITALL));
+	must(!close(p[1]));
+}
+
+static void bound_to_device(void)
+{
+	char name[IFNAMSIZ] = "";
+	socklen_t len = sizeof(name);
+	int l = listener(1), c = client_socket(0), s;
+
+	say("SO_BINDTODEVICE to none such",
+	    setsockopt(c, SOL_SOCKET, SO_BINDTODEVICE, "none0", 6));
+	say("SO_BINDTODEVICE", setsockopt(c, SOL_SOCKET, SO_BINDTODEVICE, "ib0", 4));
+	say("its name", getsockopt(c, SOL_SOCKET, SO_BINDTODEVICE, name, &len));
+	say_text("is", name);
+	say("connect", connect(c, &server_addr.any, server_len));
+	s = accept(l, NULL, NULL);
+	must(s >= 0);
+	must(!close(c));
+	must(!close(s));
+	must(!close(l));
+}
+
+int main(int argc, char **argv)
+{
+	oracle_init(argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	inherited();
+	values();
+	low_water();
+	told();
+	asked();
+	lingering();
+	corked();
+	bound_to_device();
+	return 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Peers that have gone silent, over TCP and over SDP: SO_KEEPALIVE with its
+ * times, and TCP_USER_TIMEOUT.
+ *
+ *	alive LOSS_FILE: where to write how many packets in a million are lost
+ */
+#include "end.h"
+
+#include <netinet/tcp.h>
+
+static const char *loss_file;
+
+static void lose(const char *millionths)
+{
+	int fd = open(loss_file, O_WRONLY | O_CLOEXEC);
+
+	must(fd >= 0);
+	must(write(fd, millionths, strlen(millionths)) > 0);
+	close(fd);
+}
+
+static void set(enum kind k, int fd, int level, int name, int value)
+{
+	int native = end_native(k, fd);
+
+	must(native >= 0);
+	must(setsockopt(native, level, name, &value, sizeof(value)) == 0);
+	close(native);
+}
+
+/* The first probe after a second, one more a second later, then the end. */
+static void keep_alive(enum kind k, int fd)
+{
+	set(k, fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+	set(k, fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+	set(k, fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
+	set(k, fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+static void test_keepalive(enum kind k)
+{
+	unsigned long long before = 0;
+	char byte;
+	int e[2];
+
+	pair(k, e);
+	keep_alive(k, e[0]);
+	if (k == SDP)
+		before = end_info(e[0]).tx_msgs;
+	ok(events(e[0], POLLRDHUP, 4500) == 0, "%s: who answers stays", kind_name[k]);
+	if (k == SDP)
+		ok(end_info(e[0]).tx_msgs >= before + 2, "%s: it was asked", kind_name[k]);
+	ok(events(e[1], POLLIN, 0) == 0 && write(e[1], "x", 1) == 1 &&
+	   read(e[0], &byte, 1) == 1, "%s: and noticed nothing", kind_name[k]);
+
+	lose("1000000");
+	ok(events(e[0], POLLRDHUP, 30000) & POLLERR, "%s: who does not is given up", kind_name[k]);
+	lose("0");
+	ok(end_error(k, e[0]) == ETIMEDOUT, "%s: ETIMEDOUT", kind_name[k]);
+	ok(end_send(k, e[0], "x", 1, 0) == -1 && errno == EPIPE, "%s: then EPIPE", kind_name[k]);
+	unpair(e);
+}
+
+static int endpoints(void)
+{
+	FILE *f = fopen("/proc/net/sdp/endpoints", "re");
+	int c, lines = 0;
+
+	must(f);
+	while ((c = getc(f)) != EOF)
+		lines += c == '\n';
+	must(!fclose(f));
+	return lines - 1;
+}
+
+/* A probe that is due in two hours does not keep what is closed. */
+static void test_closed(void)
+{
+	int e[2], i;
+
+	pair(SDP, e);
+	set(SDP, e[0], SOL_SOCKET, SO_KEEPALIVE, 1);
+	/* Until the endpoint has seen it. */
+	events(e[0], POLLRDHUP, 1500);
+	unpair(e);
+	for (i = 0; i < 250 && endpoints(); i++)
+		poll(NULL, 0, 20);
+	ok(!endpoints(), "closed endpoints go");
+}
+
+/* Bytes that nobody takes are waited for so long and no longer. */
+static void test_user_timeout(enum kind k)
+{
+	static char much[65536];
+	int e[2];
+
+	pair(k, e);
+	set(k, e[0], IPPROTO_TCP, TCP_USER_TIMEOUT, 1500);
+	ok(events(e[0], POLLRDHUP, 2500) == 0, "%s: with nothing to send none ends", kind_name[k]);
+	nonblock(e[0], true);
+	while (events(e[0], POLLOUT, 200) & POLLOUT)
+		must(write(e[0], much, sizeof(much)) > 0);
+	ok(events(e[0], POLLRDHUP, 30000) & POLLERR, "%s: unread for too long", kind_name[k]);
+	ok(end_error(k, e[0]) == ETIMEDOUT, "%s: ETIMEDOUT", kind_name[k]);
+	unpair(e);
+}
+
+int main(int argc, char **argv)
+{
+	must(argc == 2);
+	loss_file = argv[1];
+	signal(SIGPIPE, SIG_IGN);
+	for (enum kind k = SDP; k <= TCP; k++) {
+		test_keepalive(k == SDP ? TCP : SDP);
+		test_user_timeout(k == SDP ? TCP : SDP);
+	}
+	test_closed();
+	printf("1..%u\n", tap_done);
+	return tap_exit();
+}

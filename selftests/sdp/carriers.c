@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoints that may use one carrier only: SDP_INIT_NO_TCP, and the flags of
+ * SDP_IOC_LISTEN.
+ */
+#include "end.h"
+
+static char buf[16];
+
+static int open_no_tcp(int family)
+{
+	struct sdp_init init = {
+		.size = sizeof(init), .major = SDP_API_MAJOR, .minor = SDP_API_MINOR,
+		.family = family, .flags = SDP_INIT_NO_TCP,
+	};
+	int fd = open(SDP_DEVICE_PATH, O_RDWR);
+
+	must(fd >= 0 && ioctl(fd, SDP_IOC_INIT, &init) == 0);
+	return fd;
+}
+
+static int listen_flags(int fd, unsigned int flags)
+{
+	struct sdp_listen arg = { .size = sizeof(arg), .backlog = 8, .flags = flags };
+
+	return ioctl(fd, SDP_IOC_LISTEN, &arg);
+}
+
+static bool fails(long ret, int error)
+{
+	return ret == -1 && errno == error;
+}
+
+/* Whether a client gets there over that carrier, and what it says arrives. */
+static bool served(int l, int port, unsigned int flags, unsigned int carrier)
+{
+	int c = end_open(SDP, AF_INET), a = -1;
+	bool good;
+
+	good = end_connect_flags(SDP, c, SERVER4, port, flags) == 0 &&
+	       end_info(c).carrier == carrier &&
+	       events(l, POLLIN, 5000) == POLLIN && (a = end_accept(SDP, l)) >= 0 &&
+	       write(c, "hello", 5) == 5 && read(a, buf, 5) == 5;
+	close(c);
+	close(a);
+	return good;
+}
+
+static bool refused(int port, unsigned int flags)
+{
+	int c = end_open(SDP, AF_INET);
+	bool good = fails(end_connect_flags(SDP, c, SERVER4, port, flags), ECONNREFUSED);
+
+	close(c);
+	return good;
+}
+
+static void test_arguments(void)
+{
+	struct { struct sdp_listen l; __u64 more; } big = { .l = { .size = sizeof(big) } };
+	struct sdp_listen arg = { .size = sizeof(arg), .reserved = 1 };
+	int fd = end_open(SDP, AF_INET);
+
+	ok(fails(listen_flags(fd, SDP_LISTEN_NO_TCP | SDP_LISTEN_NO_SDP), EINVAL),
+	   "LISTEN: neither carrier: EINVAL");
+	ok(fails(listen_flags(fd, 4), EINVAL), "LISTEN: undefined flag: EINVAL");
+	ok(fails(ioctl(fd, SDP_IOC_LISTEN, &arg), EINVAL), "LISTEN: reserved: EINVAL");
+	big.more = 1;
+	ok(fails(ioctl(fd, SDP_IOC_LISTEN, &big), EINVAL), "LISTEN: larger, not zero: EINVAL");
+	arg.size = 8;
+	arg.flags = 4;
+	ok(ioctl(fd, SDP_IOC_LISTEN, &arg) == 0, "LISTEN: of the first version: taken");
+	close(fd);
+}
+
+static void test_no_sdp(void)
+{
+	int l;
+
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	must(end_bind(SDP, l, SERVER4, 23001) == 0);
+	ok(listen_flags(l, SDP_LISTEN_NO_SDP) == 0, "listens on TCP only");
+	enter_node(1);
+	ok(end_info(l).state == SDP_STATE_LISTEN, "which is LISTEN");
+	ok(served(l, 23001, 0, SDP_CARRIER_TCP), "a client comes over TCP");
+	ok(refused(23001, SDP_CONNECT_NO_TCP), "SDP is refused");
+	ok(listen_flags(l, 0) == 0 && refused(23001, SDP_CONNECT_NO_TCP),
+	   "and so it stays");
+	ok(end_shutdown(SDP, l, SHUT_RD) == 0 && fails(end_accept(SDP, l), EINVAL),
+	   "shut down: accept: EINVAL");
+	close(l);
+}
+
+/* A listener on SDP only behaves as any listener does. */
+static void test_no_tcp(int l, const char *how)
+{
+	int other, one = 1;
+
+	ok(end_info(l).state == SDP_STATE_LISTEN, "%s: LISTEN", how);
+	ok(events(l, ALL_EVENTS, 0) == 0, "%s: nothing to report", how);
+	nonblock(l, true);
+	ok(fails(end_accept(SDP, l), EAGAIN), "%s: nobody there: EAGAIN", how);
+	nonblock(l, false);
+	ok(served(l, 23002, 0, SDP_CARRIER_SDP), "%s: a client comes over SDP", how);
+	ok(refused(23002, SDP_CONNECT_NO_SDP), "%s: TCP is refused", how);
+	ok(fails(end_connect(SDP, l, SERVER4, 23002), EISCONN), "%s: connect: EISCONN", how);
+	ok(listen_flags(l, 0) == 0 && refused(23002, SDP_CONNECT_NO_SDP),
+	   "%s: listens again, on SDP only", how);
+
+	enter_node(2);
+	other = open_no_tcp(AF_INET);
+	end_setsockopt(SDP, other, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(SDP, other, SERVER4, 23002) == 0);
+	ok(fails(listen_flags(other, 0), EADDRINUSE), "%s: another there: EADDRINUSE", how);
+	ok(end_info(other).state == SDP_STATE_BOUND, "%s: which is bound still", how);
+	close(other);
+	enter_node(1);
+
+	ok(end_shutdown(SDP, l, SHUT_RD) == 0 && fails(end_accept(SDP, l), EINVAL),
+	   "%s: shut down: accept: EINVAL", how);
+	ok(refused(23002, SDP_CONNECT_NO_TCP), "%s: SDP is refused then", how);
+	close(l);
+}
+
+static int bound(int fd, const char *ip, int port)
+{
+	int one = 1;
+
+	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(SDP, fd, ip, port) == 0);
+	return fd;
+}
+
+static void test_listeners(void)
+{
+	int l;
+
+	enter_node(2);
+	l = bound(end_open(SDP, AF_INET), SERVER4, 23002);
+	must(listen_flags(l, SDP_LISTEN_NO_TCP) == 0);
+	enter_node(1);
+	test_no_tcp(l, "NO_TCP of LISTEN");
+
+	enter_node(2);
+	l = bound(open_no_tcp(AF_INET), SERVER4, 23002);
+	must(listen_flags(l, SDP_LISTEN_NO_SDP) == 0);
+	enter_node(1);
+	test_no_tcp(l, "NO_TCP of INIT");
+
+	l = open_no_tcp(AF_INET);
+	ok(listen_flags(l, 0) == 0 && end_info(l).local_len, "without a name: gets a port");
+	close(l);
+}
+
+static void test_connect(void)
+{
+	int l = listener(TCP, SERVER4, 23003, 8), c = open_no_tcp(AF_INET);
+
+	ok(fails(end_connect(SDP, c, SERVER4, 23003), ECONNREFUSED),
+	   "a TCP listener only: ECONNREFUSED");
+	ok(fails(end_connect_flags(SDP, c, SERVER4, 23003, SDP_CONNECT_NO_SDP), ECONNREFUSED),
+	   "TCP asked for: ECONNREFUSED");
+	ok(fails(end_connect(SDP, c, "127.0.0.1", 23003), ENETUNREACH), "loopback: ENETUNREACH");
+	ok(fails(end_connect(SDP, c, "0.0.0.0", 23003), ENETUNREACH), "0.0.0.0: ENETUNREACH");
+	ok(fails(end_connect(SDP, c, SERVER6, 23003), EAFNOSUPPORT),
+	   "an IPv6 address: EAFNOSUPPORT");
+	close(l);
+	l = listener(SDP, SERVER4, 23004, 8);
+	ok(end_connect(SDP, c, SERVER4, 23004) == 0 &&
+	   end_info(c).carrier == SDP_CARRIER_SDP, "then over SDP");
+	close(c);
+	close(l);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	test_arguments();
+	test_no_sdp();
+	test_listeners();
+	test_connect();
+	printf("1..%u\n", tap_done);
+	return tap_exit();
+}

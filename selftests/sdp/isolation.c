@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may do what: users, network namespaces, limits and memory control groups.
+ * What TCP sockets have, too, is asked of both.
+ *
+ * isolation hold: connects to node 2, says so, and waits to be killed.
+ * isolation serve: is the other end of that, until it ends.
+ */
+#include "end.h"
+
+#include <net/if.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define USER		12345		/* any two that are not root */
+#define OTHER		12346
+#define PARAMETERS	"/sys/module/sdpdev/parameters/"
+#define CGROUP		"/run/sdp-cgroup"
+#define MANY		64
+
+/* Only what an ordinary user may do, until become(0). */
+static void become(uid_t uid)
+{
+	must(seteuid(uid) == 0);
+}
+
+static void write_number(const char *folder, const char *name, long value)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", folder, name);
+	fd = open(path, O_WRONLY);
+	must(fd >= 0);
+	must(dprintf(fd, "%ld", value) > 0);
+	close(fd);
+}
+
+static long read_number(const char *path)
+{
+	long value = -1;
+	FILE *f = fopen(path, "r");
+
+	must(f);
+	must(fscanf(f, "%ld", &value) == 1);
+	fclose(f);
+	return value;
+}
+
+/* Do endpoints or sockets of the namespace include one of local port @port? */
+static bool listed(enum kind kind, int port)
+{
+	char line[512], local[128], want[16];
+	bool found = false;
+	FILE *f;
+
+	f = fopen(kind == SDP ? "/proc/self/net/sdp/endpoints" :
+				"/proc/self/net/tcp", "r");
+	must(f);
+	snprintf(want, sizeof(want), kind == SDP ? ":%d" : ":%04X", port);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %127s", local) == 1 && strstr(local, want))
+			found = true;
+	fclose(f);
+	return found;
+}
+
+static bool talk(int from, int to)
+{
+	char c = 'x';
+
+	return write(from, &c, 1) == 1 && read(to, &c, 1) == 1 && c == 'x';
+}
+
+/* --- users ------------------------------------------------------------------ */
+
+static void test_user(enum kind kind, int port)
+{
+	const char *k = kind_name[kind];
+	int l = listener(kind, SERVER4, port, 8), mine, c, a;
+
+	become(USER);
+	c = end_open(kind, AF_INET);
+	ok(end_connect(kind, c, SERVER4, port) == 0, "%s: a user connects", k);
+	a = end_accept(kind, l);
+	ok(talk(c, a) && talk(a, c), "%s: and talks", k);
+	ok(listed(kind, port) == false, "%s: sees no other namespace's", k);
+	become(0);
+	enter_node(2);
+	become(USER);
+	ok(listed(kind, port), "%s: sees root's in this one", k);
+	close(a);
+	close(c);
+
+	c = end_open(kind, AF_INET);
+	ok(end_bind(kind, c, SERVER4, 80) == -1 && errno == EACCES,
+	   "%s: port 80: EACCES", k);
+	mine = end_open(kind, AF_INET);
+	ok(end_bind(kind, mine, SERVER4, port + 1) == 0 &&
+	   end_listen(kind, mine, 1) == 0, "%s: listens", k);
+	become(0);
+	enter_node(1);
+	close(c);
+	c = end_open(kind, AF_INET);
+	must(end_connect(kind, c, SERVER4, port + 1) == 0);
+	become(USER);
+	a = end_accept(kind, mine);
+	ok(a >= 0 && talk(a, c), "%s: and accepts", k);
+	become(0);
+	close(a);
+	close(c);
+	close(mine);
+	close(l);
+}
+
+/* --- network namespaces ----------------------------------------------------- */
+
+static bool local_is(enum kind kind, int fd, const char *ip)
+{
+	struct sockaddr_in *sin, name;
+	socklen_t len = sizeof(name);
+	struct sdp_info info;
+	char text[64];
+
+	if (kind == TCP) {
+		must(getsockname(fd, (struct sockaddr *)&name, &len) == 0);
+		sin = &name;
+	} else {
+		info = end_info(fd);
+		sin = (struct sockaddr_in *)&info.local;
+	}
+	inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text));
+	return !strcmp(text, ip);
+}
+
+/* A network namespace with no interface but its own loopback. */
+static void new_namespace(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd;
+
+	must(unshare(CLONE_NEWNET) == 0);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	must(fd >= 0);
+	must(ioctl(fd, SIOCSIFFLAGS, &ifr) == 0);
+	close(fd);
+}
+
+static void test_namespaces(enum kind kind, int port)
+{
+	int l1, l2 = listener(kind, "0.0.0.0", port, 8), fd, c, a;
+	const char *k = kind_name[kind];
+
+	fd = end_open(kind, AF_INET);
+	l1 = end_open(kind, AF_INET);
+	enter_node(2);
+	ok(end_connect(kind, fd, SERVER4, port) == 0 && local_is(kind, fd, "10.77.0.1"),
+	   "%s: belongs where it was made", k);
+	ok(end_bind(kind, l1, "0.0.0.0", port) == 0 && end_listen(kind, l1, 8) == 0,
+	   "%s: a port is free in every namespace", k);
+	a = end_accept(kind, l2);
+	ok(talk(fd, a) && events(l1, POLLIN, 0) == 0,
+	   "%s: the listener of the address's namespace is reached", k);
+	close(fd);
+	close(a);
+	close(l1);
+
+	new_namespace();
+	c = end_open(kind, AF_INET);
+	ok(end_connect(kind, c, SERVER4, port) == -1 && errno == ENETUNREACH,
+	   "%s: no interface here: ENETUNREACH", k);
+	close(c);
+	fd = end_open(kind, AF_INET);
+	ok(end_bind(kind, fd, "10.77.0.1", 0) == -1 && errno == EADDRNOTAVAIL,
+	   "%s: another's address: EADDRNOTAVAIL", k);
+	ok(end_bind(kind, fd, "0.0.0.0", port + 1) == 0 &&
+	   end_listen(kind, fd, 8) == 0 && listed(kind, port + 1) &&
+	   !listed(kind, port), "%s: only its own are listed", k);
+	enter_node(2);
+	c = end_open(kind, AF_INET);
+	ok(end_connect(kind, c, "10.77.0.1", port + 1) == -1 &&
+	   errno == ECONNREFUSED, "%s: a listener elsewhere: ECONNREFUSED", k);
+	enter_node(1);
+	close(c);
+	close(fd);
+	close(l2);
+}
+
+/* --- limits of users -------------------------------------------------------- */
+
+/* A descriptor, or the negative errno of SDP_IOC_INIT. */
+static int try_open(uid_t uid)
+{
+	struct sdp_init init = {
+		.size = sizeof(init), .major = SDP_API_MAJOR,
+		.minor = SDP_API_MINOR, .family = AF_INET,
+	};
+	int fd, ret;
+
+	become(uid);
+	fd = open(SDP_DEVICE_PATH, O_RDWR);
+	must(fd >= 0);
+	ret = ioctl(fd, SDP_IOC_INIT, &init) ? -errno : fd;
+	become(0);
+	if (ret < 0)
+		close(fd);
+	return ret;
+}
+
+static void test_endpoints(void)
+{
+	int fd[4], i, more;
+
+	write_number(PARAMETERS, "user_endpoints", 4);
+	for (i = 0; i < 4; i++)
+		fd[i] = try_open(USER);
+	ok(fd[0] >= 0 && fd[3] >= 0, "endpoints up to the limit");
+	ok(try_open(USER) == -ENOBUFS, "one more: ENOBUFS");
+	more = try_open(OTHER);
+	ok(more >= 0, "another user has a limit of his own");
+	close(more);
+	more = try_open(0);
+	ok(more >= 0, "root has none");
+	close(more);
+	close(fd[0]);
+	fd[0] = try_open(USER);
+	ok(fd[0] >= 0, "one less, one more");
+	for (i = 0; i < 4; i++)
+		close(fd[i]);
+	write_number(PARAMETERS, "user_endpoints", 16384);
+}
+
+/* A connected descriptor, or a negative errno. */
+static int try_connect(uid_t uid, int port, unsigned int flags)
+{
+	int fd = try_open(uid), ret;
+
+	must(fd >= 0);
+	ret = end_connect_flags(SDP, fd, SERVER4, port, flags) ? -errno : fd;
+	if (ret < 0)
+		close(fd);
+	return ret;
+}
+
+static void test_connections(int port)
+{
+	int l = listener(SDP, SERVER4, port, 64), theirs, a, b, c, d;
+	struct sdp_info info;
+
+	write_number(PARAMETERS, "user_connections", 1);
+	a = try_connect(USER, port, SDP_CONNECT_NO_TCP);
+	ok(a >= 0, "connections up to the limit");
+	b = try_connect(USER, port, SDP_CONNECT_NO_TCP);
+	ok(b == -ENOBUFS, "one more: ENOBUFS");
+	b = try_connect(USER, port, 0);
+	must(b >= 0);
+	info = end_info(b);
+	ok(info.carrier == SDP_CARRIER_TCP && info.reason == SDP_REASON_LIMIT,
+	   "or TCP, and why");
+	c = try_connect(OTHER, port, SDP_CONNECT_NO_TCP);
+	ok(c >= 0, "another user connects");
+	close(a);
+	close(b);
+	close(c);
+
+	enter_node(2);
+	theirs = try_open(USER);
+	must(end_bind(SDP, theirs, SERVER4, port + 1) == 0);
+	must(end_listen(SDP, theirs, 8) == 0);
+	enter_node(1);
+	/* That of before may take a moment to end. */
+	do
+		a = try_connect(0, port + 1, SDP_CONNECT_NO_TCP);
+	while (a == -ECONNREFUSED);
+	b = try_connect(0, port + 1, 0);
+	c = end_accept(SDP, theirs);
+	d = end_accept(SDP, theirs);
+	ok(a >= 0 && b >= 0 && end_info(b).carrier == SDP_CARRIER_TCP,
+	   "a listener's connections count as its user's");
+	ok(talk(a, c) && talk(b, d), "and what is too much comes by TCP");
+	close(a);
+	close(b);
+	close(c);
+	close(d);
+	close(theirs);
+	close(l);
+	write_number(PARAMETERS, "user_connections", 8192);
+}
+
+/* Connects until it fails; returns the errno, and how many there were. */
+static int connect_many(uid_t uid, int port, int fd[MANY], int *n)
+{
+	int ret = 0;
+
+	for (*n = 0; *n < MANY; ++*n) {
+		ret = try_connect(uid, port, SDP_CONNECT_NO_TCP);
+		if (ret < 0)
+			break;
+		fd[*n] = ret;
+	}
+	return ret < 0 ? -ret : 0;
+}
+
+static void close_many(int *fd, int n)
+{
+	while (n-- > 0)
+		close(fd[n]);
+}
+
+static int ring_setup(int fd, unsigned int bytes)
+{
+	struct sdp_ring_setup arg = {
+		.size = sizeof(arg), .tx_bytes = bytes, .rx_bytes = bytes,
+	};
+
+	return ioctl(fd, SDP_IOC_RING_SETUP, &arg) ? errno : 0;
+}
+
+static void test_memory(int port)
+{
+	int l = listener(SDP, SERVER4, port, 64), fd[MANY], n, other, err;
+
+	write_number(PARAMETERS, "user_memory", 1);
+	err = connect_many(USER, port, fd, &n);
+	ok(err == ENOBUFS && n > 8, "memory for %d connections, then ENOBUFS", n);
+	must(n > 0);
+	other = try_connect(OTHER, port, SDP_CONNECT_NO_TCP);
+	ok(other >= 0, "another user connects");
+	close_many(fd + 1, n - 1);
+	ok(ring_setup(fd[0], 1 << 20) == ENOMEM, "too large rings: ENOMEM");
+	ok(ring_setup(other, 4096) == 0, "small rings");
+	write_number(PARAMETERS, "user_memory", 1024);
+	ok(ring_setup(fd[0], 1 << 20) == 0, "and large ones with more memory");
+	close(fd[0]);
+	close(other);
+	close(l);
+}
+
+/* --- memory control groups -------------------------------------------------- */
+
+/* The checked kernel has none. */
+static bool cgroup_possible(void)
+{
+	FILE *f = fopen("/proc/cgroups", "r");
+	bool found = false;
+	char line[128];
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, "memory", 6);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void cgroup_make(void)
+{
+	int fd;
+
+	must(mkdir(CGROUP, 0755) == 0);
+	must(mount("cgroup2", CGROUP, "cgroup2", 0, NULL) == 0);
+	fd = open(CGROUP "/cgroup.subtree_control", O_WRONLY);
+	must(fd >= 0 && write(fd, "+memory", 7) == 7);
+	close(fd);
+	must(mkdir(CGROUP "/test", 0755) == 0);
+}
+
+static void cgroup_join(const char *which)
+{
+	write_number(CGROUP, which, getpid());
+}
+
+static long cgroup_memory(void)
+{
+	return read_number(CGROUP "/test/memory.current");
+}
+
+/* With what is written to @fd, which nobody reads; what is charged is counted up
+ * to 64 pages late for each CPU.
+ */
+static bool cgroup_grows(int fd, long before, long bytes)
+{
+	static char block[200000];
+
+	nonblock(fd, true);
+	for (int i = 0; i < 400; i++) {
+		if (cgroup_memory() >= before + bytes)
+			return true;
+		if (write(fd, block, sizeof(block)) < 0)
+			events(fd, POLLOUT, 50);
+	}
+	return false;
+}
+
+static void test_cgroup(int port)
+{
+	int elsewhere = listener(SDP, SERVER4, port + 1, 64);
+	int l, fd[MANY], n, a, out, err;
+	long before;
+
+	cgroup_make();
+	cgroup_join("/test/cgroup.procs");
+	l = listener(SDP, SERVER4, port, 64);
+	before = cgroup_memory();
+	n = try_connect(0, port, SDP_CONNECT_NO_TCP);
+	a = end_accept(SDP, l);
+	must(n >= 0 && a >= 0);
+	cgroup_join("/cgroup.procs");
+	ok(cgroup_grows(n, before, 300000),
+	   "buffers are charged to the group, late ones too");
+	close(n);
+	close(a);
+
+	cgroup_join("/test/cgroup.procs");
+	write_number(CGROUP "/test/", "memory.max", cgroup_memory() + (512 << 10));
+	err = connect_many(0, port + 1, fd, &n);
+	ok(err == ENOBUFS || err == ENOMEM, "a full group: errno %d after %d", err, n);
+	ok(n && ring_setup(fd[0], 1 << 20) == ENOMEM, "rings: ENOMEM, and nobody is killed");
+	cgroup_join("/cgroup.procs");
+	out = try_connect(0, port + 1, SDP_CONNECT_NO_TCP);
+	ok(out >= 0, "who is not in it does not fail for it");
+	close(out);
+	close_many(fd, n);
+	close(l);
+	close(elsewhere);
+}
+
+/* --- a namespace that ends -------------------------------------------------- */
+
+static int hold(void)
+{
+	int fd = end_open(SDP, AF_INET);
+
+	must(end_connect(SDP, fd, SERVER4, 9000) == 0);
+	must(end_info(fd).carrier == SDP_CARRIER_SDP);
+	puts("connected");
+	fflush(stdout);
+	pause();
+	return 1;
+}
+
+static int serve(void)
+{
+	int l = listener(SDP, SERVER4, 9000, 1), fd;
+	char c;
+
+	puts("listening");
+	fflush(stdout);
+	fd = end_accept(SDP, l);
+	must(fd >= 0);
+	return read(fd, &c, 1) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "hold"))
+		return hold();
+	if (argc > 1 && !strcmp(argv[1], "serve"))
+		return serve();
+
+	signal(SIGPIPE, SIG_IGN);
+	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + (cgroup_possible() ? 4 : 0));
+	test_user(TCP, 21000);
+	test_user(SDP, 21100);
+	test_namespaces(TCP, 21200);
+	test_namespaces(SDP, 21300);
+	test_endpoints();
+	test_connections(21400);
+	test_memory(21500);
+	if (cgroup_possible())
+		test_cgroup(21600);
+	return tap_exit();
+}
