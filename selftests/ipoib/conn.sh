@@ -115,34 +115,33 @@ both_ways() {
 	transfer node1 node2 10.77.0.2 && transfer node2 node1 10.77.0.1
 }
 
-# stream FROM TO ADDRESS PORT: TCP until /run/enough is there. The sum of what was
-# sent is in FROM's file /tmp/sent, of what came in /tmp/to_TO here.
+# stream FROM TO ADDRESS PORT PAUSE: TCP until /run/enough is there. What was sent
+# and what came has its sum in the two nodes' /tmp/from_FROM and /tmp/to_TO.
 stream() {
-	on "$2" timeout 500 socat -u "TCP-LISTEN:$4,reuseaddr" - |
-		sha256sum > "/tmp/to_$2" &
-	receivers+=($!)
+	local program
+
+	program=$(dirname "$(readlink -f "$0")")/stream.py
+
+	on "$1" rm -f "/tmp/from_$1"
+	on "$2" rm -f "/tmp/to_$2" "/tmp/to_$2.bytes"
+	on "$2" "$program" receive "$4" "/tmp/to_$2" &
 	until_true 10 listening "$2" "$4" || return
-	# shellcheck disable=SC2016 # for the inner shell
-	on "$1" bash -c 'head -c 100000 /dev/urandom > /tmp/block_$0
-		while [ ! -e /run/enough ]; do
-			cat /tmp/block_$0
-		done | tee >(sha256sum > /tmp/sent_$0) |
-			timeout 500 socat -u - "TCP:$1:$2"' "$1" "$3" "$4" > /dev/null &
+	on "$1" "$program" send "$3" "$4" "/tmp/from_$1" "$5" &
 }
 
-# streams: one each way
+# streams [PAUSE]: one each way, as fast as they can go or with so many seconds
+# after each 100000 bytes
 streams() {
-	receivers=()
 	on node1 rm -f /run/enough
 	on node2 rm -f /run/enough
-	stream node1 node2 10.77.0.2 7001 && stream node2 node1 10.77.0.1 7002
-} 2> /dev/null
+	stream node1 node2 10.77.0.2 7001 "${1:-0}" &&
+	stream node2 node1 10.77.0.1 7002 "${1:-0}"
+}
 
 # received NODE: bytes by its stream
 received() {
-	on "$1" ss -Htin state established "( sport = :7001 or sport = :7002 )" |
-		sed -n 's/.*bytes_received:\([0-9]*\).*/\1/p'
-}
+	echo $((10#$(on "$1" cat "/tmp/to_$1.bytes")))
+} 2> /dev/null
 
 came() {
 	[ "$(received "$1")" -ge "$2" ]
@@ -163,18 +162,14 @@ flow() {
 
 # whole: the streams end, and not a byte was lost.
 whole() {
-	local pid
-
 	on node1 touch /run/enough
 	on node2 touch /run/enough
-	for pid in "${receivers[@]}"; do
-		until_true 60 not kill -0 "$pid" || { echo "no end"; return 1; }
-	done
 	same_sum node1 node2 && same_sum node2 node1
 }
 
 # same_sum FROM TO
 same_sum() {
-	until_true 10 on "$1" test -s "/tmp/sent_$1"
-	[ -s "/tmp/to_$2" ] && same "$(cat "/tmp/to_$2")" "$(on "$1" cat "/tmp/sent_$1")"
+	until_true 60 on "$1" test -s "/tmp/from_$1" && until_true 60 on "$2" test -s "/tmp/to_$2" ||
+		{ echo "no end: $(received "$2") bytes"; return 1; }
+	same "$(on "$2" cat "/tmp/to_$2")" "$(on "$1" cat "/tmp/from_$1")"
 }

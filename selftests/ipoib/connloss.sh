@@ -17,7 +17,7 @@ ours || loss=10000 least=5
 
 large() {
 	until_true 20 ping -q -c 1 -W 1 10.77.0.2 &&
-	no_loss -q -c 10 -A -s 60000 10.77.0.2 && connects node1 && connects node2
+	large_pings 10 10.77.0.2 && connects node1 && connects node2
 }
 
 # --- a link that goes ------------------------------------------------------

@@ -64,7 +64,7 @@ child() {
 # Who connects, and who is connected to
 by_connections() {
 	connected node1 node2 &&
-	until_true 20 no_loss -q -c 5 -A -s 60000 10.77.0.2 &&
+	until_true 20 large_pings 5 10.77.0.2 &&
 	until_true 10 connects node1 && until_true 10 connects node2 &&
 	datagram node1 node2
 }

@@ -47,6 +47,17 @@ no_loss() {
 	fi
 }
 
+# large_pings N ADDRESS: so many, each after the answer to the one before. With -A
+# the next goes when an answer is due, and two large ones may be more than ping's
+# socket has room for.
+large_pings() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		no_loss -q -c 1 -s 60000 "$2" || return
+	done
+}
+
 # steady ADDRESS...: no packet is lost. The kernel's driver drops all but three of
 # those that wait while it asks for a path anew, as it does whenever the subnet
 # manager tells of a change: with it, that may take a while.
