@@ -11,7 +11,7 @@ DESTDIR ?=
 CC      ?= cc
 CFLAGS  ?= -O2 -g
 # Test suites, each in a virtual machine, that run at the same time.
-JOBS    ?= 2
+JOBS    ?= $(shell nproc)
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
 # The only variant of the suites to run, of those in their files config.

@@ -8,7 +8,8 @@
 
 # replace SRQ PARAMETER...: node 2 gets another adapter, all get the driver anew.
 replace() {
-	unload && echo "$1" > /sys/module/softib/parameters/srq &&
+	unload && queues softib0 > /tmp/left
+	echo "$1" > /sys/module/softib/parameters/srq &&
 	echo 0 > $conf/hcas/softib1/enable && echo 1 > $conf/hcas/softib1/enable &&
 	echo 1 > $conf/links/softib1/enable &&
 	until_true 30 grep ACTIVE /sys/class/infiniband/softib1/ports/1/state &&
@@ -20,6 +21,11 @@ replace() {
 # queues HCA NUMBER: of its shared receive queues
 queues() {
 	rdma resource show srq | grep -c "dev $1 "
+}
+
+# Not of those that somebody has left behind, as the kernel's driver does at times.
+one_more() {
+	same "$(queues softib0)" $(($(cat /tmp/left) + 1))
 }
 
 # answers NODE...: node 2 does, to packets of 60000 bytes.
@@ -68,7 +74,7 @@ plan 9
 check "an adapter without shared receive queues" replace N max_nonsrq_conn_qp=2
 check "two connections to it, as many as there may be" answers node1 node3
 check "it has no such queue" same "$(queues softib1)" 0
-check "but others have" same "$(queues softib0)" 1
+check "but others have" one_more
 check "files" files
 check "one more gets no connection" too_many
 check "which is nothing to those that have" answers node1 node3

@@ -10,21 +10,24 @@ net=/sys/class/net
 conf=/sys/kernel/config/softib
 mode=${MODE:-datagram}
 
-# New interfaces are in datagram mode.
+# New interfaces are in datagram mode. The kernel's driver lets go of netlink's lock
+# while it changes a mode, and fails if somebody else takes it: "busy", with the lock
+# unlocked twice. By sysfs it does not, and with no more than ib0 in connected mode.
 mode() {
 	local node
 
 	for node; do
-		ip -n "$node" link set ib0 type ipoib mode "$mode" || return
+		until_true 10 on "$node" sh -c "echo $mode > $net/ib0/mode" || return
 	done
 }
 
 # children NODE N: so many in the node, of its own partition, up
 children() {
-	local i
+	local i options='pkey 0x7fff'
 
+	! ours || options+=" mode $mode"
 	for ((i = 0; i < $2; i++)); do
-		echo "link add link ib0 name c$i type ipoib pkey 0x7fff mode $mode"
+		echo "link add link ib0 name c$i type ipoib $options"
 		echo "address add 10.$((90 + i)).0.${1#node}/24 dev c$i"
 		echo "link set c$i up"
 	done | ip -n "$1" -batch -
