@@ -134,5 +134,6 @@ const struct file_operations sdp_fops = {
 	.fasync		= sdp_fasync,
 	.unlocked_ioctl	= sdp_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.uring_cmd	= sdp_uring_cmd,
 	.show_fdinfo	= sdp_show_fdinfo,
 };

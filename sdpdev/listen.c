@@ -338,22 +338,23 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 /**
  * sdp_accept() - accept(2)
  * @file: the listening file
- * @ep: its endpoint
  * @args: flags in; carrier and the peer's address out
+ * @nonblock: do not wait
  * @newfile: out: the new connection's file
  *
  * Return: zero or a negative errno.
  */
-int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile)
 {
+	struct sdp_ep *ep = file->private_data;
 	struct sdp_opts opts;
 	struct sdp_ep *child;
 	long timeo;
 	int err;
 
 	sdp_opts_get(ep, &opts);
-	timeo = file->f_flags & O_NONBLOCK ? 0 : opts.rcvtimeo;
+	timeo = nonblock ? 0 : opts.rcvtimeo;
 	for (;;) {
 		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
 			return -EINVAL;

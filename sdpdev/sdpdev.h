@@ -507,7 +507,7 @@ bool sdp_native_shared(struct sdp_ep *ep);
 int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
 bool sdp_listens_alone(struct sdp_ep *ep);
 void sdp_unlisten(struct sdp_ep *ep);
-int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile);
 bool sdp_accept_ready(struct sdp_ep *ep);
 void sdp_incoming_established(struct sdp_ep *ep);
@@ -594,7 +594,12 @@ int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
 
 /* ioctl.c */
+long sdp_command(struct file *file, unsigned int cmd, void __user *user,
+		 bool nonblock, bool uring);
 long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* uring.c */
+int sdp_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 
 /* xprt.c */
 extern struct mutex sdp_xprt_mutex;

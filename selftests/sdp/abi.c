@@ -85,7 +85,8 @@ static void test_init(void)
 	ok(fails(ioctl(fd, SDP_IOC_INIT, &arg), EINVAL), "size beyond all bounds: EINVAL");
 	arg = init;
 	ok(ioctl(fd, SDP_IOC_INIT, &arg) == 0, "INIT");
-	ok(arg.features == (SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS), "its features");
+	ok(arg.features == (SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS | SDP_FEATURE_URING),
+	   "its features");
 	arg = init;
 	ok(fails(ioctl(fd, SDP_IOC_INIT, &arg), EALREADY), "INIT again: EALREADY");
 	must(fstat(fd, &a) == 0 && stat(SDP_DEVICE_PATH, &b) == 0);
