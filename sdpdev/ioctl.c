@@ -158,13 +158,15 @@ static long sdp_ioc_connect(struct sdp_call *call)
 {
 	struct sdp_connect *connect = &call->arg.connect;
 	u32 both = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
+	u32 flags = connect->flags & ~SDP_CONNECT_NONBLOCK;
 	long ret;
 
 	if (connect->addr_len > sizeof(connect->addr) || connect->reserved ||
-	    (connect->flags & ~both) || connect->flags == both)
+	    (flags & ~both) || flags == both)
 		return -EINVAL;
 	ret = sdp_connect(call->ep, (struct sockaddr_storage *)&connect->addr,
-			  connect->addr_len, connect->flags, call->nonblock);
+			  connect->addr_len, flags, call->nonblock ||
+			  (connect->flags & SDP_CONNECT_NONBLOCK));
 	/* It is under way; with leave to wait the next call learns its end. */
 	if (call->uring && call->nonblock && (ret == -EINPROGRESS || ret == -EALREADY))
 		return -EAGAIN;

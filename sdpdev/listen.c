@@ -488,7 +488,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 {
 	struct sdp_xprt_params params = {
 		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
-		.recv_depth = ep->rx_max,
+		.recv_depth = ep->rx_depth,
 		.local = ep->local,
 		.peer = ep->peer,
 	};

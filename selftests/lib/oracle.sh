@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
-ORACLES=(names stream ends keep files urgent options events)
+ORACLES=(names stream ends keep files urgent options events control again)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
 	[32-bit]=10.77.0.2 [fallen back]=127.0.0.1)
 
@@ -26,9 +26,9 @@ transcript() {
 # programs FAMILY: those to run
 programs() {
 	case $1 in
-	mapped) echo names stream ends keep ;;
-	32-bit) echo names stream ends keep files options ;;
-	'fallen back') echo urgent events ;;
+	mapped) echo names stream ends keep again ;;
+	32-bit) echo names stream ends keep files options control ;;
+	'fallen back') echo urgent events control ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
 }

@@ -160,6 +160,9 @@ struct sdp_accept {
  * interface and the peer has an SDP listener, and over TCP otherwise.  Which it
  * was is final once established, and told by SDP_IOC_INFO.  Blocking and
  * non-blocking use and errors are those of connect(2).
+ *
+ * With AF_UNSPEC, since 1.2, whatever there is ends as if it were reset, and the
+ * endpoint can connect or listen again; with rings EOPNOTSUPP.
  */
 struct sdp_connect {
 	__u32 size;
@@ -171,6 +174,7 @@ struct sdp_connect {
 
 #define SDP_CONNECT_NO_TCP	(1U << 0)	/* fail where SDP fails */
 #define SDP_CONNECT_NO_SDP	(1U << 1)	/* TCP at once */
+#define SDP_CONNECT_NONBLOCK	(1U << 2)	/* as with O_NONBLOCK; since 1.2 */
 
 /**
  * struct sdp_shutdown - argument of SDP_IOC_SHUTDOWN
