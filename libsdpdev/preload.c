@@ -224,6 +224,9 @@ static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len,
 	unsigned int carriers = policy_carriers(CONF_CONNECT, addr, len, &rule);
 	int ret = sdp_connect(fd, addr, len, carriers | flags);
 
+	/* It is taken apart: there is no carrier to tell of. */
+	if (addr && len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
+		return ret;
 	say_rule(fd, policy_conf(), rule);
 	say_connect(fd, ret);
 	return ret;

@@ -231,6 +231,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	if (ep->parting) {
 		ep->no_tcp = true;
 		ep->connect_err = 0;
+		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
 	}
 	fall_back = !ep->no_tcp && !ep->orphan;
 	err = ep->connect_err;

@@ -61,12 +61,11 @@ int sdp_disconnect(struct sdp_ep *ep)
 	if (err)
 		return err;
 	sdp_part_begin(ep);
-	err = wait_event_killable(ep->wait, !READ_ONCE(ep->parting));
+	err = wait_event_interruptible(ep->wait, !READ_ONCE(ep->parting));
 	if (err)
-		return -EINTR;
+		return err;
 	/* It is for the connection that is gone. */
 	if (cancel_delayed_work_sync(&ep->timer))
 		sdp_ep_put(ep);
-	WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
 	return 0;
 }

@@ -129,7 +129,7 @@ static void test_arguments(void)
 	ok(fails(ioctl(fd, SDP_IOC_ACCEPT, &acc), EINVAL), "ACCEPT: undefined flag: EINVAL");
 	acc.flags = 0;
 	ok(fails(ioctl(fd, SDP_IOC_ACCEPT, &acc), EINVAL), "ACCEPT: not listening: EINVAL");
-	con.flags = 4;
+	con.flags = 8;
 	ok(fails(ioctl(fd, SDP_IOC_CONNECT, &con), EINVAL), "CONNECT: undefined flag: EINVAL");
 	con.flags = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
 	ok(fails(ioctl(fd, SDP_IOC_CONNECT, &con), EINVAL), "CONNECT: neither carrier: EINVAL");
