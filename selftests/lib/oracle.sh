@@ -70,6 +70,6 @@ for run in "${runs[@]}"; do
 	carried "$family" "$sdp.err"
 	status=$?
 	result $status "$family, $name: the right carrier for every connection"
-	[ $status -eq 0 ] || diag "$(cat "$sdp.err")"
+	[ $status -eq 0 ] || diag "$sdp.err"
 done
 finish
