@@ -90,7 +90,7 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 	if (flags & MSG_FASTOPEN) {
 		if (sdp_check_fastopen(msg) ||
 		    sdp_connect(fd, msg->msg_name, msg->msg_namelen,
-				flags & MSG_DONTWAIT ? SDP_CONNECT_NONBLOCK : 0))
+				(flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
 			return -1;
 		return sdp_sendmsg(fd, msg, flags & ~MSG_FASTOPEN);
 	}

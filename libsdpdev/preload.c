@@ -257,7 +257,7 @@ static ssize_t sendmsg_endpoint(int fd, const struct msghdr *msg, int flags)
 		return sdp_sendmsg(fd, msg, flags);
 	if (sdp_check_fastopen(msg) ||
 	    connect_endpoint(fd, msg->msg_name, msg->msg_namelen,
-			     flags & MSG_DONTWAIT ? SDP_CONNECT_NONBLOCK : 0))
+			     (flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
 		return -1;
 	return sdp_sendmsg(fd, msg, flags & ~MSG_FASTOPEN);
 }

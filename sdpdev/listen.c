@@ -308,7 +308,6 @@ static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
 	return PTR_ERR_OR_ZERO(*newfile);
 }
 
-/* A file of the same device node, which the child takes over. */
 static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 			  struct sdp_accept *args, struct file **newfile)
 {
@@ -317,16 +316,11 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 
 	if (args->flags & SDP_ACCEPT_NONBLOCK)
 		flags |= O_NONBLOCK;
-	f = dentry_open(&file->f_path, flags, current_cred());
-	if (IS_ERR(f)) {
-		sdp_close(child);
+	f = sdp_open_accepted(file, child, flags);
+	if (IS_ERR(f))
 		return PTR_ERR(f);
-	}
-	sdp_ep_put(f->private_data);
-	f->private_data = child;
 
 	spin_lock_bh(&child->lock);
-	child->file = f;
 	memcpy(&args->addr, &child->peer, sizeof(args->addr));
 	args->addr_len = sdp_addr_len(&child->peer);
 	spin_unlock_bh(&child->lock);

@@ -602,6 +602,9 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
 
+/* file.c */
+struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags);
+
 /* ioctl.c */
 long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 		 bool nonblock, bool uring);
