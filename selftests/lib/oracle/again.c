@@ -90,7 +90,7 @@ static void fast(void)
 static void apart(void)
 {
 	int l = listener(5), c = client_socket(0), s, other;
-	struct sockaddr_storage addr;
+	struct sockaddr_storage addr = { 0 };
 
 	say("of a new one", part(c));
 	say("connect", connect(c, &server_addr.any, server_len));
@@ -136,7 +136,7 @@ static void apart(void)
 static void from_listening(void)
 {
 	int l = listener(5), c = client_socket(0), s, other;
-	struct sockaddr_storage addr;
+	struct sockaddr_storage addr = { 0 };
 	socklen_t len = sizeof(addr);
 	in_port_t port;
 
