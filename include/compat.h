@@ -43,4 +43,14 @@
 #define file_f_owner(file)	(&(file)->f_owner)
 #endif
 
+/* What an io_uring command carries, and whether 32-bit user space made it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/io_uring/cmd.h>
+#define io_uring_cmd_data(cmd)	io_uring_sqe_cmd((cmd)->sqe)
+#else
+#include <linux/io_uring.h>
+#define io_uring_cmd_data(cmd)	((cmd)->cmd)
+#define IO_URING_F_COMPAT	0
+#endif
+
 #endif /* _COMPAT_H */

@@ -15,7 +15,7 @@
 			 MSG_ERRQUEUE)
 
 /* Flags that TCP takes from a program and that mean nothing to a stream. */
-#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM | MSG_ZEROCOPY)
+#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM | MSG_ZEROCOPY | MSG_WAITALL)
 #define RECV_IGNORED	(MSG_DONTROUTE | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
 
 /*
@@ -66,9 +66,12 @@ static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
  * sdp_sendmsg - sendmsg(2) for an endpoint
  * @fd: the endpoint
  * @msg: what to send; its name is ignored, as TCP does
- * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB or zero
+ * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, MSG_FASTOPEN or
+ *	zero
  *
- * Other flags and control messages are EOPNOTSUPP unless TCP carries the bytes.
+ * With MSG_FASTOPEN it connects first, to the name, and sends when it is connected.
+ * Other flags are EOPNOTSUPP unless TCP carries the bytes.  So are control messages
+ * that would do something: those for a mark and for time stamps.
  *
  * Return: the bytes sent, or -1 with the errno value of sendmsg(2)
  */
@@ -80,18 +83,33 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 		.iov = (uintptr_t)msg->msg_iov,
 		.iov_len = msg->msg_iovlen,
 	};
+	ssize_t ret;
 
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
-	if (msg->msg_controllen || (flags & ~(SEND_FLAGS | SEND_IGNORED)))
-		return native_sendmsg(fd, msg, flags);
+	if (flags & MSG_FASTOPEN) {
+		if (sdp_check_fastopen(msg) ||
+		    sdp_connect(fd, msg->msg_name, msg->msg_namelen,
+				(flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
+			return -1;
+		return sdp_sendmsg(fd, msg, flags & ~MSG_FASTOPEN);
+	}
+	if (msg->msg_controllen || (flags & ~(SEND_FLAGS | SEND_IGNORED))) {
+		ret = native_sendmsg(fd, msg, flags);
+		if (ret >= 0 || errno != EOPNOTSUPP ||
+		    (flags & ~(SEND_FLAGS | SEND_IGNORED)))
+			return ret;
+		if (sdp_check_control(msg))
+			return -1;
+	}
 	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
 }
 
 /**
  * sdp_recvmsg - recvmsg(2) for an endpoint
  * @fd: the endpoint
- * @msg: where to put it; no name and no control messages come
+ * @msg: where to put it; no name comes, and over SDP no control message but that of
+ *	TCP_INQ
  * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE or zero
  *
  * Other flags are EOPNOTSUPP unless TCP carries the bytes.
@@ -107,11 +125,12 @@ __public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
 		.iov = (uintptr_t)msg->msg_iov,
 		.iov_len = msg->msg_iovlen,
 	};
+	size_t room = msg->msg_controllen;
 	ssize_t ret;
 
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
-	if (msg->msg_controllen || (flags & ~(RECV_FLAGS | RECV_IGNORED))) {
+	if (room || (flags & ~(RECV_FLAGS | RECV_IGNORED))) {
 		ret = native_recvmsg(fd, msg, flags);
 		/* Room for control messages is an offer, not a wish. */
 		if (ret >= 0 || errno != EOPNOTSUPP ||
@@ -125,6 +144,8 @@ __public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
 	msg->msg_namelen = 0;
 	msg->msg_controllen = 0;
 	msg->msg_flags = arg.out_flags;
+	if (room)
+		sdp_put_control(fd, msg, room);
 	return ret;
 }
 

@@ -34,6 +34,15 @@ __hidden int sdp_listen_carriers(int fd, int backlog, unsigned int flags);
 __hidden int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen,
 				int flags, unsigned int *carrier);
 
+/* Whether connect() is what MSG_FASTOPEN asks for first: EOPNOTSUPP where not. */
+__hidden int sdp_check_fastopen(const struct msghdr *msg);
+
+/* Whether control messages may go with bytes to send, as TCP looks at them. */
+__hidden int sdp_check_control(const struct msghdr *msg);
+
+/* The control messages that come with bytes received over SDP. */
+__hidden void sdp_put_control(int fd, struct msghdr *msg, size_t room);
+
 /* Gives an address out as accept(2) does: cut short, the length told whole. */
 __hidden void sdp_put_addr(const struct __kernel_sockaddr_storage *from,
 			   socklen_t from_len, struct sockaddr *addr,

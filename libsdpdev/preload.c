@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -216,12 +217,16 @@ __public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
 		  NEXT(accept4)(fd, addr.__sockaddr__, len, flags));
 }
 
-static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len)
+static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len,
+			    unsigned int flags)
 {
 	const struct conf_rule *rule;
 	unsigned int carriers = policy_carriers(CONF_CONNECT, addr, len, &rule);
-	int ret = sdp_connect(fd, addr, len, carriers);
+	int ret = sdp_connect(fd, addr, len, carriers | flags);
 
+	/* It is taken apart: there is no carrier to tell of. */
+	if (addr && len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
+		return ret;
 	say_rule(fd, policy_conf(), rule);
 	say_connect(fd, ret);
 	return ret;
@@ -229,7 +234,7 @@ static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len)
 
 __public int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	return ON(fd, connect_endpoint(fd, addr.__sockaddr__, len),
+	return ON(fd, connect_endpoint(fd, addr.__sockaddr__, len, 0),
 		  NEXT(connect)(fd, addr.__sockaddr__, len));
 }
 
@@ -245,17 +250,41 @@ __public ssize_t send(int fd, const void *buf, size_t n, int flags)
 	return ON(fd, sdp_send(fd, buf, n, flags), NEXT(send)(fd, buf, n, flags));
 }
 
-/* A stream's destination is ignored, as TCP does. */
+/* MSG_FASTOPEN connects, so the rules for that apply. */
+static ssize_t sendmsg_endpoint(int fd, const struct msghdr *msg, int flags)
+{
+	if (!(flags & MSG_FASTOPEN))
+		return sdp_sendmsg(fd, msg, flags);
+	if (sdp_check_fastopen(msg) ||
+	    connect_endpoint(fd, msg->msg_name, msg->msg_namelen,
+			     (flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
+		return -1;
+	return sdp_sendmsg(fd, msg, flags & ~MSG_FASTOPEN);
+}
+
+/* A stream's destination is otherwise ignored, as TCP does. */
+static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
+			       const struct sockaddr *addr, socklen_t len)
+{
+	struct iovec iov = { .iov_base = (void *)buf, .iov_len = n };
+	struct msghdr msg = {
+		.msg_name = (void *)addr, .msg_namelen = len,
+		.msg_iov = &iov, .msg_iovlen = 1,
+	};
+
+	return sendmsg_endpoint(fd, &msg, flags);
+}
+
 __public ssize_t sendto(int fd, const void *buf, size_t n, int flags,
 			__CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	return ON(fd, sdp_send(fd, buf, n, flags),
+	return ON(fd, sendto_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
 		  NEXT(sendto)(fd, buf, n, flags, addr.__sockaddr__, len));
 }
 
 __public ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	return ON(fd, sdp_sendmsg(fd, msg, flags), NEXT(sendmsg)(fd, msg, flags));
+	return ON(fd, sendmsg_endpoint(fd, msg, flags), NEXT(sendmsg)(fd, msg, flags));
 }
 
 static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
@@ -266,7 +295,7 @@ static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	if (n > IOV_MAX)
 		n = IOV_MAX;
 	for (i = 0; i < n; i++) {
-		len = sdp_sendmsg(fd, &msgs[i].msg_hdr, flags);
+		len = sendmsg_endpoint(fd, &msgs[i].msg_hdr, flags);
 		if (len < 0)
 			return i ? (int)i : -1;
 		msgs[i].msg_len = len;

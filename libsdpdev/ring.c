@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <linux/sockios.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -310,6 +311,13 @@ static ssize_t take_bytes(const struct sdp_rings *rings, char *buf, size_t len,
 	}
 }
 
+static bool at_mark(const struct sdp_rings *rings)
+{
+	int mark = 0;
+
+	return !ioctl(rings->fd, SIOCATMARK, &mark) && mark;
+}
+
 /**
  * sdp_ring_recv - take bytes out of the receive ring
  * @rings: the rings
@@ -354,6 +362,10 @@ __public ssize_t sdp_ring_recv(const struct sdp_rings *rings, void *buf, size_t 
 		if (state & SDP_RING_ERROR)
 			return done ? (ssize_t)done : sdp_recv(rings->fd, buf, len, flags);
 		if (state & SDP_RING_EOF)
+			return done;
+
+		/* No call goes across the mark of urgent data. */
+		if (done && (state & SDP_RING_NEED_ENTER) && at_mark(rings))
 			return done;
 
 		if (!(flags & MSG_DONTWAIT)) {

@@ -169,7 +169,7 @@ __public int sdp_accept(int fd, struct sockaddr *addr, socklen_t *addrlen, int f
  * @fd: the endpoint
  * @addr: sockaddr_in or sockaddr_in6
  * @addrlen: its length
- * @flags: SDP_CONNECT_NO_TCP, SDP_CONNECT_NO_SDP or zero
+ * @flags: SDP_CONNECT_NO_TCP, SDP_CONNECT_NO_SDP or neither, SDP_CONNECT_NONBLOCK
  *
  * Return: 0, or -1 with the errno value of connect(2)
  */

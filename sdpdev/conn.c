@@ -267,7 +267,7 @@ void sdp_conn_work(struct work_struct *work)
 
 	spin_lock_bh(&ep->lock);
 	kill = ep->kill && ep->conn && !ep->destroyed;
-	settle = ep->connecting_failed;
+	settle = ep->connecting_failed || (ep->parting && (!ep->conn || ep->kill));
 	spin_unlock_bh(&ep->lock);
 	if (kill) {
 		sdp_incoming_forget(ep);

@@ -93,6 +93,8 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 	ep->state = SDP_STATE_CONNECTING;
 	ep->reason = SDP_REASON_NONE;
 	ep->err = 0;
+	/* What sdp_disconnect() left there, and TCP forgets as well. */
+	sock_error(sdp_native_sk(ep));
 	ep->no_tcp = no_tcp;
 	ep->connect_told = false;
 	ep->local = params->local;
@@ -137,7 +139,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 		goto err_charge;
 	}
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
-	params.recv_depth = ep->rx_max;
+	params.recv_depth = ep->rx_depth;
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
 
 	hello.bufs = ep->rx_min;
@@ -225,6 +227,12 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	spin_lock_bh(&ep->lock);
 	ep->connecting_failed = false;
+	/* Who takes the connection apart has no use for another one. */
+	if (ep->parting) {
+		ep->no_tcp = true;
+		ep->connect_err = 0;
+		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
+	}
 	fall_back = !ep->no_tcp && !ep->orphan;
 	err = ep->connect_err;
 	peer = ep->peer;
@@ -239,16 +247,21 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	spin_lock_bh(&ep->lock);
 	ep->fin_rcvd = false;
+	ep->fin_sent = false;
+	ep->fin_done = false;
 	ep->shut = 0;
+	ep->shut_rd = false;
 	memset(&ep->local, 0, sizeof(ep->local));
 	memset(&ep->peer, 0, sizeof(ep->peer));
 	if (fall_back && (!err || err == -EINPROGRESS)) {
 		ep->carrier = SDP_CARRIER_TCP;
 	} else {
+		ep->carrier = SDP_CARRIER_NONE;
 		ep->err = -err;
 		ep->connect_told = true;
 	}
 	ep->state = SDP_STATE_BOUND;
+	ep->parting = false;
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
 			EPOLLERR | EPOLLHUP);
 	spin_unlock_bh(&ep->lock);
@@ -374,6 +387,11 @@ int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
+	if (len >= sizeof(addr->ss_family) && addr->ss_family == AF_UNSPEC) {
+		err = sdp_disconnect(ep);
+		mutex_unlock(&ep->op_mutex);
+		return err;
+	}
 	err = sdp_connect_start(ep, addr, len, flags);
 	mutex_unlock(&ep->op_mutex);
 

@@ -181,6 +181,7 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 		mask |= EPOLLERR;
 	if (ep->state == SDP_STATE_CONNECTING)
 		goto out;
+	sdp_size_limit(ep, &opts);
 	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
 		mask |= EPOLLHUP;
 	if (ep->shut & RCV_SHUTDOWN)

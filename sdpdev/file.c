@@ -9,14 +9,70 @@
 
 #include "sdpdev.h"
 
+/**
+ * struct sdp_handover - an accepted endpoint on its way to its file
+ * @node: in the list of all
+ * @task: who opens the file
+ * @ep: the endpoint, NULL once the file has it
+ */
+struct sdp_handover {
+	struct list_head node;
+	struct task_struct *task;
+	struct sdp_ep *ep;
+};
+
+static LIST_HEAD(sdp_handovers);
+static DEFINE_SPINLOCK(sdp_handover_lock);
+
+/* The endpoint that this task has accepted and opens a file for, or NULL. */
+static struct sdp_ep *sdp_handed_over(void)
+{
+	struct sdp_handover *h;
+	struct sdp_ep *ep = NULL;
+
+	spin_lock(&sdp_handover_lock);
+	list_for_each_entry(h, &sdp_handovers, node)
+		if (h->task == current)
+			swap(ep, h->ep);
+	spin_unlock(&sdp_handover_lock);
+	return ep;
+}
+
+/**
+ * sdp_open_accepted() - open a file for an accepted endpoint
+ * @file: the listening one, for another of the same device node
+ * @ep: the endpoint; closed where there is no file
+ * @flags: O_*
+ *
+ * Return: the file, or an ERR_PTR().
+ */
+struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags)
+{
+	struct sdp_handover h = { .task = current, .ep = ep };
+	struct file *f;
+
+	spin_lock(&sdp_handover_lock);
+	list_add(&h.node, &sdp_handovers);
+	spin_unlock(&sdp_handover_lock);
+	f = dentry_open(&file->f_path, flags, current_cred());
+	spin_lock(&sdp_handover_lock);
+	list_del(&h.node);
+	spin_unlock(&sdp_handover_lock);
+	if (h.ep)
+		sdp_close(h.ep);
+	return f;
+}
+
 static int sdp_open(struct inode *inode, struct file *file)
 {
-	struct sdp_ep *ep = sdp_ep_create(NULL);
+	struct sdp_ep *ep = sdp_handed_over() ? : sdp_ep_create(NULL);
 
 	if (!ep)
 		return -ENOMEM;
 	file->private_data = ep;
+	spin_lock_bh(&ep->lock);
 	ep->file = file;
+	spin_unlock_bh(&ep->lock);
 	/* As for a socket: io_uring may try without waiting. */
 	file->f_mode |= FMODE_NOWAIT;
 	return stream_open(inode, file);
@@ -134,5 +190,6 @@ const struct file_operations sdp_fops = {
 	.fasync		= sdp_fasync,
 	.unlocked_ioctl	= sdp_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.uring_cmd	= sdp_uring_cmd,
 	.show_fdinfo	= sdp_show_fdinfo,
 };

@@ -30,21 +30,39 @@ union sdp_arg {
 };
 
 /**
+ * struct sdp_call - an ioctl that somebody makes
+ * @file: the file
+ * @ep: its endpoint
+ * @arg: the structure
+ * @nonblock: do not wait
+ * @uring: it comes from io_uring, which calls again with leave to wait where the
+ *	answer is -EAGAIN
+ * @newfile: out: the file of the new descriptor
+ */
+struct sdp_call {
+	struct file *file;
+	struct sdp_ep *ep;
+	union sdp_arg arg;
+	bool nonblock;
+	bool uring;
+	struct file *newfile;
+};
+
+/**
  * struct sdp_ioctl - an ioctl
  * @fn: does it; a negative errno, or what ioctl(2) returns
  * @size: of its structure, in its first version
  * @known: of its structure now
  * @out: the structure is written back
  * @bare: allowed before SDP_IOC_INIT
- * @fd: returns a new descriptor; @fn leaves its file in @newfile
+ * @fd: returns a new descriptor, of the file that @fn leaves
  *
  * The number is reserved before @fn runs, so that a process that has none left
  * does not take a connection and lose it; the file is installed when nothing
  * can fail any more.
  */
 struct sdp_ioctl {
-	long (*fn)(struct file *file, struct sdp_ep *ep, union sdp_arg *arg,
-		   struct file **newfile);
+	long (*fn)(struct sdp_call *call);
 	u32 size;
 	u32 known;
 	bool out;
@@ -52,10 +70,10 @@ struct sdp_ioctl {
 	bool fd;
 };
 
-static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
-			 union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_init(struct sdp_call *call)
 {
-	struct sdp_init *init = &arg->init;
+	struct sdp_init *init = &call->arg.init;
+	struct sdp_ep *ep = call->ep;
 	u16 major = init->major;
 	int err = 0;
 
@@ -64,7 +82,7 @@ static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
 		return -EINVAL;
 	init->major = SDP_API_MAJOR;
 	init->minor = SDP_API_MINOR;
-	init->features = SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS;
+	init->features = SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS | SDP_FEATURE_URING;
 	if (major != SDP_API_MAJOR)
 		return -EPROTONOSUPPORT;
 	if (init->family != AF_INET && init->family != AF_INET6)
@@ -84,10 +102,10 @@ static long sdp_ioc_init(struct file *file, struct sdp_ep *ep,
 	return err;
 }
 
-static long sdp_ioc_bind(struct file *file, struct sdp_ep *ep,
-			 union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_bind(struct sdp_call *call)
 {
-	struct sdp_bind *bind = &arg->bind;
+	struct sdp_bind *bind = &call->arg.bind;
+	struct sdp_ep *ep = call->ep;
 	int err;
 
 	if (bind->addr_len > sizeof(bind->addr))
@@ -110,10 +128,10 @@ static long sdp_ioc_bind(struct file *file, struct sdp_ep *ep,
 	return err;
 }
 
-static long sdp_ioc_listen(struct file *file, struct sdp_ep *ep,
-			   union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_listen(struct sdp_call *call)
 {
-	const struct sdp_listen *listen = &arg->listen;
+	const struct sdp_listen *listen = &call->arg.listen;
+	struct sdp_ep *ep = call->ep;
 	u32 both = SDP_LISTEN_NO_TCP | SDP_LISTEN_NO_SDP;
 	int err;
 
@@ -126,50 +144,56 @@ static long sdp_ioc_listen(struct file *file, struct sdp_ep *ep,
 	return err;
 }
 
-static long sdp_ioc_accept(struct file *file, struct sdp_ep *ep,
-			   union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_accept(struct sdp_call *call)
 {
-	struct sdp_accept *accept = &arg->accept;
+	struct sdp_accept *accept = &call->arg.accept;
 
 	if (accept->flags & ~(SDP_ACCEPT_NONBLOCK | SDP_ACCEPT_CLOEXEC))
 		return -EINVAL;
 	memset(&accept->addr, 0, sizeof(accept->addr));
-	return sdp_accept(file, ep, accept, newfile);
+	return sdp_accept(call->file, accept, call->nonblock, &call->newfile);
 }
 
-static long sdp_ioc_connect(struct file *file, struct sdp_ep *ep,
-			    union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_connect(struct sdp_call *call)
 {
-	struct sdp_connect *connect = &arg->connect;
+	struct sdp_connect *connect = &call->arg.connect;
 	u32 both = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
+	u32 flags = connect->flags & ~SDP_CONNECT_NONBLOCK;
+	long ret;
 
 	if (connect->addr_len > sizeof(connect->addr) || connect->reserved ||
-	    (connect->flags & ~both) || connect->flags == both)
+	    (flags & ~both) || flags == both)
 		return -EINVAL;
-	return sdp_connect(ep, (struct sockaddr_storage *)&connect->addr,
-			   connect->addr_len, connect->flags,
-			   file->f_flags & O_NONBLOCK);
+	ret = sdp_connect(call->ep, (struct sockaddr_storage *)&connect->addr,
+			  connect->addr_len, flags, call->nonblock ||
+			  (connect->flags & SDP_CONNECT_NONBLOCK));
+	/* It is under way; with leave to wait the next call learns its end. */
+	if (call->uring && call->nonblock && (ret == -EINPROGRESS || ret == -EALREADY))
+		return -EAGAIN;
+	return ret;
 }
 
-static long sdp_ioc_shutdown(struct file *file, struct sdp_ep *ep,
-			     union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_shutdown(struct sdp_call *call)
 {
+	struct sdp_ep *ep = call->ep;
+	u32 how = call->arg.shutdown.how;
 	int err;
 
-	if (arg->shutdown.how > SHUT_RDWR)
+	if (how > SHUT_RDWR)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
-	err = sdp_shutdown(ep, arg->shutdown.how);
+	err = sdp_shutdown(ep, how);
 	mutex_unlock(&ep->op_mutex);
 	return err;
 }
 
 /* What SDP_IOC_SEND and _RECV have in common. */
-static long sdp_ioc_msg(struct file *file, struct sdp_ep *ep,
-			struct sdp_msg *msg, bool send)
+static long sdp_ioc_msg(struct sdp_call *call, bool send)
 {
+	struct sdp_msg *msg = &call->arg.msg;
 	unsigned int flags = msg->flags;
+	struct sdp_ep *ep = call->ep;
 	struct iovec fast[UIO_FASTIOV], *iov = fast;
 	struct sdp_opts opts;
 	struct iov_iter iter;
@@ -178,13 +202,19 @@ static long sdp_ioc_msg(struct file *file, struct sdp_ep *ep,
 
 	if (msg->iov_len > UIO_MAXIOV)
 		return -EMSGSIZE;
+	if (call->uring) {
+		/* A part would be done and not be told: so not without waiting. */
+		if (call->nonblock && (flags & MSG_WAITALL) && !(flags & MSG_DONTWAIT))
+			return -EAGAIN;
+		flags |= MSG_NOSIGNAL;
+	}
 	ret = import_iovec(send ? ITER_SOURCE : ITER_DEST,
 			   u64_to_user_ptr(msg->iov), msg->iov_len,
 			   ARRAY_SIZE(fast), &iov, &iter);
 	if (ret < 0)
 		return ret;
 
-	if (file->f_flags & O_NONBLOCK)
+	if (call->nonblock)
 		flags |= MSG_DONTWAIT;
 	sdp_opts_get(ep, &opts);
 	timeo = flags & MSG_DONTWAIT ? 0 : send ? opts.sndtimeo : opts.rcvtimeo;
@@ -204,48 +234,45 @@ out:
 	return ret;
 }
 
-static long sdp_ioc_send(struct file *file, struct sdp_ep *ep,
-			 union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_send(struct sdp_call *call)
 {
-	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR |
-			       MSG_OOB))
+	if (call->arg.msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR |
+				    MSG_OOB | MSG_WAITALL))
 		return -EOPNOTSUPP;
-	return sdp_ioc_msg(file, ep, &arg->msg, true);
+	return sdp_ioc_msg(call, true);
 }
 
-static long sdp_ioc_recv(struct file *file, struct sdp_ep *ep,
-			 union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_recv(struct sdp_call *call)
 {
-	if (arg->msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC |
-			       MSG_OOB | MSG_ERRQUEUE))
+	if (call->arg.msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC |
+				    MSG_OOB | MSG_ERRQUEUE))
 		return -EOPNOTSUPP;
-	return sdp_ioc_msg(file, ep, &arg->msg, false);
+	return sdp_ioc_msg(call, false);
 }
 
-static long sdp_ioc_info(struct file *file, struct sdp_ep *ep,
-			 union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_info(struct sdp_call *call)
 {
-	u32 size = arg->size;
+	struct sdp_info *info = &call->arg.info;
+	u32 size = info->size;
 
-	memset(&arg->info, 0, sizeof(arg->info));
-	arg->size = size;
-	sdp_ep_info(ep, &arg->info);
+	memset(info, 0, sizeof(*info));
+	info->size = size;
+	sdp_ep_info(call->ep, info);
 	return 0;
 }
 
-static long sdp_ioc_error(struct file *file, struct sdp_ep *ep,
-			  union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_error(struct sdp_call *call)
 {
-	arg->error.error = sdp_ep_take_error(ep);
+	call->arg.error.error = sdp_ep_take_error(call->ep);
 	return 0;
 }
 
-static long sdp_ioc_native(struct file *file, struct sdp_ep *ep,
-			   union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_native(struct sdp_call *call)
 {
+	struct sdp_ep *ep = call->ep;
 	int err;
 
-	if (arg->native.flags)
+	if (call->arg.native.flags)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
@@ -253,31 +280,29 @@ static long sdp_ioc_native(struct file *file, struct sdp_ep *ep,
 	mutex_unlock(&ep->op_mutex);
 	if (err)
 		return err;
-	*newfile = get_file(ep->native);
+	call->newfile = get_file(ep->native);
 	sdp_alive_look(ep);
 	return 0;
 }
 
-static long sdp_ioc_ring_setup(struct file *file, struct sdp_ep *ep,
-			       union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_ring_setup(struct sdp_call *call)
 {
-	struct sdp_ring_setup *setup = &arg->ring_setup;
+	struct sdp_ring_setup *setup = &call->arg.ring_setup;
 
 	if (setup->flags || setup->reserved)
 		return -EINVAL;
 	setup->data_offset = sdp_ring_data_offset();
-	return sdp_ring_setup(ep, setup->tx_bytes, setup->rx_bytes);
+	return sdp_ring_setup(call->ep, setup->tx_bytes, setup->rx_bytes);
 }
 
-static long sdp_ioc_ring_enter(struct file *file, struct sdp_ep *ep,
-			       union sdp_arg *arg, struct file **newfile)
+static long sdp_ioc_ring_enter(struct sdp_call *call)
 {
-	u32 flags = arg->ring_enter.flags;
+	u32 flags = call->arg.ring_enter.flags;
 
 	if (flags & ~(SDP_ENTER_TX | SDP_ENTER_RX |
 		      SDP_ENTER_WAIT_TX | SDP_ENTER_WAIT_RX))
 		return -EINVAL;
-	return sdp_ring_enter(ep, flags, file->f_flags & O_NONBLOCK);
+	return sdp_ring_enter(call->ep, flags, call->nonblock);
 }
 
 /* One that has grown: its first version ended with the member @last. */
@@ -405,6 +430,62 @@ static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
 }
 
 /**
+ * sdp_command() - one of our own ioctls
+ * @file: the file
+ * @cmd: SDP_IOC_*
+ * @user: the structure
+ * @nonblock: do not wait, whatever the file says
+ * @uring: it comes from io_uring
+ *
+ * Return: as ioctl(2) returns it, or a negative errno: -ENOTTY where @cmd is none
+ * of them, and with @nonblock and @uring -EAGAIN where it would have to wait.
+ */
+long sdp_command(struct file *file, unsigned int cmd, void __user *user,
+		 bool nonblock, bool uring)
+{
+	struct sdp_call call = {
+		.file = file, .ep = file->private_data,
+		.nonblock = nonblock, .uring = uring,
+	};
+	const struct sdp_ioctl *ioc;
+	unsigned int nr = _IOC_NR(cmd);
+	int fd = -1;
+	long ret;
+
+	if (nr >= ARRAY_SIZE(sdp_ioctls) || cmd != _IO(SDP_IOC_MAGIC, nr))
+		return -ENOTTY;
+	ioc = &sdp_ioctls[array_index_nospec(nr, ARRAY_SIZE(sdp_ioctls))];
+
+	ret = sdp_arg_get(&call.arg, ioc, user);
+	if (ret)
+		return ret;
+	if (!ioc->bare && !sdp_ep_ready(call.ep))
+		return -ENOTCONN;
+
+	if (ioc->fd) {
+		fd = get_unused_fd_flags(sdp_fd_flags(ioc, &call.arg));
+		if (fd < 0)
+			return fd;
+	}
+	ret = ioc->fn(&call);
+	/* SDP_IOC_INIT tells its version even to those that it refuses. */
+	if ((ret >= 0 || ret == -EPROTONOSUPPORT) && ioc->out &&
+	    copy_to_user(user, &call.arg, min(call.arg.size, ioc->known)))
+		ret = -EFAULT;
+	if (!ioc->fd)
+		return ret;
+
+	if (ret < 0) {
+		put_unused_fd(fd);
+		if (call.newfile)
+			fput(call.newfile);
+		return ret;
+	}
+	fd_install(fd, call.newfile);
+	return fd;
+}
+
+/**
  * sdp_ioctl() - ioctl(2) on /dev/sdp
  * @file: the file
  * @cmd: SDP_IOC_*, or one that sockets know
@@ -414,45 +495,8 @@ static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
  */
 long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct sdp_ep *ep = file->private_data;
-	void __user *user = (void __user *)arg;
-	const struct sdp_ioctl *ioc;
-	struct file *newfile = NULL;
-	union sdp_arg karg;
-	unsigned int nr = _IOC_NR(cmd);
-	int fd = -1;
-	long ret;
-
-	if (_IOC_TYPE(cmd) != SDP_IOC_MAGIC || nr >= ARRAY_SIZE(sdp_ioctls) ||
-	    cmd != _IO(SDP_IOC_MAGIC, nr))
-		return sdp_socket_ioctl(file, ep, cmd, arg);
-	ioc = &sdp_ioctls[array_index_nospec(nr, ARRAY_SIZE(sdp_ioctls))];
-
-	ret = sdp_arg_get(&karg, ioc, user);
-	if (ret)
-		return ret;
-	if (!ioc->bare && !sdp_ep_ready(ep))
-		return -ENOTCONN;
-
-	if (ioc->fd) {
-		fd = get_unused_fd_flags(sdp_fd_flags(ioc, &karg));
-		if (fd < 0)
-			return fd;
-	}
-	ret = ioc->fn(file, ep, &karg, &newfile);
-	/* SDP_IOC_INIT tells its version even to those that it refuses. */
-	if ((ret >= 0 || ret == -EPROTONOSUPPORT) && ioc->out &&
-	    copy_to_user(user, &karg, min(karg.size, ioc->known)))
-		ret = -EFAULT;
-	if (!ioc->fd)
-		return ret;
-
-	if (ret < 0) {
-		put_unused_fd(fd);
-		if (newfile)
-			fput(newfile);
-		return ret;
-	}
-	fd_install(fd, newfile);
-	return fd;
+	if (_IOC_TYPE(cmd) != SDP_IOC_MAGIC)
+		return sdp_socket_ioctl(file, file->private_data, cmd, arg);
+	return sdp_command(file, cmd, (void __user *)arg,
+			   file->f_flags & O_NONBLOCK, false);
 }

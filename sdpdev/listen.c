@@ -308,7 +308,6 @@ static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
 	return PTR_ERR_OR_ZERO(*newfile);
 }
 
-/* A file of the same device node, which the child takes over. */
 static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 			  struct sdp_accept *args, struct file **newfile)
 {
@@ -317,16 +316,11 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 
 	if (args->flags & SDP_ACCEPT_NONBLOCK)
 		flags |= O_NONBLOCK;
-	f = dentry_open(&file->f_path, flags, current_cred());
-	if (IS_ERR(f)) {
-		sdp_close(child);
+	f = sdp_open_accepted(file, child, flags);
+	if (IS_ERR(f))
 		return PTR_ERR(f);
-	}
-	sdp_ep_put(f->private_data);
-	f->private_data = child;
 
 	spin_lock_bh(&child->lock);
-	child->file = f;
 	memcpy(&args->addr, &child->peer, sizeof(args->addr));
 	args->addr_len = sdp_addr_len(&child->peer);
 	spin_unlock_bh(&child->lock);
@@ -338,22 +332,23 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 /**
  * sdp_accept() - accept(2)
  * @file: the listening file
- * @ep: its endpoint
  * @args: flags in; carrier and the peer's address out
+ * @nonblock: do not wait
  * @newfile: out: the new connection's file
  *
  * Return: zero or a negative errno.
  */
-int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile)
 {
+	struct sdp_ep *ep = file->private_data;
 	struct sdp_opts opts;
 	struct sdp_ep *child;
 	long timeo;
 	int err;
 
 	sdp_opts_get(ep, &opts);
-	timeo = file->f_flags & O_NONBLOCK ? 0 : opts.rcvtimeo;
+	timeo = nonblock ? 0 : opts.rcvtimeo;
 	for (;;) {
 		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
 			return -EINVAL;
@@ -487,7 +482,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 {
 	struct sdp_xprt_params params = {
 		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
-		.recv_depth = ep->rx_max,
+		.recv_depth = ep->rx_depth,
 		.local = ep->local,
 		.peer = ep->peer,
 	};

@@ -24,10 +24,14 @@ static void sdp_rx_drop(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	sdp_buf_free(ep, ep->conn, buf);
 }
 
-/* A receive buffer that has served goes back to the transport. */
+/*
+ * A receive buffer that has served goes back to the transport, unless SO_RCVBUF has
+ * become less than there are.
+ */
 static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 {
-	if (!ep->ending && !ep->kill && !ep->xprt->post_recv(ep->conn, buf))
+	if (!ep->ending && !ep->kill && ep->rx_bufs <= ep->rx_max &&
+	    !ep->xprt->post_recv(ep->conn, buf))
 		ep->rx_posted++;
 	else
 		sdp_rx_drop(ep, buf);

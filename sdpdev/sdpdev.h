@@ -197,6 +197,7 @@ struct sdp_kring {
  * @destroyed: it is destroyed; unread messages may be left
  * @accepting: @work is to accept it
  * @connecting_failed: @work is to fall back to TCP, or to tell the failure
+ * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @work: what has to be done in process context
  * @timer: limits how long an orderly end may take
  * @rx_queue: messages with unread bytes, from buf->off on
@@ -204,7 +205,8 @@ struct sdp_kring {
  * @rx_posted: receive buffers that the transport has
  * @rx_bufs: receive buffers that there are
  * @rx_min: how many there are while nothing is received
- * @rx_max: how many there may be
+ * @rx_max: how many there may be, by SO_RCVBUF
+ * @rx_depth: that the transport can have
  * @rx_grow: @work is to add some
  * @rx_last: jiffies when stream bytes last came
  * @rx_size: their size
@@ -222,7 +224,8 @@ struct sdp_kring {
  * @tx_pending: filled ones, waiting for credits
  * @tx_ctl: free buffers for messages without stream bytes
  * @tx_bufs: send buffers that there are
- * @tx_max: that there may be; less than @tx_depth when memory was short
+ * @tx_max: that there may be; less than @tx_limit when memory was short
+ * @tx_limit: that SO_SNDBUF allows
  * @tx_depth: that the transport can have
  * @tx_used: not in @tx_free
  * @tx_posted: messages that the transport has
@@ -315,6 +318,7 @@ struct sdp_ep {
 	bool destroyed;
 	bool accepting;
 	bool connecting_failed;
+	bool parting;
 	struct work_struct work;
 	struct delayed_work timer;
 
@@ -324,6 +328,7 @@ struct sdp_ep {
 	u32 rx_bufs;
 	u32 rx_min;
 	u32 rx_max;
+	u32 rx_depth;
 	bool rx_grow;
 	unsigned long rx_last;
 	u32 rx_size;
@@ -344,6 +349,7 @@ struct sdp_ep {
 	struct list_head tx_ctl;
 	u32 tx_bufs;
 	u32 tx_max;
+	u32 tx_limit;
 	u32 tx_depth;
 	u32 tx_used;
 	u32 tx_posted;
@@ -466,6 +472,8 @@ void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 
 /* size.c */
 void sdp_size_init(struct sdp_ep *ep);
+void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts);
+void sdp_size_look(struct sdp_ep *ep);
 void sdp_size_received(struct sdp_ep *ep);
 void sdp_size_grow(struct sdp_ep *ep);
 bool sdp_size_surplus(struct sdp_ep *ep);
@@ -507,7 +515,7 @@ bool sdp_native_shared(struct sdp_ep *ep);
 int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
 bool sdp_listens_alone(struct sdp_ep *ep);
 void sdp_unlisten(struct sdp_ep *ep);
-int sdp_accept(struct file *file, struct sdp_ep *ep, struct sdp_accept *args,
+int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile);
 bool sdp_accept_ready(struct sdp_ep *ep);
 void sdp_incoming_established(struct sdp_ep *ep);
@@ -525,6 +533,7 @@ void sdp_connect_established(struct sdp_ep *ep,
 			     const struct sdp_xprt_event *ev);
 void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err);
 void sdp_connect_settle(struct sdp_ep *ep);
+int sdp_disconnect(struct sdp_ep *ep);
 
 /* rx.c */
 void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
@@ -593,8 +602,16 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
 
+/* file.c */
+struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags);
+
 /* ioctl.c */
+long sdp_command(struct file *file, unsigned int cmd, void __user *user,
+		 bool nonblock, bool uring);
 long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* uring.c */
+int sdp_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 
 /* xprt.c */
 extern struct mutex sdp_xprt_mutex;

@@ -26,6 +26,46 @@ static bool sdp_quiet_since(unsigned long last, unsigned int ms)
 	return time_after_eq(jiffies, last + msecs_to_jiffies(ms));
 }
 
+/* Buffers in @bytes; where that option was not set as many as there can be. */
+static u32 sdp_size_bufs(const struct sdp_ep *ep, int bytes, u32 least, u32 most)
+{
+	return bytes ? clamp_t(u32, bytes / ep->rx_size, least, most) : most;
+}
+
+/**
+ * sdp_size_limit() - the buffers that there may be by SO_SNDBUF and SO_RCVBUF
+ * @ep: the endpoint, ep->lock held
+ * @opts: its options now
+ */
+void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts)
+{
+	u32 limit = sdp_size_bufs(ep, opts->sndbuf, 2, ep->tx_depth);
+
+	ep->rx_max = sdp_size_bufs(ep, opts->rcvbuf, SDP_KEPT_CREDITS + 2,
+				   ep->rx_depth);
+	ep->rx_min = min(READ_ONCE(sdp_idle_bufs), ep->rx_max);
+	/* It may be less for want of memory. */
+	if (limit != ep->tx_limit)
+		ep->tx_max = limit;
+	ep->tx_limit = limit;
+}
+
+/**
+ * sdp_size_look() - as sdp_size_limit(), with the options looked up
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_look(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sdp_opts opts;
+
+	/* Whoever sets an option has a native socket made, and few ever do. */
+	if (!sk || !(sk->sk_userlocks & (SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK)))
+		return;
+	sdp_opts_get(ep, &opts);
+	sdp_size_limit(ep, &opts);
+}
+
 /**
  * sdp_size_init() - what a new connection begins with, and may come to
  * @ep: the endpoint, ep->lock held
@@ -36,19 +76,13 @@ void sdp_size_init(struct sdp_ep *ep)
 
 	sdp_opts_get(ep, &opts);
 	ep->rx_size = READ_ONCE(sdp_recv_size);
-	ep->rx_max = READ_ONCE(sdp_recv_bufs);
-	ep->tx_max = READ_ONCE(sdp_send_bufs);
-	if (opts.rcvbuf)
-		ep->rx_max = clamp_t(u32, opts.rcvbuf / ep->rx_size,
-				     SDP_KEPT_CREDITS + 2, ep->rx_max);
-	if (opts.sndbuf)
-		ep->tx_max = clamp_t(u32, opts.sndbuf / ep->rx_size,
-				     2, ep->tx_max);
-	ep->rx_min = min(READ_ONCE(sdp_idle_bufs), ep->rx_max);
+	ep->rx_depth = READ_ONCE(sdp_recv_bufs);
+	ep->tx_depth = READ_ONCE(sdp_send_bufs);
+	ep->tx_limit = 0;
+	sdp_size_limit(ep, &opts);
 	ep->rx_bufs = 0;
 	ep->rx_grow = false;
 	ep->rx_last = jiffies;
-	ep->tx_depth = ep->tx_max;
 	ep->tx_bufs = 0;
 	ep->tx_idle_bufs = 0;
 	ep->tx_return = 0;
@@ -64,6 +98,7 @@ void sdp_size_init(struct sdp_ep *ep)
 void sdp_size_received(struct sdp_ep *ep)
 {
 	ep->rx_last = jiffies;
+	sdp_size_look(ep);
 	if (sdp_rx_credits(ep) > SDP_KEPT_CREDITS || ep->rx_grow ||
 	    ep->rx_bufs >= ep->rx_max)
 		return;
@@ -205,7 +240,7 @@ void sdp_size_idle(struct work_struct *work)
 		sdp_size_watch(ep);
 	} else {
 		sdp_size_shrink_tx(ep, &bufs);
-		ep->tx_max = ep->tx_depth;
+		ep->tx_max = ep->tx_limit;
 		sdp_size_give_back(ep);
 		sdp_tx_push(ep);
 	}

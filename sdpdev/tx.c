@@ -59,7 +59,8 @@ bool sdp_tx_room(struct sdp_ep *ep)
 {
 	u32 bytes;
 
-	if (ep->tx_max - ep->tx_used < max(ep->tx_max / 3, 1U))
+	/* SO_SNDBUF may have become less than what is used. */
+	if (ep->tx_max < ep->tx_used + max(ep->tx_max / 3, 1U))
 		return false;
 	if (!ep->tx_ring.size || !sdp_ring_tx_check(ep, &bytes))
 		return true;
@@ -152,6 +153,8 @@ struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep)
 			return buf;
 		}
 	}
+	if (ep->tx_used >= ep->tx_max)
+		return NULL;
 	buf = list_first_entry_or_null(&ep->tx_free, struct sdp_xprt_buf, list);
 	if (buf) {
 		list_del(&buf->list);
@@ -448,7 +451,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 		}
 	}
 	buf = sdp_tx_get(ep);
-	alloc = !buf && ep->tx_bufs < ep->tx_max;
+	alloc = !buf && ep->tx_used < ep->tx_max && ep->tx_bufs < ep->tx_max;
 	if (!buf && !alloc)
 		ep->tx_nospace = true;
 	spin_unlock_bh(&ep->lock);
@@ -489,6 +492,7 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 	ssize_t done = 0, n;
 
 	spin_lock_bh(&ep->lock);
+	sdp_size_look(ep);
 	sdp_alive_sending(ep);
 	ep->tx_owned = true;
 	ep->tx_more = true;

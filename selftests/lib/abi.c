@@ -32,6 +32,7 @@ SAME(sdp_error, 8);
 SAME(sdp_native, 8);
 SAME(sdp_ring_setup, 24);
 SAME(sdp_ring_enter, 8);
+SAME(sdp_uring, 16);
 SAME(sdp_ring, 256);
 AT(sdp_ring, tail, 64);
 AT(sdp_ring, flags, 128);

@@ -186,8 +186,9 @@ static unsigned char pattern(size_t i)
 
 static void ring_errors(void)
 {
+	struct sockaddr apart = { .sa_family = AF_UNSPEC };
 	struct sdp_rings r, again;
-	char c;
+	char c, text[5];
 	int p[2], fresh = sdp_socket(AF_INET, 0), l, over_tcp;
 
 	ok(sdp_ring_attach(fresh, RING, RING, &r) < 0 && errno == ENOTCONN,
@@ -225,6 +226,19 @@ static void ring_errors(void)
 	must(write(p[1], "z", 1) == 1 && !sdp_shutdown(p[1], SHUT_WR));
 	ok(sdp_ring_recv(&r, &c, 1, 0) == 1 && c == 'z' &&
 	   sdp_ring_recv(&r, &c, 1, 0) == 0, "sdp_ring_recv: the end of the stream");
+	must(!sdp_ring_detach(&r));
+	close_pair(p);
+
+	/* As recv() does over TCP. */
+	connected(p);
+	must(!sdp_ring_attach(p[0], RING, RING, &r));
+	must(sdp_send(p[1], "abc!", 4, MSG_OOB) == 4 && sdp_send(p[1], "de", 2, 0) == 2);
+	ok(sdp_ring_recv(&r, text, 5, MSG_WAITALL) == 3 && !memcmp(text, "abc", 3),
+	   "sdp_ring_recv: MSG_WAITALL stops at the mark of urgent data");
+	ok(sdp_ring_recv(&r, text, 2, MSG_WAITALL) == 2 && !memcmp(text, "de", 2),
+	   "sdp_ring_recv: and goes on behind it");
+	ok(sdp_connect(p[0], &apart, sizeof(apart), 0) < 0 && errno == EOPNOTSUPP,
+	   "sdp_connect: not taken apart with rings");
 	must(!sdp_ring_detach(&r));
 	close_pair(p);
 
@@ -397,7 +411,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(46);
+	tap_plan(49);
 	calls();
 	carriers();
 	ring_errors();

@@ -3,89 +3,25 @@
  * io_uring on connections over TCP and over SDP: what it reads and writes, polls,
  * waits for, gives up and splices.  Both ends are here, the server's in node 2.
  */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <liburing.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sched.h>
-#include <unistd.h>
+#include "uring.h"
 
-#include "sdpdev.h"
-#include "tap.h"
-
-#define SERVER	"10.77.0.2"
 #define MUCH	(1 << 20)
 
-static struct io_uring ring;
-static const char *how;
 static char out[MUCH], in[MUCH];
-
-static void enter_node(int node)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0 && !setns(fd, CLONE_NEWNET));
-	close(fd);
-}
 
 /* [0] the client's end, [1] the server's; sdp: endpoints, otherwise sockets. */
 static void connected(bool sdp, int p[2])
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET };
-	socklen_t len = sizeof(addr);
+	struct sockaddr_in addr;
 	struct sdp_info info;
-	int l;
+	int l = listener(sdp, SERVER, &addr);
 
-	must(inet_pton(AF_INET, SERVER, &addr.sin_addr) == 1);
-	enter_node(2);
-	l = sdp ? sdp_socket(AF_INET, 0) : socket(AF_INET, SOCK_STREAM, 0);
-	must(l >= 0);
-	must(!(sdp ? sdp_bind(l, (void *)&addr, len) : bind(l, (void *)&addr, len)));
-	must(!(sdp ? sdp_listen(l, 1) : listen(l, 1)));
-	must(!(sdp ? sdp_getsockname(l, (void *)&addr, &len) :
-		     getsockname(l, (void *)&addr, &len)));
-	enter_node(1);
-	p[0] = sdp ? sdp_socket(AF_INET, 0) : socket(AF_INET, SOCK_STREAM, 0);
-	must(p[0] >= 0);
-	must(!(sdp ? sdp_connect(p[0], (void *)&addr, len, 0) :
-		     connect(p[0], (void *)&addr, len)));
+	p[0] = make_socket(sdp);
+	must(!(sdp ? sdp_connect(p[0], (void *)&addr, sizeof(addr), 0) :
+		     connect(p[0], (void *)&addr, sizeof(addr))));
 	p[1] = sdp ? sdp_accept(l, NULL, NULL, 0) : accept(l, NULL, NULL);
 	must(p[1] >= 0 && !close(l));
 	must(!sdp || (!sdp_info(p[0], &info) && info.carrier == SDP_CARRIER_SDP));
-}
-
-static struct io_uring_sqe *entry(unsigned long tag)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
-
-	must(sqe);
-	sqe->user_data = tag;
-	return sqe;
-}
-
-/* The next result, which must be that of @tag. */
-static int result_of(unsigned long tag)
-{
-	struct io_uring_cqe *cqe;
-	int res;
-
-	must(!io_uring_wait_cqe(&ring, &cqe));
-	must(cqe->user_data == tag);
-	res = cqe->res;
-	io_uring_cqe_seen(&ring, cqe);
-	return res;
-}
-
-static bool nothing_yet(void)
-{
-	struct io_uring_cqe *cqe;
-
-	return io_uring_peek_cqe(&ring, &cqe) == -EAGAIN;
 }
 
 static void reads_and_writes(int p[2])
@@ -143,22 +79,6 @@ static void long_ones(int p[2])
 	if (sent < MUCH)
 		sent += result_of(1);
 	ok(sent == MUCH && !memcmp(in, out, MUCH), "%s: a long write arrives whole", how);
-}
-
-/* The order of the two results is the kernel's. */
-static int pair_of_results(unsigned long a, unsigned long b, int *other)
-{
-	struct io_uring_cqe *cqe;
-	int i, res[2] = { 0, 0 };
-
-	for (i = 0; i < 2; i++) {
-		must(!io_uring_wait_cqe(&ring, &cqe));
-		must(cqe->user_data == a || cqe->user_data == b);
-		res[cqe->user_data == b] = cqe->res;
-		io_uring_cqe_seen(&ring, cqe);
-	}
-	*other = res[1];
-	return res[0];
 }
 
 static void polls(int p[2])

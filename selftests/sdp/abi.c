@@ -85,7 +85,8 @@ static void test_init(void)
 	ok(fails(ioctl(fd, SDP_IOC_INIT, &arg), EINVAL), "size beyond all bounds: EINVAL");
 	arg = init;
 	ok(ioctl(fd, SDP_IOC_INIT, &arg) == 0, "INIT");
-	ok(arg.features == (SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS), "its features");
+	ok(arg.features == (SDP_FEATURE_NATIVE | SDP_FEATURE_RINGS | SDP_FEATURE_URING),
+	   "its features");
 	arg = init;
 	ok(fails(ioctl(fd, SDP_IOC_INIT, &arg), EALREADY), "INIT again: EALREADY");
 	must(fstat(fd, &a) == 0 && stat(SDP_DEVICE_PATH, &b) == 0);
@@ -128,7 +129,7 @@ static void test_arguments(void)
 	ok(fails(ioctl(fd, SDP_IOC_ACCEPT, &acc), EINVAL), "ACCEPT: undefined flag: EINVAL");
 	acc.flags = 0;
 	ok(fails(ioctl(fd, SDP_IOC_ACCEPT, &acc), EINVAL), "ACCEPT: not listening: EINVAL");
-	con.flags = 4;
+	con.flags = 8;
 	ok(fails(ioctl(fd, SDP_IOC_CONNECT, &con), EINVAL), "CONNECT: undefined flag: EINVAL");
 	con.flags = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
 	ok(fails(ioctl(fd, SDP_IOC_CONNECT, &con), EINVAL), "CONNECT: neither carrier: EINVAL");

@@ -32,7 +32,7 @@
  * raises the major number, an addition the minor one.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		1
+#define SDP_API_MINOR		2
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -88,6 +88,7 @@ struct sdp_init {
 
 #define SDP_FEATURE_NATIVE	(1ULL << 0)	/* falls back to TCP */
 #define SDP_FEATURE_RINGS	(1ULL << 1)	/* SDP_IOC_RING_SETUP */
+#define SDP_FEATURE_URING	(1ULL << 2)	/* struct sdp_uring; since 1.2 */
 
 /**
  * struct sdp_bind - argument of SDP_IOC_BIND
@@ -159,6 +160,9 @@ struct sdp_accept {
  * interface and the peer has an SDP listener, and over TCP otherwise.  Which it
  * was is final once established, and told by SDP_IOC_INFO.  Blocking and
  * non-blocking use and errors are those of connect(2).
+ *
+ * With AF_UNSPEC, since 1.2, whatever there is ends as if it were reset, and the
+ * endpoint can connect or listen again; with rings EOPNOTSUPP.
  */
 struct sdp_connect {
 	__u32 size;
@@ -170,6 +174,7 @@ struct sdp_connect {
 
 #define SDP_CONNECT_NO_TCP	(1U << 0)	/* fail where SDP fails */
 #define SDP_CONNECT_NO_SDP	(1U << 1)	/* TCP at once */
+#define SDP_CONNECT_NONBLOCK	(1U << 2)	/* as with O_NONBLOCK; since 1.2 */
 
 /**
  * struct sdp_shutdown - argument of SDP_IOC_SHUTDOWN
@@ -185,7 +190,8 @@ struct sdp_shutdown {
  * struct sdp_msg - argument of SDP_IOC_SEND and SDP_IOC_RECV
  * @size: sizeof(struct sdp_msg)
  * @flags: in: MSG_* as sendmsg(2) or recvmsg(2) take them.  Sending takes
- *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR and MSG_OOB; receiving
+ *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB and (since 1.2)
+ *	MSG_WAITALL, which matters to io_uring only; receiving
  *	takes MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB and
  *	MSG_ERRQUEUE; anything else is EOPNOTSUPP
  * @iov: pointer to an array of struct iovec
@@ -415,5 +421,31 @@ struct sdp_ring_enter {
 #define SDP_ENTER_RX		(1U << 1)
 #define SDP_ENTER_WAIT_TX	(1U << 2)
 #define SDP_ENTER_WAIT_RX	(1U << 3)
+
+/**
+ * struct sdp_uring - what IORING_OP_URING_CMD carries in the entry's cmd
+ * @arg: pointer to the structure of the ioctl
+ * @reserved: zero
+ *
+ * The entry's cmd_op is the number of any ioctl above; its result is what that
+ * ioctl returns, or a negative errno.  The structure is read when the entry is
+ * submitted or later, and written before the result is there: it has to stay
+ * until then.  read(2), write(2), poll(2) and splice(2) have operations of
+ * io_uring's own, which work on the descriptor; those of sockets do not.
+ *
+ * An entry that has to wait does not make its submitter wait, whether
+ * O_NONBLOCK is set or not, except that MSG_DONTWAIT is EAGAIN.  It waits in one
+ * of the ring's bounded workers, of which there are only so many
+ * (IORING_REGISTER_IOWQ_MAX_WORKERS): who has many connections links the entry
+ * to one of IORING_OP_POLL_ADD.
+ *
+ * SDP_IOC_SEND raises no SIGPIPE, and may take less than all of the bytes, unless
+ * MSG_WAITALL says otherwise.  SDP_IOC_CONNECT is done when it is settled.
+ * Registered buffers are EINVAL; messages of 32-bit programs EOPNOTSUPP.
+ */
+struct sdp_uring {
+	__u64 arg;
+	__u64 reserved;
+};
 
 #endif /* _UAPI_LINUX_SDP_H */

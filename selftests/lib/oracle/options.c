@@ -108,6 +108,50 @@ static void values(void)
 	close_pair(p);
 }
 
+/* How much goes in while nobody reads; all of it is read then. */
+static long fill(int p[2])
+{
+	struct pollfd out = { .fd = p[0], .events = POLLOUT };
+	long all = 0, left;
+	ssize_t n;
+
+	do {
+		while ((n = send(p[0], buf, 4096, MSG_DONTWAIT)) > 0)
+			all += n;
+		must(errno == EAGAIN);
+	} while (poll(&out, 1, 300) == 1);
+	for (left = all; left; left -= n) {
+		n = recv(p[1], back, sizeof(back), 0);
+		must(n > 0);
+	}
+	return all;
+}
+
+/* Buffers that are set while the connection is up. */
+static void buffers(void)
+{
+	long small, large, again;
+	int p[2];
+
+	connected(p);
+	must(!set(p[0], SOL_SOCKET, SO_SNDBUF, 16384));
+	must(!set(p[1], SOL_SOCKET, SO_RCVBUF, 16384));
+	small = fill(p);
+	must(!set(p[0], SOL_SOCKET, SO_SNDBUF, 200000));
+	must(!set(p[1], SOL_SOCKET, SO_RCVBUF, 200000));
+	fill(p);
+	large = fill(p);
+	must(!set(p[0], SOL_SOCKET, SO_SNDBUF, 16384));
+	must(!set(p[1], SOL_SOCKET, SO_RCVBUF, 16384));
+	fill(p);
+	fill(p);
+	again = fill(p);
+	fprintf(stderr, "small %ld, large %ld, again %ld\n", small, large, again);
+	say("larger buffers take more", large > 2 * small);
+	say("smaller ones less", again < large / 2);
+	close_pair(p);
+}
+
 /* Bytes fewer than SO_RCVLOWAT neither wake a reader nor show. */
 static void low_water(void)
 {
@@ -286,6 +330,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	inherited();
 	values();
+	buffers();
 	low_water();
 	told();
 	asked();

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * connect(2) with AF_UNSPEC: whatever the endpoint does it does no longer, and it
+ * can bind, connect or listen again.
+ */
+#include <net/tcp_states.h>
+
+#include "sdpdev.h"
+
+/* TCP takes its own apart, or stops to listen, or does nothing. */
+static int sdp_part_native(struct sdp_ep *ep)
+{
+	struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+	int err;
+
+	sdp_unlisten(ep);
+	err = kernel_connect(sdp_native_sk(ep)->sk_socket, &unspec, sizeof(unspec), 0);
+	if (err)
+		return err;
+	spin_lock_bh(&ep->lock);
+	ep->carrier = SDP_CARRIER_NONE;
+	ep->state = SDP_STATE_BOUND;
+	ep->err = 0;
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
+/* Begins the end; the endpoint's work makes a new one of it. */
+static void sdp_part_begin(struct sdp_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	ep->parting = true;
+	if (ep->state == SDP_STATE_CONNECTING)
+		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, 0);
+	else
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+	/* It may have ended long ago. */
+	sdp_conn_kick(ep);
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * sdp_disconnect() - take a connection apart
+ * @ep: the endpoint, op_mutex held
+ *
+ * The peer finds its end reset, and the error that is pending then is ECONNRESET,
+ * as with TCP.  It takes a moment, since the transport has to let go first.
+ *
+ * Return: zero or a negative errno; -EOPNOTSUPP with rings, which may be mapped and
+ * hold bytes of this connection.
+ */
+int sdp_disconnect(struct sdp_ep *ep)
+{
+	int err;
+
+	if (sdp_ep_native(ep))
+		return sdp_part_native(ep);
+	if (ep->tx_ring.size)
+		return -EOPNOTSUPP;
+	err = sdp_native_ensure(ep);
+	if (err)
+		return err;
+	sdp_part_begin(ep);
+	err = wait_event_interruptible(ep->wait, !READ_ONCE(ep->parting));
+	if (err)
+		return err;
+	/* It is for the connection that is gone. */
+	if (cancel_delayed_work_sync(&ep->timer))
+		sdp_ep_put(ep);
+	return 0;
+}

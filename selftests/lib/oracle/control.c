@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control messages with bytes that are sent and received.
+ */
+#include "oracle.h"
+
+static char back[100];
+
+union room {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(64)];
+};
+
+/* Sends two bytes with a control message of @len, which says that it is @claim. */
+static long with_control(int fd, int level, int type, size_t len, size_t claim)
+{
+	union room room;
+	struct iov_and_msg {
+		struct iovec iov;
+		struct msghdr msg;
+	} m = {
+		.iov = { .iov_base = "ab", .iov_len = 2 },
+		.msg = { .msg_iovlen = 1, .msg_control = &room },
+	};
+
+	memset(&room, 0, sizeof(room));
+	m.msg.msg_iov = &m.iov;
+	m.msg.msg_controllen = CMSG_SPACE(len);
+	room.align.cmsg_level = level;
+	room.align.cmsg_type = type;
+	room.align.cmsg_len = claim;
+	return sendmsg(fd, &m.msg, 0);
+}
+
+static void sending(void)
+{
+	int p[2];
+
+	connected(p);
+	say("SCM_RIGHTS", with_control(p[0], SOL_SOCKET, SCM_RIGHTS, 4, CMSG_LEN(4)));
+	say("of another level", with_control(p[0], IPPROTO_IP, IP_TTL, 4, CMSG_LEN(4)));
+	say("of no kind", with_control(p[0], SOL_SOCKET, 1234, 4, CMSG_LEN(4)));
+	say("too long", with_control(p[0], SOL_SOCKET, SCM_RIGHTS, 4, 1000));
+	say("too short", with_control(p[0], SOL_SOCKET, SCM_RIGHTS, 4, 1));
+	wait_bytes(p[1], 4);
+	say("what came of them", recv(p[1], back, sizeof(back), 0));
+	close_pair(p);
+}
+
+static void say_received(const char *label, int fd, size_t take, size_t length)
+{
+	union room room;
+	struct iovec iov = { .iov_base = back, .iov_len = take };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &room, .msg_controllen = length,
+	};
+	struct cmsghdr *cmsg;
+	int value = -1;
+
+	if (say(label, recvmsg(fd, &msg, 0)) < 0)
+		return;
+	printf("%s: control of %zu, flags %x\n", label, msg.msg_controllen, msg.msg_flags);
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg)
+		return;
+	if (cmsg->cmsg_len >= CMSG_LEN(sizeof(value)))
+		memcpy(&value, CMSG_DATA(cmsg), sizeof(value));
+	printf("%s: level %d, type %d, length %zu, value %d\n", label, cmsg->cmsg_level,
+	       cmsg->cmsg_type, cmsg->cmsg_len, value);
+}
+
+static void receiving(void)
+{
+	int p[2], on = 1;
+
+	connected(p);
+	must(send(p[0], "0123456789", 10, 0) == 10);
+	wait_bytes(p[1], 10);
+	say_received("nothing asked for", p[1], 1, sizeof(union room));
+	say("TCP_INQ", setsockopt(p[1], IPPROTO_TCP, TCP_INQ, &on, sizeof(on)));
+	say_received("what is left", p[1], 4, sizeof(union room));
+	say_received("no room", p[1], 1, 1);
+	say_received("little room", p[1], 1, sizeof(struct cmsghdr));
+	say_received("just enough", p[1], 1, CMSG_LEN(sizeof(int)));
+	say_received("nothing left", p[1], 10, sizeof(union room));
+	must(send(p[0], "x", 1, 0) == 1 && !shutdown(p[0], SHUT_WR));
+	wait_for(p[1], POLLRDHUP);
+	say_received("the last one", p[1], 1, sizeof(union room));
+	close_pair(p);
+}
+
+int main(int argc, char **argv)
+{
+	oracle_init(argc, argv);
+	sending();
+	receiving();
+	return 0;
+}
