@@ -11,7 +11,7 @@ BEGIN {
 	left = 150; top = 50; bar = 9; scale = 250; gap = 12
 }
 
-FNR == 1 && $1 == "contestant" { next }
+/^#/ || $1 == "contestant" { next }
 
 { cost[$1, $2] = $4 }
 

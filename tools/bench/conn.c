@@ -24,12 +24,14 @@ union address {
 
 static socklen_t server_address(const struct side *side, union address *to)
 {
+	static const char name[] = "bench";
+
 	memset(to, 0, sizeof(*to));
 	if (side->family == AF_UNIX) {
 		to->un.sun_family = AF_UNIX;
 		/* A name without a file. */
-		strcpy(to->un.sun_path + 1, "bench");
-		return offsetof(struct sockaddr_un, sun_path) + 6;
+		memcpy(to->un.sun_path + 1, name, strlen(name));
+		return offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
 	}
 	to->in.sin_family = AF_INET;
 	to->in.sin_port = htons(PORT);

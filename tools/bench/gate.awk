@@ -5,9 +5,9 @@
 
 BEGIN { FS = "\t" }
 
-FNR == 1 && $1 == "contestant" { next }
+/^#/ || $1 == "contestant" { next }
 $2 ~ /\.p99$/ { next }
-NR == FNR { figure[$1, $2] = $4; next }
+FILENAME == ARGV[1] { figure[$1, $2] = $4; next }
 
 !(($1, $2) in figure) {
 	printf "gate: %s %s: no figure to compare with\n", $1, $2

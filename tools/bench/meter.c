@@ -71,7 +71,7 @@ static void drop_caches(const char *what)
 	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
 
 	if (fd < 0 || write(fd, what, strlen(what)) < 0)
-		die("drop_caches");
+		die("cannot drop caches");
 	close(fd);
 }
 

@@ -9,7 +9,7 @@ BEGIN {
 	m = split(rows, all, " ")
 }
 
-FNR == 1 && $1 == "contestant" { next }
+/^#/ || $1 == "contestant" { next }
 
 NF != 6 || $4 !~ /^[0-9]+$/ {
 	printf "%s:%d: not a result\n", FILENAME, FNR > "/dev/stderr"

@@ -4,7 +4,6 @@
  */
 #include "bench.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +67,8 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 		ping(&conn, buf, size, rounds, times);
 		cost = meter_stop(&meter);
 		qsort(times, rounds, sizeof(*times), compare);
-		printf("%" PRId64 " %" PRId64 " %" PRId64 "\n", cost / rounds,
-		       times[rounds / 2], times[rounds * 99 / 100]);
+		printf("%lld %lld %lld\n", (long long)cost / rounds,
+		       (long long)times[rounds / 2], (long long)times[rounds * 99 / 100]);
 	}
 	conn_finish(side, &conn);
 	free(times);
@@ -157,7 +156,7 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 	for (i = 0; i < n; i++)
 		pthread_join(flow[i].thread, NULL);
 	if (!side->server)
-		printf("%" PRId64 "\n", cost * 1024 / (int64_t)total);
+		printf("%lld\n", (long long)(cost * 1024 / (int64_t)total));
 	for (i = 0; i < conns; i++)
 		conn_finish(side, &conn[i]);
 	free(flow);
@@ -185,7 +184,7 @@ void work_connect(const struct side *side, unsigned int count)
 	connections(side, count);
 	side_sync(side);
 	if (!side->server)
-		printf("%" PRId64 "\n", meter_stop(&meter) / count);
+		printf("%lld\n", (long long)meter_stop(&meter) / count);
 }
 
 /* Prints bytes of memory for a connection, both ends together. */
@@ -207,7 +206,7 @@ void work_idle(const struct side *side, unsigned int count)
 		conn_open(side, &conn[i], false);
 	side_sync(side);
 	if (!side->server)
-		printf("%" PRId64 "\n", (memory_used() - before) / count);
+		printf("%lld\n", (long long)(memory_used() - before) / count);
 	side_sync(side);
 	for (i = 0; i < count; i++)
 		conn_finish(side, &conn[i]);
