@@ -63,6 +63,6 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 void work_connect(const struct side *side, unsigned int count);
 void work_idle(const struct side *side, unsigned int count);
 
-_Noreturn void die(const char *what);
+void die(const char *what) __attribute__((noreturn));
 
 #endif

@@ -66,12 +66,12 @@ int64_t meter_stop(const struct meter *meter)
 	return time - (idle() - meter->idle);
 }
 
-static void drop_caches(const char *what)
+static void forget(const char *what)
 {
 	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
 
 	if (fd < 0 || write(fd, what, strlen(what)) < 0)
-		die("cannot drop caches");
+		die("no caches dropped");
 	close(fd);
 }
 
@@ -80,8 +80,8 @@ int64_t memory_used(void)
 {
 	static const char meminfo[] = "/proc/meminfo";
 
-	drop_caches("2");
-	drop_caches("3");
+	forget("2");
+	forget("3");
 	return 1024 * (sum(meminfo, "MemTotal:") - sum(meminfo, "MemFree:") -
 		       sum(meminfo, "Buffers:") - sum(meminfo, "Cached:") -
 		       sum(meminfo, "SReclaimable:")) -
