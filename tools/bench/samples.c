@@ -140,7 +140,8 @@ static unsigned int count(const struct perf_event_mmap_page *ring)
 
 		at += sample->header.size;
 		if (sample->header.type != PERF_RECORD_SAMPLE) {
-			fputs("samples: too many for the buffer\n", stderr);
+			if (sample->header.type == PERF_RECORD_LOST)
+				fputs("samples: too many for the buffer\n", stderr);
 			continue;
 		}
 		symbol = find(sample->ip);
