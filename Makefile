@@ -71,7 +71,7 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
 .PHONY: all modules mirror setup user tests check check-debug check-oracle \
-	everything lint demo install clean help $(PROGRAMS) $(SUITES)
+	everything lint demo bench bench-gate install clean help $(PROGRAMS) $(SUITES)
 
 all: modules user
 
@@ -98,6 +98,8 @@ $(CACHE)/kernel/%/build/Makefile:
 # --- programs ---------------------------------------------------------------
 
 user: $(PROGRAMS) tests
+
+tools/bench: libsdpdev
 
 $(PROGRAMS):
 	@mkdir -p $(BUILD)/$@
@@ -147,6 +149,10 @@ demo: setup
 	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
 	tools/vm/run --nodes 2 -- tools/demo
 
+bench bench-gate: setup
+	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
+	tools/bench/run $(if $(filter bench-gate,$@),--short --gate) $(ONLY)
+
 install: all
 	for m in $(INSTALLED); do \
 		install -D -m 644 -t $(DESTDIR)/lib/modules/$(call release,$(KDIR))/updates \
@@ -170,6 +176,9 @@ help:
 	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
+	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
+	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"
+	@echo 'make bench-gate      fail if that got dearer; a small set'
 	@echo 'make lint            static checks'
 	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
 	@echo 'make clean           remove build/'

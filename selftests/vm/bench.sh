@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The benchmark measures what it is asked for, says it in a form that programs can
+# read, repeats itself, and its gate is shut for what costs more. The costs are no
+# test here.
+
+. "$(dirname "$0")/../tap.sh"
+
+folder=$(mktemp -d) || exit
+trap 'rm -rf "$folder"' EXIT
+# What another run has left in the build folder stays.
+mine=$folder/build
+mkdir "$mine" && ln -s "$BUILD/6.1" "$BUILD/tools" "$BUILD/libsdpdev" "$mine" || exit
+
+# refused NAME PATTERN ARGUMENT...
+refused() {
+	local name=$1 pattern=$2 output status
+
+	shift 2
+	output=$(tools/bench/run "$@" 2>&1 < /dev/null)
+	status=$?
+	[ $status -eq 2 ] && [ "$(wc -l <<< "$output")" -eq 1 ] && [[ $output == *$pattern* ]]
+	result $? "$name"
+}
+
+bench() {
+	BUILD=$mine tools/bench/run "$@" 2>&1 < /dev/null
+}
+
+# figure CONTESTANT ROW: its cost
+figure() {
+	awk -F '\t' -v c="$1" -v r="$2" '$1 == c && $2 == r { print $4 }' "$folder/first.tsv"
+}
+
+# changed PERCENT: the gate, after the costs of SDP have changed
+changed() {
+	awk -F '\t' -v OFS='\t' -v p="$1" '$1 == "sdp" { $4 = int($4 * p / 100) } 1' \
+		"$folder/first.tsv" > "$folder/changed.tsv"
+	bench --gate --figures "$folder/first.tsv" --input "$folder/changed.tsv"
+}
+
+plan 17
+refused "an unknown name" "'tcp-sock' is no contestant" tcp-sock
+refused "an unknown option" --frobnicate --frobnicate
+refused "no rounds" "not 1 to 9" --rounds 0
+refused "no figures" "cannot read" --gate --figures "$folder/none"
+refused "a part as figures" "all that there is" --save sdp
+
+out=$(bench --rounds 2 unix sdp stream-64k pingpong-64)
+result $? "a part is measured"
+diag "$out"
+cp "$mine/bench/result.tsv" "$folder/first.tsv"
+[ "$(awk -F '\t' '!/^#/ && NF != 6' "$folder/first.tsv" | wc -l)" -eq 0 ]
+result $? "the result has six columns"
+[ "$(awk -F '\t' 'NR > 2 { print $1 ":" $2 }' "$folder/first.tsv" | xargs)" = \
+	"$(for c in sdp unix; do
+		printf "$c:%s " pingpong-64 pingpong-64.median pingpong-64.p99 stream-64k
+	done | xargs)" ]
+result $? "and what was asked for"
+[ "$(figure sdp stream-64k)" -gt "$(figure unix stream-64k)" ]
+result $? "SDP costs more than no network"
+[ "$(figure sdp pingpong-64.p99)" -ge "$(figure sdp pingpong-64.median)" ]
+result $? "the slowest round trips are not faster than half"
+check "the chart is XML" python3 -c \
+	'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$mine/bench/chart.svg"
+
+check "it costs the same again" \
+	bench --rounds 1 --gate --figures "$folder/first.tsv" sdp unix stream-64k
+check "4 % more pass" changed 104
+check "less passes" changed 50
+out=$(changed 107)
+[ $? -eq 1 ] && [[ $out == *"gate: sdp stream-64k: "* && $out != *"gate: unix"* ]]
+result $? "7 % more do not"
+echo "sdp	idle	bytes/connection	1	0.0	1" >> "$folder/first.tsv"
+cp "$folder/first.tsv" "$folder/more.tsv"
+sed -i '/^sdp\tidle/d' "$folder/first.tsv"
+out=$(bench --gate --figures "$folder/first.tsv" --input "$folder/more.tsv")
+[ $? -eq 1 ] && [[ $out == *"gate: sdp idle: no figure"* ]]
+result $? "nor does what there is no figure for"
+out=$(bench --gate --figures "$folder/first.tsv" --input /dev/null)
+[ $? -eq 1 ] && [[ $out == *"gate: 0 compared"* ]]
+result $? "nor does nothing"
+finish

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections between the two sides. The calls are those of sockets, for a preload
+ * library to take, but for the rings.
+ */
+#include "bench.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PORT 7100
+#define RING (256 * 1024)
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_un un;
+};
+
+static socklen_t server_address(const struct side *side, union address *to)
+{
+	static const char name[] = "bench";
+
+	memset(to, 0, sizeof(*to));
+	if (side->family == AF_UNIX) {
+		to->un.sun_family = AF_UNIX;
+		/* A name without a file. */
+		memcpy(to->un.sun_path + 1, name, strlen(name));
+		return offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
+	}
+	to->in.sin_family = AF_INET;
+	to->in.sin_port = htons(PORT);
+	if (inet_pton(AF_INET, side->address, &to->in.sin_addr) != 1)
+		die(side->address);
+	return sizeof(to->in);
+}
+
+static int new_socket(const struct side *side)
+{
+	int fd = side->rings ? sdp_socket(side->family, 0) :
+			       socket(side->family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		die("socket");
+	return fd;
+}
+
+void side_listen(struct side *side)
+{
+	int one = 1, fd = new_socket(side), error;
+	union address to;
+	socklen_t len = server_address(side, &to);
+
+	if (side->rings) {
+		error = sdp_bind(fd, &to.any, len) || sdp_listen(fd, 1024);
+	} else {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		error = bind(fd, &to.any, len) || listen(fd, 1024);
+	}
+	if (error)
+		die("listen");
+	side->listener = fd;
+}
+
+/* Returns when the other side has come as far. */
+void side_sync(const struct side *side)
+{
+	char byte = 0;
+
+	if (write(side->control, &byte, 1) != 1)
+		die("control");
+	if (read(side->control, &byte, 1) != 1)
+		die("the other side is gone");
+}
+
+static int accept_one(const struct side *side)
+{
+	int fd = side->rings ? sdp_accept(side->listener, NULL, NULL, 0) :
+			       accept(side->listener, NULL, NULL);
+
+	if (fd < 0)
+		die("accept");
+	return fd;
+}
+
+static int connect_one(const struct side *side)
+{
+	int fd = new_socket(side);
+	union address to;
+	socklen_t len = server_address(side, &to);
+
+	if (side->rings ? sdp_connect(fd, &to.any, len, 0) : connect(fd, &to.any, len))
+		die("connect");
+	return fd;
+}
+
+void conn_open(const struct side *side, struct conn *conn, bool nodelay)
+{
+	int one = 1;
+
+	memset(conn, 0, sizeof(*conn));
+	conn->fd = side->server ? accept_one(side) : connect_one(side);
+	if (side->rings) {
+		if (sdp_ring_attach(conn->fd, RING, RING, &conn->rings))
+			die("rings");
+	} else if (nodelay && side->family != AF_UNIX) {
+		if (setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+			die("TCP_NODELAY");
+	}
+}
+
+void conn_close(const struct side *side, struct conn *conn)
+{
+	if (side->rings)
+		sdp_ring_detach(&conn->rings);
+	close(conn->fd);
+}
+
+/* The client ends the connection, and knows then that the server has done so, too. */
+void conn_finish(const struct side *side, struct conn *conn)
+{
+	char byte;
+
+	if (!side->server) {
+		if (side->rings ? sdp_shutdown(conn->fd, SHUT_WR) :
+				  shutdown(conn->fd, SHUT_WR))
+			die("shutdown");
+	}
+	if (conn_recv(conn, &byte, 1))
+		die("a byte where the end should be");
+	conn_close(side, conn);
+}
+
+void conn_send(const struct conn *conn, const void *buf, size_t len)
+{
+	const char *at = buf;
+	ssize_t n;
+
+	for (; len; at += n, len -= n) {
+		n = conn->rings.tx ? sdp_ring_send(&conn->rings, at, len, 0) :
+				     send(conn->fd, at, len, 0);
+		if (n <= 0)
+			die("send");
+	}
+}
+
+size_t conn_recv(const struct conn *conn, void *buf, size_t len)
+{
+	ssize_t n = conn->rings.rx ? sdp_ring_recv(&conn->rings, buf, len, 0) :
+				     recv(conn->fd, buf, len, 0);
+
+	if (n < 0)
+		die("recv");
+	return n;
+}
+
+void conn_recv_all(const struct conn *conn, void *buf, size_t len)
+{
+	char *at = buf;
+	size_t n;
+
+	for (; len; at += n, len -= n) {
+		n = conn_recv(conn, at, len);
+		if (!n)
+			die("recv: the other side ended");
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The same work over any kind of stream socket, between two network namespaces of
+ * one machine: what it costs is printed. See Documentation/bench.rst.
+ */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: sockets tcp|unix|sdp|rings WORK\n"
+	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
+	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
+	"  connect COUNT                      instructions for a connection\n"
+	"  idle COUNT                         bytes of memory for a connection\n"
+	"tcp is for a preload library, too. The server is in node2, at 10.77.0.2.\n";
+
+void die(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void wrong(void)
+{
+	fputs(usage, stderr);
+	exit(2);
+}
+
+static void enter(const char *node)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", node);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+static size_t number(const char *arg)
+{
+	char *end;
+	size_t n = strtoul(arg, &end, 10);
+
+	if (!n || *end)
+		wrong();
+	return n;
+}
+
+static void work(const struct side *side, int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[0], "pingpong"))
+		work_pingpong(side, number(argv[1]), number(argv[2]));
+	else if (argc == 5 && !strcmp(argv[0], "stream"))
+		work_stream(side, number(argv[1]), number(argv[2]), number(argv[3]),
+			    !strcmp(argv[4], "both"));
+	else if (argc == 2 && !strcmp(argv[0], "connect"))
+		work_connect(side, number(argv[1]));
+	else if (argc == 2 && !strcmp(argv[0], "idle"))
+		work_idle(side, number(argv[1]));
+	else
+		wrong();
+}
+
+static void run(struct side *side, bool server, int control, int argc, char **argv)
+{
+	side->server = server;
+	side->control = control;
+	if (side->family != AF_UNIX)
+		enter(server ? "node2" : "node1");
+	if (server)
+		side_listen(side);
+	side_sync(side);
+	work(side, argc, argv);
+	fflush(stdout);
+	side_sync(side);
+}
+
+static void choose(struct side *side, const char *kind)
+{
+	side->family = AF_INET;
+	if (!strcmp(kind, "unix"))
+		side->family = AF_UNIX;
+	else if (!strcmp(kind, "sdp") || !strcmp(kind, "rings"))
+		/* Nothing but SDP: TCP in its place would be measured unseen. */
+		side->family = AF_INET_OFFLOAD;
+	else if (strcmp(kind, "tcp"))
+		wrong();
+	side->rings = !strcmp(kind, "rings");
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files = { 65536, 65536 };
+	struct side side = { .address = "10.77.0.2" };
+	int control[2], status;
+	pid_t child;
+
+	if (argc < 3)
+		wrong();
+	choose(&side, argv[1]);
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
+		die("socketpair");
+	child = fork();
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		close(control[0]);
+		run(&side, true, control[1], argc - 2, argv + 2);
+		return 0;
+	}
+	close(control[1]);
+	run(&side, false, control[0], argc - 2, argv + 2);
+	if (waitpid(child, &status, 0) != child || status)
+		die("the server failed");
+	return 0;
+}

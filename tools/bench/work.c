@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is measured. Both sides run the same function; the client prints the cost.
+ */
+#include "bench.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_SIZE (64 * 1024)
+
+static void *allocate(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p)
+		die("calloc");
+	return p;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void echo(const struct conn *conn, char *buf, size_t size, unsigned int rounds)
+{
+	while (rounds--) {
+		conn_recv_all(conn, buf, size);
+		conn_send(conn, buf, size);
+	}
+}
+
+static void ping(const struct conn *conn, char *buf, size_t size, unsigned int rounds,
+		 int64_t *times)
+{
+	unsigned int i;
+	int64_t start;
+
+	for (i = 0; i < rounds; i++) {
+		start = now();
+		conn_send(conn, buf, size);
+		conn_recv_all(conn, buf, size);
+		times[i] = now() - start;
+	}
+}
+
+/* Prints instructions for a round trip; the time of the median and of the 99th of 100. */
+void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
+{
+	unsigned int warm = rounds / 4;
+	int64_t *times = allocate(rounds, sizeof(*times)), cost;
+	char *buf = allocate(1, size);
+	struct meter meter;
+	struct conn conn;
+
+	conn_open(side, &conn, true);
+	if (side->server) {
+		echo(&conn, buf, size, warm + rounds);
+	} else {
+		ping(&conn, buf, size, warm, times);
+		meter_start(&meter);
+		ping(&conn, buf, size, rounds, times);
+		cost = meter_stop(&meter);
+		qsort(times, rounds, sizeof(*times), compare);
+		printf("%lld %lld %lld\n", (long long)cost / rounds,
+		       (long long)times[rounds / 2], (long long)times[rounds * 99 / 100]);
+	}
+	conn_finish(side, &conn);
+	free(times);
+	free(buf);
+}
+
+/* One direction of one connection, in one thread of each side. */
+struct flow {
+	const struct conn *conn;
+	bool sends;
+	size_t size;
+	size_t bytes;
+	pthread_barrier_t *barrier;
+	pthread_t thread;
+};
+
+static void flow_pass(const struct flow *flow, char *buf, size_t bytes)
+{
+	size_t n;
+
+	for (; bytes; bytes -= n) {
+		n = bytes < flow->size ? bytes : flow->size;
+		if (flow->sends)
+			conn_send(flow->conn, buf, n);
+		else
+			n = conn_recv(flow->conn, buf, bytes < READ_SIZE ? bytes : READ_SIZE);
+		if (!n)
+			die("recv: the other side ended");
+	}
+}
+
+static void *flow_run(void *arg)
+{
+	const struct flow *flow = arg;
+	char *buf = allocate(1, flow->size > READ_SIZE ? flow->size : READ_SIZE);
+
+	/* Windows and buffers grow. */
+	flow_pass(flow, buf, flow->bytes / 4 + 1);
+	pthread_barrier_wait(flow->barrier);
+	pthread_barrier_wait(flow->barrier);
+	flow_pass(flow, buf, flow->bytes);
+	pthread_barrier_wait(flow->barrier);
+	free(buf);
+	return NULL;
+}
+
+static int64_t flows_measure(const struct side *side, pthread_barrier_t *barrier)
+{
+	struct meter meter;
+
+	pthread_barrier_wait(barrier);
+	side_sync(side);
+	meter_start(&meter);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	side_sync(side);
+	return meter_stop(&meter);
+}
+
+/* Prints instructions for a KiB. */
+void work_stream(const struct side *side, size_t size, size_t total, unsigned int conns,
+		 bool both)
+{
+	unsigned int n = both ? 2 * conns : conns, i;
+	struct conn *conn = allocate(conns, sizeof(*conn));
+	struct flow *flow = allocate(n, sizeof(*flow));
+	pthread_barrier_t barrier;
+	int64_t cost;
+
+	pthread_barrier_init(&barrier, NULL, n + 1);
+	for (i = 0; i < conns; i++)
+		conn_open(side, &conn[i], false);
+	for (i = 0; i < n; i++) {
+		flow[i] = (struct flow){
+			.conn = &conn[i % conns],
+			.sends = (i < conns) != side->server,
+			.size = size,
+			.bytes = total / n,
+			.barrier = &barrier,
+		};
+		if (pthread_create(&flow[i].thread, NULL, flow_run, &flow[i]))
+			die("pthread_create");
+	}
+	cost = flows_measure(side, &barrier);
+	for (i = 0; i < n; i++)
+		pthread_join(flow[i].thread, NULL);
+	if (!side->server)
+		printf("%lld\n", (long long)(cost * 1024 / (int64_t)total));
+	for (i = 0; i < conns; i++)
+		conn_finish(side, &conn[i]);
+	free(flow);
+	free(conn);
+}
+
+static void connections(const struct side *side, unsigned int count)
+{
+	struct conn conn;
+
+	while (count--) {
+		conn_open(side, &conn, false);
+		conn_finish(side, &conn);
+	}
+}
+
+/* Prints instructions for a connection that is made and ended. */
+void work_connect(const struct side *side, unsigned int count)
+{
+	struct meter meter;
+
+	connections(side, count / 4);
+	side_sync(side);
+	meter_start(&meter);
+	connections(side, count);
+	side_sync(side);
+	if (!side->server)
+		printf("%lld\n", (long long)meter_stop(&meter) / count);
+}
+
+/* Prints bytes of memory for a connection, both ends together. */
+void work_idle(const struct side *side, unsigned int count)
+{
+	struct conn *conn = allocate(count, sizeof(*conn));
+	struct conn first;
+	unsigned int i;
+	int64_t before = 0;
+
+	/* What there is once, for all connections. */
+	conn_open(side, &first, false);
+	memset(conn, 0, count * sizeof(*conn));
+	side_sync(side);
+	if (!side->server)
+		before = memory_used();
+	side_sync(side);
+	for (i = 0; i < count; i++)
+		conn_open(side, &conn[i], false);
+	side_sync(side);
+	if (!side->server)
+		printf("%lld\n", (long long)(memory_used() - before) / count);
+	side_sync(side);
+	for (i = 0; i < count; i++)
+		conn_finish(side, &conn[i]);
+	conn_finish(side, &first);
+	free(conn);
+}
