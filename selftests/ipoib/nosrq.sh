@@ -8,7 +8,8 @@
 
 # replace SRQ PARAMETER...: node 2 gets another adapter, all get the driver anew.
 replace() {
-	unload && queues softib0 > /tmp/left
+	unload || return
+	queues softib0 > /tmp/left
 	echo "$1" > /sys/module/softib/parameters/srq &&
 	echo 0 > $conf/hcas/softib1/enable && echo 1 > $conf/hcas/softib1/enable &&
 	echo 1 > $conf/links/softib1/enable &&
