@@ -91,7 +91,7 @@ struct sdp_ib_listener {
  * @SDP_IB_REQUESTED: has received a REQ
  * @SDP_IB_ACCEPTED: has sent a REP
  * @SDP_IB_ESTABLISHED: the protocol has been told, or is being told
- * @SDP_IB_DISCONNECTING: has sent a DREQ
+ * @SDP_IB_DISCONNECTING: has sent a DREQ, or will after the RTU
  * @SDP_IB_CLOSED: over; the protocol has been told, or is being told
  */
 enum sdp_ib_state {
@@ -111,8 +111,7 @@ enum sdp_ib_state {
  * @SDP_IB_EV_ADDR: ib_core has answered; conn->status
  * @SDP_IB_EV_PATH: the SA has answered; conn->status, conn->path
  * @SDP_IB_EV_REPLY: a REP came; conn->pdata
- * @SDP_IB_EV_MESSAGE: a message came, which is as good as the RTU
- * @SDP_IB_EV_READY: an RTU came, or ib_cm has been told of the message
+ * @SDP_IB_EV_READY: an RTU came, or a message, which is as good
  * @SDP_IB_EV_REJECTED: a REJ came; conn->reason, conn->pdata
  * @SDP_IB_EV_END: anything else that ends it; conn->error
  * @SDP_IB_EV_TIMEOUT: conn->timer
@@ -124,7 +123,6 @@ enum sdp_ib_event {
 	SDP_IB_EV_ADDR,
 	SDP_IB_EV_PATH,
 	SDP_IB_EV_REPLY,
-	SDP_IB_EV_MESSAGE,
 	SDP_IB_EV_READY,
 	SDP_IB_EV_REJECTED,
 	SDP_IB_EV_END,
@@ -151,6 +149,7 @@ enum sdp_ib_event {
  * @mutex: @state, and the steps that go with its changes
  * @state: read by post_send() without the mutex
  * @cm_id: ib_cm's; from the first REQ to conn_destroy()
+ * @dreq_due: @state says that it has been sent, but ib_cm waits for the RTU
  * @psn: that the peer begins with
  * @params: of connect()
  * @resolved: of connect()
@@ -198,6 +197,7 @@ struct sdp_ib_conn {
 	struct mutex mutex;		/* state */
 	enum sdp_ib_state state;
 	struct ib_cm_id *cm_id;
+	bool dreq_due;
 	u32 psn;
 	struct sdp_xprt_params params;
 	int (*resolved)(struct sdp_xprt_conn *conn, void *ctx);
@@ -308,7 +308,6 @@ void sdp_ib_addr_exit(void);
 int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
 int sdp_ib_cm_request(struct sdp_ib_conn *conn);
 void sdp_ib_cm_reply(struct sdp_ib_conn *conn);
-void sdp_ib_cm_message(struct sdp_ib_conn *conn);
 void sdp_ib_cm_ready(struct sdp_ib_conn *conn);
 void sdp_ib_cm_rejected(struct sdp_ib_conn *conn);
 int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,

@@ -273,7 +273,6 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 			sdp_ib_conn_post(conn, SDP_IB_EV_REPLY);
 		break;
 	case IB_CM_RTU_RECEIVED:
-	case IB_CM_USER_ESTABLISHED:
 		sdp_ib_conn_post(conn, SDP_IB_EV_READY);
 		break;
 	case IB_CM_REJ_RECEIVED:
@@ -466,20 +465,13 @@ out:
 }
 
 /**
- * sdp_ib_cm_message() - the peer's first message overtook its RTU
- * @conn: the connection
- *
- * Not from the completion itself, which is a softirq: the lock that ib_cm takes
- * for this is one under which it takes another that is not safe from softirqs.
- */
-void sdp_ib_cm_message(struct sdp_ib_conn *conn)
-{
-	ib_cm_notify(conn->cm_id, IB_EVENT_COMM_EST);
-}
-
-/**
  * sdp_ib_cm_ready() - the peer knows that it has been accepted
  * @conn: the connection
+ *
+ * By its RTU, or by a message that has overtaken it. ib_cm is not told of that:
+ * where the connection ends before it has thought about it (ib_cm_notify() only
+ * queues that) it goes on to repeat the REP, and nothing can be destroyed as long
+ * as the times in the peer's REQ say.
  */
 void sdp_ib_cm_ready(struct sdp_ib_conn *conn)
 {
@@ -492,6 +484,8 @@ void sdp_ib_cm_ready(struct sdp_ib_conn *conn)
 	ready = conn->state == SDP_IB_ACCEPTED;
 	if (ready)
 		conn->state = SDP_IB_ESTABLISHED;
+	else if (conn->dreq_due)
+		conn->dreq_due = ib_send_cm_dreq(conn->cm_id, NULL, 0);
 	mutex_unlock(&conn->mutex);
 
 	clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
@@ -535,9 +529,12 @@ void sdp_ib_disconnect(struct sdp_xprt_conn *xc)
 	case SDP_IB_ACCEPTED:
 	case SDP_IB_ESTABLISHED:
 		ret = ib_send_cm_dreq(conn->cm_id, NULL, 0);
-		if (!ret) {
+		/* It waits for the RTU, or is about to tell that it is over. */
+		conn->dreq_due = ret == -EINVAL;
+		if (!ret || conn->dreq_due) {
 			conn->state = SDP_IB_DISCONNECTING;
 			sdp_ib_conn_set_timer(conn, SDP_IB_DREQ_MS);
+			ret = 0;
 		}
 		break;
 	case SDP_IB_DISCONNECTING:

@@ -178,7 +178,6 @@ static void (*const sdp_ib_conn_do[])(struct sdp_ib_conn *conn) = {
 	[SDP_IB_EV_ADDR]	= sdp_ib_addr_resolved,
 	[SDP_IB_EV_PATH]	= sdp_ib_path_resolved,
 	[SDP_IB_EV_REPLY]	= sdp_ib_cm_reply,
-	[SDP_IB_EV_MESSAGE]	= sdp_ib_cm_message,
 	[SDP_IB_EV_READY]	= sdp_ib_cm_ready,
 	[SDP_IB_EV_REJECTED]	= sdp_ib_cm_rejected,
 	[SDP_IB_EV_END]		= sdp_ib_conn_ended,

@@ -164,7 +164,7 @@ static void sdp_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 					   wc->byte_len, DMA_FROM_DEVICE);
 		/* The RTU may be lost or late: this says the same (12.9.7). */
 		if (test_and_clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags))
-			sdp_ib_conn_post(conn, SDP_IB_EV_MESSAGE);
+			sdp_ib_conn_post(conn, SDP_IB_EV_READY);
 	}
 	sdp_ib_conn_event(conn, &ev);
 	sdp_ib_posted_put(conn);
