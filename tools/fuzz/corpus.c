@@ -103,24 +103,31 @@ static void mark(const uint16_t *edges, unsigned int n)
 		seen[edges[i]] = 1;
 }
 
-/* Without the records that what is new does not need. */
+/* Cuts out what is new without: half, a quarter and so on. */
 static unsigned int trim(struct input *in, uint16_t *edges, unsigned int n)
 {
 	static uint16_t shorter[EDGES];
-	unsigned int i = in->n, new = count_new(edges, n), m;
-	struct input less = {};
+	unsigned int at, piece, new = count_new(edges, n), m;
+	struct input less;
 
-	while (i-- > 0 && in->n > 1) {
-		less = *in;
-		memmove(&less.r[i], &less.r[i + 1], (in->n - i - 1) * sizeof(*in->r));
-		less.n--;
-		exec_input(&less);
-		m = cover_get(shorter);
-		if (count_new(shorter, m) < new)
-			continue;
-		*in = less;
-		memcpy(edges, shorter, m * sizeof(*edges));
-		n = m;
+	for (piece = in->n / 2; piece; piece /= 2) {
+		for (at = 0; at + piece < in->n;) {
+			less = *in;
+			less.n -= piece;
+			memmove(&less.r[at], &less.r[at + piece], (less.n - at) * sizeof(*in->r));
+			exec_input(&less);
+			m = cover_get(shorter);
+			if (count_new(shorter, m) < new) {
+				at += piece;
+				continue;
+			}
+			*in = less;
+			memcpy(edges, shorter, m * sizeof(*edges));
+			n = m;
+		}
+		/* Single records are many. */
+		if (in->n > 16 && piece <= 2)
+			break;
 	}
 	return n;
 }
@@ -202,7 +209,7 @@ static void random_input(struct input *in, uint32_t *seed)
 {
 	unsigned int i;
 
-	in->n = 2 + next_random(seed) % (RECORDS / 2);
+	in->n = 8 + next_random(seed) % (RECORDS - 8);
 	for (i = 0; i < in->n; i++)
 		random_record(&in->r[i], seed);
 	/* A connection to begin with. */

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS		20000000
+#define TICK_NS		5000000
 
 unsigned long operations;
 

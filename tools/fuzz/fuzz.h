@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORDS		40	/* of an input, at most */
+#define RECORDS		96	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)

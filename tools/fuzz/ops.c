@@ -355,7 +355,7 @@ static void op_none(struct worker *w)
 
 /* More often than others: what others need. */
 static op_fn *const ops[] = {
-	op_pair, op_pair, op_pair, op_open, op_open, op_open_bare, op_init, op_close, op_dup,
+	op_pair, op_pair, op_open, op_open, op_open_bare, op_init, op_close, op_dup,
 	op_bind, op_listen, op_listen, op_accept, op_accept, op_connect, op_connect, op_shutdown,
 	op_send, op_send, op_send, op_recv, op_recv, op_recv, op_info, op_error, op_native,
 	op_ring_setup, op_ring_setup, op_ring_enter, op_ring_enter, op_ring_enter, op_raw,
