@@ -28,7 +28,7 @@ no_endpoints() {
 }
 
 covers() {
-	! grep -q guided /tmp/fuzz || [ "$(stat places)" -ge $places ]
+	! grep -q guided /tmp/fuzz || [ "$(stat places)" -ge "$places" ]
 }
 
 plan 4

@@ -266,15 +266,15 @@ const struct bsdh *receive(unsigned int *bytes)
 	while (now_ms() < deadline) {
 		if (!poll_once(&h, bytes)) {
 			over = true;
-		} else if (h) {
-			return h;
-		} else if (over) {
-			return NULL;
-		} else {
-			/* What came before the end is in the queue by now. */
-			over = cm_says_over();
-			poll(NULL, 0, over ? 0 : 1);
+			continue;
 		}
+		if (h)
+			return h;
+		if (over)
+			return NULL;
+		/* What came before the end is in the queue by now. */
+		over = cm_says_over();
+		poll(NULL, 0, over ? 0 : 1);
 	}
 	if (!silent)
 		printf("nothing, ");

@@ -231,7 +231,8 @@ static void send_wrong(void)
 	case 4:
 		/* Larger than any buffer. */
 		if (!rnd(16))
-			h.len = bytes = BUF_BYTES;
+			h.len = BUF_BYTES;
+		bytes = h.len == BUF_BYTES ? BUF_BYTES : bytes;
 		break;
 	}
 	send_one(h, ext, ext_bytes, bytes);
@@ -363,7 +364,7 @@ int run_random(const struct place *place, unsigned long seed, unsigned long mess
 		printf("at the end a good one does not work\n");
 		failed++;
 	}
-	printf("%lu messages, %lu connections, %lu refused, %lu ended by the other side, %lu failed\n",
-	       sent_all, connections, refused, ended, failed);
+	printf("%lu messages, %lu connections, %lu refused, ", sent_all, connections, refused);
+	printf("%lu ended by the other side, %lu failed\n", ended, failed);
 	return failed != 0;
 }

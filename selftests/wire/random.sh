@@ -22,7 +22,8 @@ qps_back() {
 
 # Only the listener is left.
 connections_gone() {
-	! grep -qv 'LISTEN\|^id' /proc/net/sdp/endpoints
+	grep -v 'LISTEN\|^id' /proc/net/sdp/endpoints && return 1
+	return 0
 }
 
 # counter NAME: by how much it has moved
@@ -37,7 +38,7 @@ all_moved() {
 	for name in refused_bad_hello ended_bad_message ended_sequence ended_credits \
 		    ended_peer_abort bad_short bad_len bad_mid bad_turn bad_mseq \
 		    bad_mseq_ack bad_credits; do
-		[ "$(counter $name)" -gt 0 ] || missing+=" $name"
+		[ "$(counter "$name")" -gt 0 ] || missing+=" $name"
 	done
 	[ -z "$missing" ] || { echo "not moved:$missing"; return 1; }
 }
@@ -50,7 +51,8 @@ echo "# $messages messages, seed $seed"
 check "all ends as it should" peer random "$seed" "$messages"
 diag "$(tail -n 1 <<< "$tap_output")"
 check "each kind of wrong was met and counted" all_moved
-check "no connection is left" until_true 60 connections_gone
+until_true 60 connections_gone
+check "no connection is left" connections_gone
 check "no queue pair is left" until_true 60 qps_back
 check "the server still runs" kill -0 "$server"
 stop_serving

@@ -16,8 +16,8 @@
  *   echoed		the good conversation went as it should
  *   nothing		none of this, for five seconds
  *
- * What "random" does is in random.c.  The first byte of a Hello cannot be made wrong: the connection manager writes
- * it.
+ * What "random" does is in random.c.  The first byte of a Hello cannot be made
+ * wrong: the connection manager writes it.
  */
 #include <endian.h>
 #include <poll.h>

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define CORPUS	4096
+#define TRIMS	16	/* runs to make an input shorter */
 
 static struct entry {
 	struct input in;
@@ -30,7 +31,8 @@ bool corpus_parse(struct input *in, const char *hex)
 	    hex[chars] > ' ')
 		return false;
 	for (i = 0; i < chars / 2; i++) {
-		sscanf(hex + 2 * i, "%2x", &byte);
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			return false;
 		to[i] = byte;
 	}
 	in->n = chars / 2 / sizeof(*in->r);
@@ -103,15 +105,15 @@ static void mark(const uint16_t *edges, unsigned int n)
 		seen[edges[i]] = 1;
 }
 
-/* Cuts out what is new without: half, a quarter and so on. */
+/* Cuts out what it does without: half, a quarter and so on. */
 static unsigned int trim(struct input *in, uint16_t *edges, unsigned int n)
 {
 	static uint16_t shorter[EDGES];
-	unsigned int at, piece, new = count_new(edges, n), m;
+	unsigned int at, piece, new = count_new(edges, n), m, tries = TRIMS;
 	struct input less;
 
 	for (piece = in->n / 2; piece; piece /= 2) {
-		for (at = 0; at + piece < in->n;) {
+		for (at = 0; at + piece < in->n && tries; tries--) {
 			less = *in;
 			less.n -= piece;
 			memmove(&less.r[at], &less.r[at + piece], (less.n - at) * sizeof(*in->r));
@@ -125,9 +127,6 @@ static unsigned int trim(struct input *in, uint16_t *edges, unsigned int n)
 			memcpy(edges, shorter, m * sizeof(*edges));
 			n = m;
 		}
-		/* Single records are many. */
-		if (in->n > 16 && piece <= 2)
-			break;
 	}
 	return n;
 }

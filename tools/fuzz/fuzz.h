@@ -57,6 +57,7 @@ unsigned int cover_get(uint16_t *edges);	/* of this input: how many */
 /* exec.c: runs an input */
 extern unsigned long operations;
 void exec_init(void);
+void exec_untimed(bool on);
 void exec_input(const struct input *in);
 
 /* report.c: what the kernel says meanwhile */
@@ -80,9 +81,9 @@ extern volatile unsigned int scribbling;
 
 typedef void op_fn(struct worker *w);
 
-op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mmap,
-      op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option,
-      op_socket_ioctl, op_proc;
+op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mmap;
+op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
+op_fn op_socket_ioctl, op_proc;
 
 void *memory(struct worker *w, size_t len);
 void slot_set(unsigned int slot, int fd);

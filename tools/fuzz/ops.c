@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -175,6 +176,7 @@ static void op_pair(struct worker *w)
 {
 	struct sdp_connect connect = { .size = sizeof(connect) };
 	struct sdp_accept accept = { .size = sizeof(accept) };
+	struct pollfd p = { .fd = listener, .events = POLLIN };
 	unsigned int a = w->r->a;
 	int fd = endpoint(AF_INET, 0, false);
 
@@ -182,11 +184,14 @@ static void op_pair(struct worker *w)
 		return;
 	connect.flags = (a & 7) == 7 ? SDP_CONNECT_NO_SDP : 0;
 	connect.addr_len = address(&connect.addr, 0);
-	if (!ioctl(fd, SDP_IOC_CONNECT, &connect) || errno == EINTR) {
+	exec_untimed(true);
+	if (!ioctl(fd, SDP_IOC_CONNECT, &connect)) {
 		accept.flags = a & 8 ? SDP_ACCEPT_NONBLOCK : 0;
+		poll(&p, 1, 200);
 		slot_set(w->r->slot + 1, ioctl(listener, SDP_IOC_ACCEPT, &accept));
 	}
-	if (a & 16)
+	exec_untimed(false);
+	if (a & 0x30)
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	slot_set(w->r->slot, fd);
 }
