@@ -14,6 +14,8 @@ CFLAGS  ?= -O2 -g
 JOBS    ?= $(shell nproc)
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
+# Seconds to fuzz.
+TIME    ?= 600
 # The only variant of the suites to run, of those in their files config.
 VARIANT :=
 
@@ -71,7 +73,8 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
 .PHONY: all modules mirror setup user tests check check-debug check-oracle \
-	everything lint demo bench bench-gate install clean help $(PROGRAMS) $(SUITES)
+	everything fuzz lint demo bench bench-gate install clean help $(PROGRAMS) \
+	$(SUITES)
 
 all: modules user
 
@@ -142,6 +145,12 @@ everything:
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
 
+fuzz: setup
+	tools/setup kernel $(DEBUG)
+	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
+	+$(MAKE) --no-print-directory user
+	tools/fuzz/run --time $(TIME)
+
 lint: setup
 	tools/lint
 
@@ -175,6 +184,7 @@ help:
 	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
 	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
+	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage'
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
 	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"

@@ -92,7 +92,8 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 		    sdp_connect(fd, msg->msg_name, msg->msg_namelen,
 				(flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
 			return -1;
-		return sdp_sendmsg(fd, msg, flags & ~MSG_FASTOPEN);
+		flags &= ~MSG_FASTOPEN;
+		arg.flags &= ~MSG_FASTOPEN;
 	}
 	if (msg->msg_controllen || (flags & ~(SEND_FLAGS | SEND_IGNORED))) {
 		ret = native_sendmsg(fd, msg, flags);

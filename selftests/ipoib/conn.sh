@@ -129,13 +129,12 @@ stream() {
 	on "$1" "$program" send "$3" "$4" "/tmp/from_$1" "$5" &
 }
 
-# streams [PAUSE]: one each way, as fast as they can go or with so many seconds
-# after each 100000 bytes
+# streams PAUSE: one each way, with so many seconds after each 100000 bytes
 streams() {
 	on node1 rm -f /run/enough
 	on node2 rm -f /run/enough
-	stream node1 node2 10.77.0.2 7001 "${1:-0}" &&
-	stream node2 node1 10.77.0.1 7002 "${1:-0}"
+	stream node1 node2 10.77.0.2 7001 "$1" &&
+	stream node2 node1 10.77.0.1 7002 "$1"
 }
 
 # received NODE: bytes by its stream
@@ -169,7 +168,8 @@ whole() {
 
 # same_sum FROM TO
 same_sum() {
-	until_true 60 on "$1" test -s "/tmp/from_$1" && until_true 60 on "$2" test -s "/tmp/to_$2" ||
+	until_true 60 on "$1" test -s "/tmp/from_$1" &&
+	until_true 60 on "$2" test -s "/tmp/to_$2" ||
 		{ echo "no end: $(received "$2") bytes"; return 1; }
 	same "$(on "$2" cat "/tmp/to_$2")" "$(on "$1" cat "/tmp/from_$1")"
 }

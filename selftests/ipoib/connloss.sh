@@ -145,7 +145,7 @@ check "packets are lost, but nothing of TCP" both_ways
 check "it was a bad link" lost $least
 lose 0
 check "it is a good one again" large
-streams
+streams 0
 check "streams" flow 100000 20
 check "nothing passes until a connection fails" silence
 check "the link goes and comes" unplugged

@@ -123,7 +123,7 @@ check "larger rings" resized 1000 1000 "1024 1024"
 check "that are used" filled
 check "neighbours are told of the other address" announced
 check "while the interface is down" while_down
-streams
+streams 0
 check "streams" flow 100000 20
 check "a larger receive ring under way" under_way 512 256
 check "and smaller ones" under_way 16 128

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that speaks SDP badly, from user space: the RDMA connection manager's
- * native InfiniBand addresses (AF_IB) let it send any private data to any
- * service ID, and verbs any message.
+ * A peer that speaks SDP badly: in ways that have names, and at random.
  *
- *   sdp_peer FROM TO SRC DST PORT CASE...
+ *   sdp_peer FROM TO SRC DST PORT CASE... | random SEED MESSAGES
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
  * names.  CASE is a name out of the tables below, or "good".  Prints a line for
@@ -18,62 +16,20 @@
  *   echoed		the good conversation went as it should
  *   nothing		none of this, for five seconds
  *
- * The first byte of a Hello cannot be made wrong: the connection manager writes
- * it.
+ * What "random" does is in random.c.  The first byte of a Hello cannot be made
+ * wrong: the connection manager writes it.
  */
-#include <arpa/inet.h>
 #include <endian.h>
-#include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <infiniband/ib.h>
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 
-#define BUFS		16	/* receive buffers, as the Hello says */
-#define SENDS		64
-#define SLOTS		(BUFS + SENDS)
-#define BUF_BYTES	32768
-#define WAIT_MS		5000
+#include "peer.h"
+
 #define SETTLE_MS	200
 #define COUNTERS	128
-#define HAH_BYTES	24
-
-#define SDP_SERVICE_ID	0x10000ULL
-
-enum {
-	HELLO = 0x00,
-	HELLO_ACK = 0x01,
-	DISCONN = 0x02,
-	ABORT_CONN = 0x03,
-	MODE_CHANGE = 0x07,
-	CH_RCV_BUF = 0x0b,
-	SUSP_COMM = 0x0d,
-	SINK_AVAIL = 0xfd,
-	SRC_AVAIL = 0xfe,
-	DATA = 0xff,
-};
-
-struct bsdh {
-	uint8_t mid, flags;
-	uint16_t bufs;
-	uint32_t len, mseq, ack;
-};
-
-struct hello {
-	struct bsdh h;
-	uint8_t version, ipv, rsvd1, adverts;
-	uint32_t des_rcv_sz, rcv_sz;
-	uint16_t port, rsvd2;
-	uint8_t src[16], dst[16];
-	uint16_t rsvd3, ext_adverts;
-	uint8_t pad[8];
-};
 
 /* What is wrong with the Hello: bytes at an offset. */
 static const struct bad_hello {
@@ -140,276 +96,6 @@ static const struct bad_message {
 	{ .name = "oversize", .mid = DATA, .bytes = BUF_BYTES },
 };
 
-/* The connection of the case at hand. */
-static struct rdma_event_channel *channel;
-static struct rdma_cm_id *id;
-static struct ibv_cq *cq;
-static struct ibv_mr *mr;
-static unsigned char *mem;		/* BUFS to receive, SENDS to send */
-static unsigned int sent;
-static uint32_t mseq, last_rcvd;	/* sent last, received last */
-
-static void die(const char *what)
-{
-	fprintf(stderr, "sdp_peer: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void set_gid(struct sockaddr_ib *sib, const char *device)
-{
-	char path[128], gid[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gids/0", device);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%63s", gid) != 1 || inet_pton(AF_INET6, gid, &sib->sib_addr) != 1)
-		die(path);
-	fclose(f);
-	sib->sib_family = AF_IB;
-	sib->sib_pkey = htobe16(0xffff);
-}
-
-/* --- the connection --------------------------------------------------------- */
-
-/* The next event of the connection manager: is it WANT? */
-static bool expect(enum rdma_cm_event_type want, struct rdma_cm_event **evp)
-{
-	struct rdma_cm_event *ev;
-	bool is;
-
-	if (rdma_get_cm_event(channel, &ev))
-		die("event");
-	is = ev->event == want;
-	if (is && evp) {
-		*evp = ev;
-		return true;
-	}
-	if (ev->event == RDMA_CM_EVENT_REJECTED)
-		printf("rejected %d", ev->status);
-	else if (!is)
-		printf("%s (%d)", rdma_event_str(ev->event), ev->status);
-	rdma_ack_cm_event(ev);
-	return is;
-}
-
-static void post_recv(unsigned int slot)
-{
-	struct ibv_sge sge = { (uintptr_t)mem + slot * BUF_BYTES, BUF_BYTES, mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
-
-	if (ibv_post_recv(id->qp, &wr, &bad))
-		die("post receive");
-}
-
-static void make_qp(void)
-{
-	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = SENDS, .max_recv_wr = BUFS,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-	unsigned int i;
-
-	cq = ibv_create_cq(id->verbs, SLOTS, NULL, NULL, 0);
-	if (!cq)
-		die("completion queue");
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	if (rdma_create_qp(id, NULL, &attr))
-		die("queue pair");
-	mr = ibv_reg_mr(id->pd, mem, SLOTS * BUF_BYTES, IBV_ACCESS_LOCAL_WRITE);
-	if (!mr)
-		die("memory region");
-	for (i = 0; i < BUFS; i++)
-		post_recv(i);
-}
-
-static bool hello_ack_is_good(const struct rdma_conn_param *param)
-{
-	const struct bsdh *ack = param->private_data;
-
-	return ack && param->private_data_len >= HAH_BYTES && ack->mid == HELLO_ACK &&
-	       be32toh(ack->len) == HAH_BYTES && be16toh(ack->bufs);
-}
-
-/* False, and said why, if it does not come to be. */
-static bool connect_to(const char *from, const char *to, unsigned int port,
-		       const struct hello *hello)
-{
-	struct rdma_conn_param param = {
-		.private_data = hello,
-		.private_data_len = sizeof(*hello),
-		.retry_count = 7,
-		.rnr_retry_count = 7,
-	};
-	struct sockaddr_ib src = {}, dst = {};
-	struct rdma_cm_event *ev;
-	bool good;
-
-	set_gid(&src, from);
-	set_gid(&dst, to);
-	dst.sib_sid = htobe64(SDP_SERVICE_ID | port);
-	dst.sib_sid_mask = ~0ULL;
-
-	if (rdma_create_id(channel, &id, NULL, RDMA_PS_IB))
-		die("connection manager");
-	if (rdma_bind_addr(id, (struct sockaddr *)&src))
-		die("bind");
-	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&dst, WAIT_MS))
-		die("resolve address");
-	if (!expect(RDMA_CM_EVENT_ADDR_RESOLVED, NULL))
-		return false;
-	if (rdma_resolve_route(id, WAIT_MS))
-		die("resolve route");
-	if (!expect(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL))
-		return false;
-	make_qp();
-	if (rdma_connect(id, &param))
-		die("connect");
-	if (!expect(RDMA_CM_EVENT_ESTABLISHED, &ev))
-		return false;
-	good = hello_ack_is_good(&ev->param.conn);
-	rdma_ack_cm_event(ev);
-	if (!good)
-		printf("bad HelloAck");
-	return good;
-}
-
-static void disconnect(void)
-{
-	if (id->qp) {
-		rdma_disconnect(id);
-		rdma_destroy_qp(id);
-		ibv_dereg_mr(mr);
-		ibv_destroy_cq(cq);
-	}
-	rdma_destroy_id(id);
-	sent = 0;
-	mseq = 0;
-	last_rcvd = 0;
-}
-
-/* Send the first BYTES of a base header and what follows. */
-static void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes)
-{
-	unsigned int slot = BUFS + sent++ % SENDS;
-	unsigned char *out = mem + slot * BUF_BYTES;
-	struct ibv_sge sge = { (uintptr_t)out, bytes, mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1,
-				  .opcode = IBV_WR_SEND }, *bad;
-
-	h.bufs = htobe16(BUFS);
-	h.len = htobe32(h.len);
-	h.mseq = htobe32(h.mseq);
-	h.ack = htobe32(h.ack);
-	memset(out, 'x', BUF_BYTES);
-	memcpy(out, &h, sizeof(h));
-	if (ext_bytes)
-		memcpy(out + sizeof(h), ext, ext_bytes);
-	/* It fails once the other side has ended the connection. */
-	ibv_post_send(id->qp, &wr, &bad);
-}
-
-static void send_good(uint8_t mid, const char *text)
-{
-	unsigned int bytes = sizeof(struct bsdh) + strlen(text);
-	struct bsdh h = { .mid = mid, .len = bytes, .mseq = ++mseq, .ack = last_rcvd };
-
-	send_bytes(h, text, strlen(text), bytes);
-}
-
-static bool cm_says_over(void)
-{
-	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
-	struct rdma_cm_event *ev;
-
-	if (poll(&p, 1, 0) != 1 || rdma_get_cm_event(channel, &ev))
-		return false;
-	rdma_ack_cm_event(ev);
-	return true;
-}
-
-/* The next message; NULL if the connection ended first, or nothing came. */
-static const struct bsdh *receive(unsigned int *bytes)
-{
-	long deadline = now_ms() + WAIT_MS;
-	const struct bsdh *h;
-	bool over = false;
-	struct ibv_wc wc;
-	int n;
-
-	while (now_ms() < deadline) {
-		n = ibv_poll_cq(cq, 1, &wc);
-		if (n < 0)
-			die("poll");
-		if (!n) {
-			if (over)
-				return NULL;
-			/* What came before the end is in the queue by now. */
-			over = cm_says_over();
-			poll(NULL, 0, over ? 0 : 1);
-			continue;
-		}
-		if (wc.status != IBV_WC_SUCCESS) {
-			over = true;
-		} else if (wc.wr_id < BUFS) {
-			h = (const void *)(mem + wc.wr_id * BUF_BYTES);
-			last_rcvd = be32toh(h->mseq);
-			*bytes = wc.byte_len;
-			return h;
-		}
-	}
-	printf("nothing, ");
-	return NULL;
-}
-
-/* --- the cases -------------------------------------------------------------- */
-
-static bool is_echoed(const char *text)
-{
-	unsigned int bytes, n = 0, len = strlen(text);
-	const struct bsdh *h;
-
-	send_good(DATA, text);
-	while (n < len) {
-		h = receive(&bytes);
-		if (!h || h->mid != DATA || bytes < sizeof(*h))
-			return false;
-		bytes -= sizeof(*h);
-		if (bytes > len - n || memcmp(h + 1, text + n, bytes))
-			return false;
-		n += bytes;
-	}
-	return true;
-}
-
-static void run_good(void)
-{
-	const struct bsdh *h;
-	unsigned int bytes;
-
-	if (!is_echoed("a good word")) {
-		printf("not echoed");
-		return;
-	}
-	send_good(DISCONN, "");
-	while ((h = receive(&bytes)))
-		if (h->mid == DISCONN) {
-			printf("echoed");
-			return;
-		}
-	printf("not closed");
-}
-
 static void run_bad(const struct bad_message *m)
 {
 	unsigned int i, bytes, ext_bytes = m->ext ? 4 : 0;
@@ -475,15 +161,9 @@ static void print_moved(const struct counter *was, unsigned int settle_ms)
 			printf(" %s", c[i].name);
 }
 
-/* FROM TO SRC DST PORT */
-static void run(char **argv, const char *name)
+static void run(const struct place *place, const char *name)
 {
-	struct hello hello = {
-		.h = { .mid = HELLO, .bufs = htobe16(BUFS), .len = htobe32(sizeof(hello)) },
-		.version = 0x22, .ipv = 0x40, .adverts = 1,
-		.des_rcv_sz = htobe32(BUF_BYTES), .rcv_sz = htobe32(BUF_BYTES),
-		.port = htobe16(40000),
-	};
+	struct hello hello;
 	const struct bad_hello *bad = NULL;
 	const struct bad_message *msg = NULL;
 	struct counter was[COUNTERS];
@@ -497,18 +177,17 @@ static void run(char **argv, const char *name)
 			msg = &bad_messages[i];
 
 	read_counters(was);
-	inet_pton(AF_INET, argv[2], hello.src + 12);
-	inet_pton(AF_INET, argv[3], hello.dst + 12);
+	fill_hello(&hello, place);
 	if (bad)
 		memcpy((char *)&hello + bad->at, bad->bytes, bad->n);
 	printf("%s: ", name);
-	if (connect_to(argv[0], argv[1], atoi(argv[4]), &hello)) {
+	if (connect_to(place, &hello)) {
 		if (bad)
 			printf("accepted");
 		else if (msg)
 			run_bad(msg);
 		else if (!strcmp(name, "good"))
-			run_good();
+			printf(is_good() ? "echoed" : "not echoed");
 		else
 			printf("no such case");
 	}
@@ -521,17 +200,19 @@ static void run(char **argv, const char *name)
 
 int main(int argc, char **argv)
 {
+	struct place place;
 	int i;
 
 	if (argc < 7) {
-		fprintf(stderr, "usage: sdp_peer FROM TO SRC DST PORT CASE...\n");
+		fprintf(stderr,
+			"usage: sdp_peer FROM TO SRC DST PORT CASE... | random SEED MESSAGES\n");
 		return 2;
 	}
-	mem = calloc(SLOTS, BUF_BYTES);
-	channel = rdma_create_event_channel();
-	if (!mem || !channel)
-		die("connection manager");
+	place = (struct place){ argv[1], argv[2], argv[3], argv[4], atoi(argv[5]) };
+	peer_init();
+	if (argc == 9 && !strcmp(argv[6], "random"))
+		return run_random(&place, strtoul(argv[7], NULL, 0), strtoul(argv[8], NULL, 0));
 	for (i = 6; i < argc; i++)
-		run(argv + 1, argv[i]);
+		run(&place, argv[i]);
 	return 0;
 }

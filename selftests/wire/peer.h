@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One connection of a peer that speaks SDP as badly as it likes, from user space:
+ * the RDMA connection manager's native InfiniBand addresses (AF_IB) let it send
+ * any private data to any service ID, and verbs any message.
+ */
+#ifndef SELFTESTS_WIRE_PEER_H
+#define SELFTESTS_WIRE_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <rdma/rdma_cma.h>
+
+#define BUFS		16	/* receive buffers, as the Hello says */
+#define SENDS		64
+#define SLOTS		(BUFS + SENDS)
+#define BUF_BYTES	32768
+#define WAIT_MS		5000
+#define HAH_BYTES	24
+
+#define SDP_SERVICE_ID	0x10000ULL
+
+enum {
+	HELLO = 0x00,
+	HELLO_ACK = 0x01,
+	DISCONN = 0x02,
+	ABORT_CONN = 0x03,
+	MODE_CHANGE = 0x07,
+	CH_RCV_BUF = 0x0b,
+	SUSP_COMM = 0x0d,
+	SINK_AVAIL = 0xfd,
+	SRC_AVAIL = 0xfe,
+	DATA = 0xff,
+};
+
+struct bsdh {
+	uint8_t mid, flags;
+	uint16_t bufs;
+	uint32_t len, mseq, ack;
+};
+
+struct hello {
+	struct bsdh h;
+	uint8_t version, ipv, rsvd1, adverts;
+	uint32_t des_rcv_sz, rcv_sz;
+	uint16_t port, rsvd2;
+	uint8_t src[16], dst[16];
+	uint16_t rsvd3, ext_adverts;
+	uint8_t pad[8];
+};
+
+/* Where to and where from, as the command line has it. */
+struct place {
+	const char *from, *to, *src, *dst;
+	unsigned int port;
+};
+
+extern struct rdma_cm_id *id;
+extern uint32_t mseq, last_rcvd;	/* sent last, received last */
+extern bool silent;			/* say nothing of how connecting failed */
+extern unsigned int peer_bufs;		/* receive buffers, as the HelloAck says */
+
+void die(const char *what);
+long now_ms(void);
+void peer_init(void);
+void fill_hello(struct hello *hello, const struct place *place);
+bool connect_to(const struct place *place, const struct hello *hello);
+void disconnect(void);
+void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes);
+void send_good(uint8_t mid, const char *text);
+const struct bsdh *receive(unsigned int *bytes);
+bool poll_once(const struct bsdh **h, unsigned int *bytes);
+unsigned int sends_posted(void);
+bool cm_says_over(void);
+bool is_echoed(const char *text);
+bool is_good(void);
+
+/* random.c */
+int run_random(const struct place *place, unsigned long seed, unsigned long messages);
+
+#endif /* SELFTESTS_WIRE_PEER_H */

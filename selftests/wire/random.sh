@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A peer that sends random messages, right and wrong, in every state, and dies at
+# any: MESSAGES and SEED in the environment, or some and any.  After it all is as
+# before, and each connection that was not right has ended for a reason that is
+# counted.
+
+. "$(dirname "$0")/lib.sh"
+
+messages=${MESSAGES:-$(fewer 20000)}
+seed=${SEED:-$RANDOM}
+
+# How many QPs of each kind users in the kernel have
+qps() {
+	rdma resource show qp | awk '{ print $2, $0 ~ /type RC/ }' | sort | uniq -c
+}
+
+qps_back() {
+	[ "$(qps)" = "$before" ]
+}
+
+# Only the listener is left.
+connections_gone() {
+	grep -v 'LISTEN\|^id' /proc/net/sdp/endpoints && return 1
+	return 0
+}
+
+# counter NAME: by how much it has moved
+counter() {
+	echo $(($(sed -n "s/^$1 //p" /proc/net/sdp/snmp) - $(sed -n "s/^$1 //p" /tmp/snmp)))
+}
+
+# Every way in which a message can be wrong was met.
+all_moved() {
+	local name missing=
+
+	for name in refused_bad_hello ended_bad_message ended_sequence ended_credits \
+		    ended_peer_abort bad_short bad_len bad_mid bad_turn bad_mseq \
+		    bad_mseq_ack bad_credits; do
+		[ "$(counter "$name")" -gt 0 ] || missing+=" $name"
+	done
+	[ -z "$missing" ] || { echo "not moved:$missing"; return 1; }
+}
+
+plan 6
+cp /proc/net/sdp/snmp /tmp/snmp
+serve echo
+before=$(qps)
+echo "# $messages messages, seed $seed"
+check "all ends as it should" peer random "$seed" "$messages"
+diag "$(tail -n 1 <<< "$tap_output")"
+check "each kind of wrong was met and counted" all_moved
+until_true 60 connections_gone
+check "no connection is left" connections_gone
+check "no queue pair is left" until_true 60 qps_back
+check "the server still runs" kill -0 "$server"
+stop_serving
+serve echo
+check "another program is served" ip netns exec node2 \
+	"$programs/sdp_end" send 10.77.0.1 $port 100000 10000
+stop_serving
+finish

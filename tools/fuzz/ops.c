@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The operations that the ioctls of uapi/linux/sdp.h are: right ones, and with
+ * any field wrong.  The rest is in stream.c.
+ */
+#include "fuzz.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <linux/sdp.h>
+
+#define PORT	7700	/* of the listener that is always there */
+
+int slots[SLOTS], listener = -1, passing[2] = { -1, -1 }, pipes[2] = { -1, -1 };
+int epoll = -1, disk = -1;
+
+/* Other descriptors there go with it. */
+void slot_set(unsigned int slot, int fd)
+{
+	int old;
+
+	if (fd < 0)
+		return;
+	old = __atomic_exchange_n(&slots[slot % SLOTS], fd, __ATOMIC_RELAXED);
+	if (old > 0)
+		close(old);
+}
+
+/*
+ * Memory for LEN bytes, by the record's b: good, reaching behind the end of what
+ * is there, in a ring, or nowhere.
+ */
+void *memory(struct worker *w, size_t len)
+{
+	unsigned char *end = w->page + 2 * ANY_MEMORY;
+	const struct map *m = &maps[w->r->slot % MAPS];
+
+	if (len > 2 * ANY_MEMORY)
+		len = 2 * ANY_MEMORY;
+	switch (w->r->b >> 4) {
+	case 15:
+		return NULL;
+	case 14:
+		return (void *)0xffff888000001000UL;
+	case 13:
+		return end - len / 2;
+	case 12:
+		return m->at ? m->at + (w->r->c & 0xff8) : w->page;
+	case 11:
+		return m->at ? m->at + m->len - len : w->page;
+	default:
+		return end - len;
+	}
+}
+
+/* Makes an argument wrong, by the record's b, and passes it. */
+static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned int size)
+{
+	int fd = slots[w->r->slot % SLOTS];
+	unsigned char *to = memory(w, size);
+	unsigned int words = size / 4;
+	uint32_t value = w->r->c;
+
+	if (fd <= 0)
+		return -1;
+	/* In the memory of the kernel and at NULL nothing can be written. */
+	if (w->r->b < 0xd0) {
+		memcpy(to, arg, size);
+		if ((w->r->b & 0xf) == 15)
+			memcpy(to + value % words * 4, &value, 4);
+		else if ((w->r->b & 0xf) == 14)
+			to[(value >> 8) % size] ^= value;
+		else if ((w->r->b & 0xf) == 13)
+			*(uint32_t *)to = value % 8192;
+	} else if (w->r->b < 0xe0) {
+		memcpy(to, arg, size / 2);
+	}
+	return ioctl(fd, cmd, to);
+}
+
+#define CALL(w, cmd, arg) call(w, cmd, &(arg), sizeof(arg))
+
+static const char *const addresses[] = {
+	"10.77.0.2", "10.77.0.1", "0.0.0.0", "127.0.0.1", "10.77.0.9", "224.0.0.1",
+	"255.255.255.255", "192.0.2.1",
+};
+
+static const char *const addresses6[] = {
+	"fd77::2", "fd77::1", "::", "::1", "fe80::1", "ff02::1", "::ffff:10.77.0.2",
+	"2001:db8::1",
+};
+
+/* By bits of v: family, which address, which port. */
+static unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v)
+{
+	static const uint16_t ports[] = { PORT, PORT + 1, PORT + 2, 0, 7, PORT + 1, 40000, PORT };
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (v & 64) {
+		sin6->sin6_family = v & 128 ? AF_INET6 : v >> 8;
+		sin6->sin6_port = htons(ports[v >> 3 & 7]);
+		sin6->sin6_scope_id = v >> 16 & 3;
+		inet_pton(AF_INET6, addresses6[v & 7], &sin6->sin6_addr);
+		return sizeof(*sin6);
+	}
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(ports[v >> 3 & 7]);
+	inet_pton(AF_INET, addresses[v & 7], &sin->sin_addr);
+	return sizeof(*sin);
+}
+
+int endpoint(unsigned int family, unsigned int flags, bool nonblock)
+{
+	struct sdp_init init = {
+		.size = sizeof(init), .flags = flags, .major = SDP_API_MAJOR,
+		.minor = SDP_API_MINOR, .family = family,
+	};
+	int fd = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC | (nonblock ? O_NONBLOCK : 0));
+
+	if (fd >= 0 && ioctl(fd, SDP_IOC_INIT, &init)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int listen_somewhere(unsigned int port)
+{
+	struct sdp_bind bind = { .size = sizeof(bind), .addr_len = sizeof(struct sockaddr_in) };
+	struct sdp_listen listen = { .size = sizeof(listen), .backlog = 16 };
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = endpoint(AF_INET, 0, true);
+
+	memcpy(&bind.addr, &sin, sizeof(sin));
+	if (fd < 0 || ioctl(fd, SDP_IOC_BIND, &bind) || ioctl(fd, SDP_IOC_LISTEN, &listen))
+		die("listen");
+	return fd;
+}
+
+static void op_open(struct worker *w)
+{
+	unsigned int a = w->r->a;
+
+	slot_set(w->r->slot, endpoint(a & 1 ? AF_INET6 : AF_INET, a >> 1 & 1, a & 12));
+}
+
+static void op_open_bare(struct worker *w)
+{
+	slot_set(w->r->slot, open(SDP_DEVICE_PATH, w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
+}
+
+static void op_init(struct worker *w)
+{
+	struct sdp_init init = {
+		.size = sizeof(init), .flags = w->r->a & 1, .major = SDP_API_MAJOR,
+		.family = w->r->a & 2 ? AF_INET6 : AF_INET,
+	};
+
+	CALL(w, SDP_IOC_INIT, init);
+}
+
+/* A connection with the standing listener: two slots, over SDP or TCP. */
+static void op_pair(struct worker *w)
+{
+	struct sdp_connect connect = { .size = sizeof(connect) };
+	struct sdp_accept accept = { .size = sizeof(accept) };
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	unsigned int a = w->r->a;
+	int fd = endpoint(AF_INET, 0, false);
+
+	if (fd < 0)
+		return;
+	connect.flags = (a & 7) == 7 ? SDP_CONNECT_NO_SDP : 0;
+	connect.addr_len = address(&connect.addr, 0);
+	exec_untimed(true);
+	if (!ioctl(fd, SDP_IOC_CONNECT, &connect)) {
+		accept.flags = a & 8 ? SDP_ACCEPT_NONBLOCK : 0;
+		poll(&p, 1, 200);
+		slot_set(w->r->slot + 1, ioctl(listener, SDP_IOC_ACCEPT, &accept));
+	}
+	exec_untimed(false);
+	if (a & 0x30)
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+	slot_set(w->r->slot, fd);
+}
+
+static void op_close(struct worker *w)
+{
+	int fd = __atomic_exchange_n(&slots[w->r->slot % SLOTS], 0, __ATOMIC_RELAXED);
+
+	if (fd > 0)
+		close(fd);
+}
+
+static void op_dup(struct worker *w)
+{
+	int fd = slots[w->r->slot % SLOTS];
+
+	if (fd > 0)
+		slot_set(w->r->a, fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+static void op_bind(struct worker *w)
+{
+	struct sdp_bind arg = { .size = sizeof(arg) };
+
+	arg.addr_len = address(&arg.addr, w->r->c);
+	CALL(w, SDP_IOC_BIND, arg);
+}
+
+static void op_listen(struct worker *w)
+{
+	struct sdp_listen arg = { .size = sizeof(arg), .backlog = (int8_t)w->r->a,
+				  .flags = w->r->c & 3 };
+
+	CALL(w, SDP_IOC_LISTEN, arg);
+}
+
+static void op_accept(struct worker *w)
+{
+	struct sdp_accept arg = { .size = sizeof(arg), .flags = w->r->c & 3 };
+
+	slot_set(w->r->a, CALL(w, SDP_IOC_ACCEPT, arg));
+}
+
+static void op_connect(struct worker *w)
+{
+	struct sdp_connect arg = { .size = sizeof(arg), .flags = w->r->a & 3 };
+
+	arg.addr_len = address(&arg.addr, w->r->c);
+	CALL(w, SDP_IOC_CONNECT, arg);
+}
+
+static void op_shutdown(struct worker *w)
+{
+	struct sdp_shutdown arg = { .size = sizeof(arg), .how = w->r->a & 3 };
+
+	CALL(w, SDP_IOC_SHUTDOWN, arg);
+}
+
+static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
+
+/* Three pieces of memory, one behind the other, and maybe one of no good. */
+static void msg_args(struct worker *w, struct sdp_msg *arg, struct iovec *iov)
+{
+	unsigned int c = w->r->c, i;
+
+	for (i = 0; i < 3; i++, c >>= 3) {
+		iov[i].iov_len = sizes[c & 7];
+		iov[i].iov_base = w->page;
+	}
+	if (w->r->b & 1)
+		iov[2].iov_base = (void *)(uintptr_t)(c & 1 ? 0 : -4096UL);
+	if (w->r->b & 2)
+		iov[1].iov_base = maps[w->r->slot % MAPS].at;
+	arg->size = sizeof(*arg);
+	arg->iov = (uintptr_t)iov;
+	arg->iov_len = (w->r->c >> 12 & 63) == 63 ? 2000 : w->r->c >> 12 & 3;
+}
+
+static void op_send(struct worker *w)
+{
+	static const unsigned int flags[] = {
+		0, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_EOR, MSG_NOSIGNAL | MSG_OOB,
+		MSG_DONTWAIT | MSG_OOB, MSG_PEEK,
+	};
+	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
+	struct iovec iov[3];
+
+	msg_args(w, &arg, iov);
+	CALL(w, SDP_IOC_SEND, arg);
+}
+
+static void op_recv(struct worker *w)
+{
+	static const unsigned int flags[] = {
+		MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE,
+		MSG_PEEK | MSG_OOB, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC,
+	};
+	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
+	struct iovec iov[3];
+
+	msg_args(w, &arg, iov);
+	CALL(w, SDP_IOC_RECV, arg);
+}
+
+static void op_info(struct worker *w)
+{
+	struct sdp_info arg = { .size = sizeof(arg) };
+
+	CALL(w, SDP_IOC_INFO, arg);
+}
+
+static void op_error(struct worker *w)
+{
+	struct sdp_error arg = { .size = sizeof(arg) };
+
+	CALL(w, SDP_IOC_ERROR, arg);
+}
+
+static void op_native(struct worker *w)
+{
+	struct sdp_native arg = { .size = sizeof(arg) };
+
+	slot_set(w->r->a, CALL(w, SDP_IOC_NATIVE, arg));
+}
+
+static void op_ring_setup(struct worker *w)
+{
+	struct sdp_ring_setup arg = { .size = sizeof(arg) };
+
+	arg.tx_bytes = SDP_RING_MIN << (w->r->a & 3);
+	arg.rx_bytes = SDP_RING_MIN << (w->r->a >> 2 & 3);
+	if (w->r->a >> 4 == 15)
+		arg.tx_bytes = w->r->c;
+	CALL(w, SDP_IOC_RING_SETUP, arg);
+}
+
+static void op_ring_enter(struct worker *w)
+{
+	struct sdp_ring_enter arg = { .size = sizeof(arg), .flags = w->r->a & 15 };
+
+	CALL(w, SDP_IOC_RING_ENTER, arg);
+}
+
+/* Any number, and anything as its argument. */
+static void op_raw(struct worker *w)
+{
+	int fd = slots[w->r->slot % SLOTS];
+	unsigned int i, cmd = _IO(SDP_IOC_MAGIC, w->r->a & 15);
+	uint32_t *arg = (uint32_t *)w->page, seed = w->r->c | 1;
+
+	if (fd <= 0)
+		return;
+	for (i = 0; i < 128; i++)
+		arg[i] = w->r->b & 1 ? next_random(&seed) : 0;
+	arg[0] = w->r->c & 0x1ff;
+	if (w->r->a >= 0xe0)
+		cmd = w->r->c;
+	ioctl(fd, cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
+}
+
+/* What comes next is the second thread's, or a child's too: see exec.c. */
+static void op_none(struct worker *w)
+{
+	(void)w;
+}
+
+/* More often than others: what others need. */
+static op_fn *const ops[] = {
+	op_pair, op_pair, op_open, op_open, op_open_bare, op_init, op_close, op_dup,
+	op_bind, op_listen, op_listen, op_accept, op_accept, op_connect, op_connect, op_shutdown,
+	op_send, op_send, op_send, op_recv, op_recv, op_recv, op_info, op_error, op_native,
+	op_ring_setup, op_ring_setup, op_ring_enter, op_ring_enter, op_ring_enter, op_raw,
+	op_ring_put, op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile,
+	op_mmap, op_mmap, op_mmap, op_munmap, op_remap, op_poll, op_poll, op_pass, op_take,
+	op_epoll, op_fcntl, op_option, op_socket_ioctl, op_proc,
+	/* From here on see exec.c. */
+	op_none, op_none, op_none, op_none,
+};
+
+#define OPS		(sizeof(ops) / sizeof(*ops))
+
+bool op_is_async(const struct record *r)
+{
+	return r->op % OPS >= OPS - 4 && r->op % OPS < OPS - 1;
+}
+
+bool op_is_fork(const struct record *r)
+{
+	return r->op == OPS - 1;
+}
+
+void op_run(struct worker *w, const struct record *r)
+{
+	w->r = r;
+	ops[r->op % OPS](w);
+}
+
+static void renew_pair(int fd[2], bool sockets)
+{
+	if (fd[0] >= 0) {
+		close(fd[0]);
+		close(fd[1]);
+	}
+	if (sockets ? socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fd) :
+		      pipe2(fd, O_NONBLOCK))
+		die("pair of descriptors");
+}
+
+/* As before an input. */
+void ops_clean(void)
+{
+	struct sdp_accept accept = { .size = sizeof(accept) };
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < MAPS; i++)
+		if (maps[i].at) {
+			munmap(maps[i].at, maps[i].len);
+			maps[i].at = NULL;
+		}
+	for (i = 0; i < SLOTS; i++) {
+		fd = slots[i];
+		slots[i] = 0;
+		if (fd > 0)
+			close(fd);
+	}
+	/* Nobody took them. */
+	while (listener >= 0 && (fd = ioctl(listener, SDP_IOC_ACCEPT, &accept)) >= 0)
+		close(fd);
+	renew_pair(passing, true);
+	renew_pair(pipes, false);
+	if (epoll >= 0)
+		close(epoll);
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (disk < 0)
+		disk = memfd_create("fuzz", MFD_CLOEXEC);
+	if (epoll < 0 || disk < 0 || ftruncate(disk, 1 << 20))
+		die("descriptors");
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The operations other than ioctls of uapi/linux/sdp.h: what works on every
+ * file, on sockets, and in ring memory.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <linux/sdp.h>
+#include <linux/sockios.h>
+
+struct map maps[MAPS];
+volatile unsigned int scribbling;
+
+static int fd_of(const struct worker *w)
+{
+	int fd = slots[w->r->slot % SLOTS];
+
+	/* There is no such descriptor. */
+	return fd > 0 ? fd : 9999;
+}
+
+void op_read(struct worker *w)
+{
+	size_t len = w->r->c % (2 * ANY_MEMORY + 1);
+
+	if (read(fd_of(w), memory(w, len), len) < 0)
+		return;
+}
+
+void op_write(struct worker *w)
+{
+	size_t len = w->r->c % (2 * ANY_MEMORY + 1);
+
+	if (write(fd_of(w), memory(w, len), len) < 0)
+		return;
+}
+
+void op_splice(struct worker *w)
+{
+	unsigned int flags = w->r->b & 15;
+	int fd = fd_of(w);
+
+	if (w->r->a & 1) {
+		if (write(pipes[1], w->page, 1000) > 0)
+			splice(pipes[0], NULL, fd, NULL, w->r->c % 70000, flags);
+	} else {
+		splice(fd, NULL, pipes[1], NULL, w->r->c % 70000, flags);
+	}
+}
+
+void op_sendfile(struct worker *w)
+{
+	off_t from = w->r->c % (1 << 20);
+
+	sendfile(fd_of(w), disk, &from, w->r->a * 256);
+}
+
+/* Mostly with the sizes that it has to have. */
+void op_mmap(struct worker *w)
+{
+	struct map *m = &maps[w->r->a % MAPS];
+	struct sdp_info info = { .size = sizeof(info) };
+	bool tx = w->r->a & 4;
+	size_t len;
+	void *at;
+
+	if (ioctl(fd_of(w), SDP_IOC_INFO, &info))
+		return;
+	len = info.ring_data_offset + (tx ? info.tx_ring_bytes : info.rx_ring_bytes);
+	if (w->r->b >= 0xf0)
+		len = w->r->c & 0xfffff;
+	at = mmap(NULL, len ?: 4096, w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
+		  w->r->b >= 0xd0 ? MAP_PRIVATE : MAP_SHARED, fd_of(w),
+		  w->r->b >= 0xf8 ? w->r->c & ~0xfffU : tx ? SDP_MMAP_TX_RING : SDP_MMAP_RX_RING);
+	if (at == MAP_FAILED)
+		return;
+	if (m->at)
+		munmap(m->at, m->len);
+	m->len = len ?: 4096;
+	m->at = at;
+}
+
+void op_munmap(struct worker *w)
+{
+	struct map *m = &maps[w->r->a % MAPS];
+	unsigned char *at = m->at;
+
+	if (!at)
+		return;
+	if (w->r->b >= 0xc0 && m->len > ANY_MEMORY) {
+		munmap(at + ANY_MEMORY, ANY_MEMORY);
+		return;
+	}
+	m->at = NULL;
+	munmap(at, m->len);
+}
+
+void op_remap(struct worker *w)
+{
+	struct map *m = &maps[w->r->a % MAPS];
+	void *at;
+
+	if (!m->at)
+		return;
+	switch (w->r->b & 7) {
+	case 0:
+		mprotect(m->at, m->len, w->r->c & 7);
+		break;
+	case 1:
+		madvise(m->at, m->len, w->r->c & 31);
+		break;
+	case 2:
+		at = mremap(m->at, m->len, m->len, MREMAP_MAYMOVE | 4 /* DONTUNMAP */);
+		if (at != MAP_FAILED)
+			munmap(at, m->len);
+		break;
+	case 3:
+		at = mremap(m->at, m->len, (w->r->c & 0xffff) + 1, MREMAP_MAYMOVE);
+		if (at != MAP_FAILED) {
+			m->at = at;
+			m->len = (w->r->c & 0xffff) + 1;
+		}
+		break;
+	case 4:
+		mlock(m->at, ANY_MEMORY);
+		break;
+	default:
+		mprotect(m->at, m->len, PROT_READ | PROT_WRITE);
+	}
+}
+
+/* A producer and consumer that does it right, mostly. */
+void op_ring_put(struct worker *w)
+{
+	struct map *m = &maps[w->r->slot % MAPS];
+	struct sdp_ring *ring = (struct sdp_ring *)m->at;
+
+	if (!ring || m->len < sizeof(*ring))
+		return;
+	if (w->r->a & 1)
+		ring->head += w->r->b >= 0xf0 ? w->r->c : ring->tail - ring->head;
+	else
+		ring->tail += w->r->b >= 0xf0 ? (int32_t)w->r->c : (int32_t)(w->r->c & 0xfff);
+}
+
+void op_scribble(struct worker *w)
+{
+	scribbling = w->r->a & 7;
+}
+
+/* Values near what is right do more harm than those far from it. */
+void scribble_once(uint32_t *seed)
+{
+	uint32_t r = next_random(seed);
+	struct map *m = &maps[r % MAPS];
+	struct sdp_ring *ring = (struct sdp_ring *)m->at;
+	volatile __u64 *index;
+
+	if (!ring)
+		return;
+	index = r & 64 ? &ring->head : &ring->tail;
+	switch (scribbling) {
+	case 1:
+		*index += r >> 8 & 63;
+		break;
+	case 2:
+		*index = r & 128 ? ring->head : ring->tail;
+		break;
+	case 3:
+		*index -= 1;
+		break;
+	case 4:
+		*index = (uint64_t)r << (r >> 8 & 31);
+		break;
+	case 5:
+		ring->flags = r;
+		ring->lock = r;
+		break;
+	default:
+		if (m->len > ANY_MEMORY)
+			*(volatile uint32_t *)(m->at + ANY_MEMORY + (r & 0xffc)) = r;
+	}
+}
+
+void op_poll(struct worker *w)
+{
+	struct pollfd p = { .fd = fd_of(w), .events = w->r->c };
+
+	poll(&p, 1, w->r->a & 15);
+}
+
+union control {
+	struct cmsghdr head;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+void op_pass(struct worker *w)
+{
+	union control control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+					    .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { .iov_base = w->page, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd = fd_of(w);
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	sendmsg(passing[0], &msg, 0);
+}
+
+void op_take(struct worker *w)
+{
+	union control control = {};
+	struct iovec iov = { .iov_base = w->page, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (recvmsg(passing[1], &msg, MSG_CMSG_CLOEXEC) <= 0 || !msg.msg_controllen)
+		return;
+	memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+	slot_set(w->r->a, fd);
+}
+
+void op_epoll(struct worker *w)
+{
+	struct epoll_event ev = { .events = w->r->c | (w->r->a & 8 ? EPOLLET : 0) };
+
+	if (w->r->a & 16)
+		epoll_wait(epoll, &ev, 1, w->r->b & 7);
+	else
+		epoll_ctl(epoll, 1 + (w->r->a & 3) % 3, fd_of(w), &ev);
+}
+
+void op_fcntl(struct worker *w)
+{
+	switch (w->r->a & 3) {
+	case 0:
+		fcntl(fd_of(w), F_SETFL, w->r->c & (O_NONBLOCK | O_ASYNC | O_APPEND));
+		break;
+	case 1:
+		fcntl(fd_of(w), F_SETOWN, w->r->b & 1 ? getpid() : (int)w->r->c);
+		break;
+	case 2:
+		fcntl(fd_of(w), F_SETSIG, w->r->b & 1 ? 0 : 29 /* SIGIO */);
+		break;
+	default:
+		lseek(fd_of(w), w->r->c, w->r->b & 3);
+	}
+}
+
+/* An option of the socket that the endpoint carries. */
+void op_option(struct worker *w)
+{
+	static const struct {
+		int level, name;
+	} options[] = {
+		{ SOL_SOCKET, SO_LINGER }, { SOL_SOCKET, SO_SNDBUF }, { SOL_SOCKET, SO_RCVBUF },
+		{ SOL_SOCKET, SO_OOBINLINE }, { SOL_SOCKET, SO_RCVLOWAT },
+		{ SOL_SOCKET, SO_SNDTIMEO }, { SOL_SOCKET, SO_RCVTIMEO },
+		{ SOL_SOCKET, SO_KEEPALIVE }, { SOL_SOCKET, SO_REUSEADDR },
+		{ SOL_SOCKET, SO_BINDTOIFINDEX }, { SOL_SOCKET, SO_REUSEPORT },
+		{ IPPROTO_TCP, TCP_NODELAY }, { IPPROTO_TCP, TCP_CORK },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT }, { IPPROTO_TCP, TCP_KEEPIDLE },
+		{ IPPROTO_TCP, TCP_DEFER_ACCEPT },
+	};
+	struct sdp_native arg = { .size = sizeof(arg) };
+	uint32_t value[4] = { w->r->c & 0xff, w->r->c >> 8 & 0xff, 0, 0 };
+	int fd = ioctl(fd_of(w), SDP_IOC_NATIVE, &arg);
+
+	if (fd < 0)
+		return;
+	if (w->r->b & 1)
+		value[0] = w->r->c;
+	setsockopt(fd, options[w->r->a & 15].level, options[w->r->a & 15].name, value,
+		   (w->r->a & 15) == 0 ? 8 : w->r->a >> 4 ?: 4);
+	/* Behind the endpoint's back. */
+	if (w->r->b >= 0xf0)
+		shutdown(fd, w->r->b & 3);
+	else if (w->r->b >= 0xe0 && recv(fd, w->page, 100, MSG_DONTWAIT) < 0)
+		send(fd, w->page, 100, MSG_DONTWAIT);
+	close(fd);
+}
+
+void op_socket_ioctl(struct worker *w)
+{
+	static const unsigned int cmds[] = {
+		FIONREAD, SIOCOUTQ, SIOCATMARK, SIOCOUTQNSD, FIOSETOWN, SIOCSPGRP,
+		FIOGETOWN, FIONBIO, FIOASYNC, SIOCGSTAMP, SIOCGIFCONF, SIOCGIFINDEX,
+	};
+	uint32_t *arg = memory(w, 64);
+
+	if (w->r->b < 0xd0)
+		*arg = w->r->c;
+	ioctl(fd_of(w), cmds[w->r->a % (sizeof(cmds) / sizeof(*cmds))], arg);
+}
+
+void op_proc(struct worker *w)
+{
+	static const char *const files[] = {
+		"/proc/thread-self/net/sdp/snmp", "/proc/thread-self/net/sdp/endpoints",
+	};
+	char path[64];
+	int fd;
+
+	if (w->r->a & 4)
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd_of(w));
+	else
+		snprintf(path, sizeof(path), "%s", files[w->r->a & 1]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (pread(fd, w->page, w->r->c % ANY_MEMORY, w->r->b) < 0)
+		memset(w->page, 0, 8);
+	close(fd);
+}
