@@ -203,8 +203,9 @@ void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned
 void send_good(uint8_t mid, const char *text)
 {
 	unsigned int bytes = sizeof(struct bsdh) + strlen(text);
-	struct bsdh h = { .mid = mid, .len = bytes, .mseq = ++mseq, .ack = last_rcvd };
+	struct bsdh h = { .mid = mid, .len = bytes, .ack = last_rcvd };
 
+	h.mseq = ++mseq;
 	send_bytes(h, text, strlen(text), bytes);
 }
 

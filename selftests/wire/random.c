@@ -95,7 +95,8 @@ static void send_one(struct bsdh h, const void *ext, unsigned int ext_bytes, uns
 /* As a good peer would, with extension EXT and PAYLOAD bytes behind it. */
 static struct bsdh right(uint8_t mid, unsigned int bytes)
 {
-	return (struct bsdh){ .mid = mid, .len = bytes, .mseq = ++mseq, .ack = last_rcvd };
+	mseq++;
+	return (struct bsdh){ .mid = mid, .len = bytes, .mseq = mseq, .ack = last_rcvd };
 }
 
 static void send_right_ext(uint8_t mid, const void *ext, unsigned int ext_bytes,

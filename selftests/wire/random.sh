@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-messages=${MESSAGES:-$(fewer 20000)}
+messages=${MESSAGES:-$(fewer 5000)}
 seed=${SEED:-$RANDOM}
 
 # How many QPs of each kind users in the kernel have

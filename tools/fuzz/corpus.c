@@ -13,9 +13,9 @@
 #define TRIMS	16	/* runs to make an input shorter */
 
 static struct entry {
-	struct input in;
 	uint16_t *edges;
 	unsigned int n;
+	struct input in;
 } corpus[CORPUS];
 
 static unsigned char seen[EDGES];
@@ -62,7 +62,8 @@ static void add(const struct input *in, const uint16_t *edges, unsigned int n)
 	e->edges = malloc(n * sizeof(*edges) + 1);
 	if (!e->edges)
 		die("memory");
-	memcpy(e->edges, edges, n * sizeof(*edges));
+	if (n)
+		memcpy(e->edges, edges, n * sizeof(*edges));
 	corpus_n++;
 }
 
@@ -227,6 +228,14 @@ static void insert(struct input *in, unsigned int at, const struct record *r, un
 	in->n += n;
 }
 
+/* Another bit; which one, @random says. */
+static void flip(struct record *r, uint32_t random)
+{
+	unsigned char *bytes = (unsigned char *)r;
+
+	bytes[random % sizeof(*r)] ^= 1 << (random >> 8 & 7);
+}
+
 static void mutate_once(struct input *in, uint32_t *seed)
 {
 	uint32_t v = next_random(seed);
@@ -247,7 +256,7 @@ static void mutate_once(struct input *in, uint32_t *seed)
 		in->n--;
 		break;
 	case 3:
-		((unsigned char *)r)[v >> 16 & 7] ^= 1 << (v >> 24 & 7);
+		flip(r, v >> 16);
 		break;
 	case 4:
 		r->a = v >> 16;

@@ -43,7 +43,7 @@ static inline uint32_t next_random(uint32_t *state)
 	return *state;
 }
 
-void die(const char *what);
+void die(const char *what) __attribute__((noreturn));
 
 /* cover.c: what the kernel ran, by KCOV */
 extern unsigned int cover_pcs;		/* places in the modules seen so far */

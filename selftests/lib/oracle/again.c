@@ -136,10 +136,11 @@ static void apart(void)
 static void from_listening(void)
 {
 	int l = listener(5), c = client_socket(0), s, other;
-	struct sockaddr_storage addr = { 0 };
+	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
 	in_port_t port;
 
+	memset(&addr, 0, sizeof(addr));
 	say("of a listener", part(l));
 	say("accept", accept(l, NULL, NULL));
 	say("connect to it", connect(c, &server_addr.any, server_len));
