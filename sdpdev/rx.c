@@ -445,6 +445,9 @@ int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo)
 
 	if (!*timeo)
 		return -EAGAIN;
+	/* Whoever comes again and again can be killed. */
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
 	left = wait_event_interruptible_timeout(ep->wait,
 						sdp_rx_ready(ep, more_than),
 						*timeo);
@@ -541,7 +544,8 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		if (done >= target || (done && sdp_rx_at_mark(ep, skip)))
 			break;
 		n = sdp_rx_end(ep, skip, done);
-		if (n)
+		/* Who wants nothing waits until something is there. */
+		if (n || (!len && sdp_rx_ready(ep, skip)))
 			break;
 		n = sdp_rx_wait(ep, skip, &timeo);
 		if (n < 0)

@@ -536,6 +536,8 @@ int sdp_tx_wait(struct sdp_ep *ep, long *timeo)
 
 	if (!*timeo)
 		return -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
 	left = wait_event_interruptible_timeout(ep->wait, sdp_tx_ready(ep),
 						*timeo);
 	if (left < 0)

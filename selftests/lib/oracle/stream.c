@@ -26,6 +26,9 @@ static void flags(void)
 	say("nothing there", recv(p[1], back, 10, MSG_DONTWAIT));
 	say("send", send(p[0], "abcdefghij", 10, 0));
 	wait_bytes(p[1], 10);
+	say("nothing of what is there", recv(p[1], back, 0, 0));
+	say("read of nothing", read(p[1], back, 0));
+	say("nothing, in no pieces", recvmsg(p[1], &(struct msghdr){}, 0));
 	say_bytes("peek", back, recv(p[1], back, 4, MSG_PEEK));
 	say_bytes("recv", back, recv(p[1], back, 4, 0));
 	say_bytes("recv with MSG_NOSIGNAL", back, recv(p[1], back, 2, MSG_NOSIGNAL));
