@@ -17,6 +17,7 @@
 #define PARAMETERS	"/sys/module/sdpdev/parameters/"
 #define CGROUP		"/run/sdp-cgroup"
 #define MANY		64
+#define LATE		4
 
 /* Only what an ordinary user may do, until become(0). */
 static void become(uid_t uid)
@@ -374,19 +375,22 @@ static long cgroup_memory(void)
 	return read_number(CGROUP "/test/memory.current");
 }
 
-/* With what is written to @fd, which nobody reads; what is charged is counted up
- * to 64 pages late for each CPU.
+/* With what is written to the LATE of @fd, which nobody reads; what is charged is
+ * counted up to 64 pages late for each CPU.
  */
-static bool cgroup_grows(int fd, long before, long bytes)
+static bool cgroup_grows(const int *fd, long before, long bytes)
 {
 	static char block[200000];
+	int i, j;
 
-	nonblock(fd, true);
-	for (int i = 0; i < 400; i++) {
+	for (i = 0; i < LATE; i++)
+		nonblock(fd[i], true);
+	for (i = 0; i < 400; i++) {
 		if (cgroup_memory() >= before + bytes)
 			return true;
-		if (write(fd, block, sizeof(block)) < 0)
-			events(fd, POLLOUT, 50);
+		for (j = 0; j < LATE; j++)
+			if (write(fd[j], block, sizeof(block)) < 0)
+				events(fd[j], POLLOUT, 20);
 	}
 	return false;
 }
@@ -394,21 +398,23 @@ static bool cgroup_grows(int fd, long before, long bytes)
 static void test_cgroup(int port)
 {
 	int elsewhere = listener(SDP, SERVER4, port + 1, 64);
-	int l, fd[MANY], n, a, out, err;
+	int l, fd[MANY], accepted[LATE], i, n, out, err;
 	long before;
 
 	cgroup_make();
 	cgroup_join("/test/cgroup.procs");
 	l = listener(SDP, SERVER4, port, 64);
 	before = cgroup_memory();
-	n = try_connect(0, port, SDP_CONNECT_NO_TCP);
-	a = end_accept(SDP, l);
-	must(n >= 0 && a >= 0);
+	for (i = 0; i < LATE; i++) {
+		fd[i] = try_connect(0, port, SDP_CONNECT_NO_TCP);
+		accepted[i] = end_accept(SDP, l);
+		must(fd[i] >= 0 && accepted[i] >= 0);
+	}
 	cgroup_join("/cgroup.procs");
-	ok(cgroup_grows(n, before, 300000),
+	ok(cgroup_grows(fd, before, LATE * 300000),
 	   "buffers are charged to the group, late ones too");
-	close(n);
-	close(a);
+	close_many(fd, LATE);
+	close_many(accepted, LATE);
 
 	cgroup_join("/test/cgroup.procs");
 	write_number(CGROUP "/test/", "memory.max", cgroup_memory() + (512 << 10));

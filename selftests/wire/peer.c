@@ -226,8 +226,9 @@ unsigned int sends_posted(void)
 }
 
 /*
- * Takes what is complete: H is the message, if it is one.  False once the queue
- * pair has failed.  The buffer of a message is posted again with the next call.
+ * Takes what is complete, up to a message, which is H: NULL if there is none in the
+ * queue.  False once the queue pair has failed.  The buffer of a message is posted
+ * again with the next call.
  */
 bool poll_once(const struct bsdh **h, unsigned int *bytes)
 {
@@ -238,18 +239,18 @@ bool poll_once(const struct bsdh **h, unsigned int *bytes)
 		post_recv(used);
 	used = -1;
 	*h = NULL;
-	n = ibv_poll_cq(cq, 1, &wc);
-	if (n < 0)
-		die("poll");
 	*bytes = 0;
-	if (!n)
-		return true;
-	if (wc.status != IBV_WC_SUCCESS)
-		return false;
-	if (wc.wr_id >= BUFS) {
-		posted--;
-		return true;
-	}
+	do {
+		n = ibv_poll_cq(cq, 1, &wc);
+		if (n < 0)
+			die("poll");
+		if (!n)
+			return true;
+		if (wc.status != IBV_WC_SUCCESS)
+			return false;
+		if (wc.wr_id >= BUFS)
+			posted--;
+	} while (wc.wr_id >= BUFS);
 	*h = (const void *)(mem + wc.wr_id * BUF_BYTES);
 	last_rcvd = be32toh((*h)->mseq);
 	*bytes = wc.byte_len;

@@ -158,7 +158,7 @@ static bool receive(struct softib_hca *hca, struct sk_buff *skb)
 	struct softib_pkt pkt;
 	struct rvt_qp *qp;
 
-	if (!softib_pkt_parse(skb, &pkt))
+	if (READ_ONCE(hca->deaf) || !softib_pkt_parse(skb, &pkt))
 		return false;
 	if (pkt.qpn == SOFTIB_MULTICAST_QPN)
 		return receive_mcast(hca, &pkt);

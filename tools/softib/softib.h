@@ -48,6 +48,7 @@
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
+ * @deaf:	rdmavt frees its table of QPs, in which @work looks for receivers
  */
 struct softib_hca {
 	struct rvt_dev_info rdi;
@@ -67,6 +68,7 @@ struct softib_hca {
 	struct platform_device *parent;
 	struct dentry *debugfs;
 	bool registered;
+	bool deaf;
 };
 
 /**

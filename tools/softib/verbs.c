@@ -139,8 +139,13 @@ static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 }
 
 /* rdmavt has freed all that it knows of, and we keep no QP elsewhere. */
+/* There are none any more, and what comes is for nobody. */
 static unsigned int free_all_qps(struct rvt_dev_info *rdi)
 {
+	struct softib_hca *hca = container_of(rdi, struct softib_hca, rdi);
+
+	WRITE_ONCE(hca->deaf, true);
+	flush_work(&hca->work);
 	return 0;
 }
 
