@@ -92,7 +92,7 @@ floods() {
 		pids+=($!)
 		until_true 10 listening node1 700$n || return
 	done
-	busy $((3 * tap_slow)) || return
+	busy $((3 * ${tap_slow:-1})) || return
 	for n in 2 3 4; do
 		on node$n timeout 200 socat -u FILE:/tmp/file TCP:10.77.0.1:700$n &
 	done
