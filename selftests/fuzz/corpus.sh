@@ -1,16 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of /dev/sdp: all inputs of its corpus, then new ones made of them for
-# a while, by the kernel's coverage where it has KCOV.
+# The fuzzer of /dev/sdp: all inputs of its corpus, once. make fuzz makes new ones.
 
 . "$(dirname "$0")/../tap.sh"
 
 folder=$(dirname "$(readlink -f "$0")")
 root=$folder/../..
-seconds=100
-# With its corpus it has never been fewer than a half more.
-places=800
 
 # stat WORD: the number before it in the last line of statistics
 stat() {
@@ -18,7 +14,7 @@ stat() {
 }
 
 run_fuzz() {
-	"${BUILD:-$root/build}/tools/fuzz/fuzz" --time $seconds --seed "$RANDOM" \
+	"${BUILD:-$root/build}/tools/fuzz/fuzz" --operations 1 --seed 1 \
 		"$root/tools/fuzz/corpus" > /tmp/inputs 2> /tmp/fuzz
 }
 
@@ -27,19 +23,14 @@ no_endpoints() {
 	[ "$(wc -l < /proc/net/sdp/endpoints)" -eq 1 ]
 }
 
-covers() {
-	! grep -q guided /tmp/fuzz || [ "$(stat places)" -ge "$places" ]
-}
-
-plan 4
+plan 3
 run_fuzz
 status=$?
 grep '^fuzz: seed' /tmp/fuzz | sed 's/^/# /'
 tail -n 1 /tmp/fuzz | sed 's/^/# /'
 [ $status -eq 0 ] || diag "$(cat /tmp/fuzz; grep '^report' /tmp/inputs)"
 result $status "no report of the kernel"
-[ "$(stat operations)" -ge 1000 ]
+[ "$(stat operations)" -ge 100 ]
 result $? "operations run"
-check "the coverage that the corpus has" covers
 check "no endpoint is left" until_true 60 no_endpoints
 finish
