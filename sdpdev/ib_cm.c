@@ -301,6 +301,13 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	return 0;
 }
 
+/* Send the DREQ that had to wait for the RTU, either side's.  Under conn->mutex. */
+static void sdp_ib_cm_dreq_now(struct sdp_ib_conn *conn)
+{
+	if (conn->dreq_due)
+		conn->dreq_due = ib_send_cm_dreq(conn->cm_id, NULL, 0);
+}
+
 /* --- the side that connects ------------------------------------------------- */
 
 /**
@@ -378,8 +385,9 @@ void sdp_ib_cm_reply(struct sdp_ib_conn *conn)
 	sdp_ib_conn_event(conn, &ev);
 
 	mutex_lock(&conn->mutex);
-	if (conn->state == SDP_IB_ESTABLISHED)
+	if (conn->state == SDP_IB_ESTABLISHED || conn->dreq_due)
 		ret = ib_send_cm_rtu(conn->cm_id, NULL, 0);
+	sdp_ib_cm_dreq_now(conn);
 	mutex_unlock(&conn->mutex);
 	if (ret)
 		sdp_ib_conn_fail(conn, ret);
@@ -484,8 +492,8 @@ void sdp_ib_cm_ready(struct sdp_ib_conn *conn)
 	ready = conn->state == SDP_IB_ACCEPTED;
 	if (ready)
 		conn->state = SDP_IB_ESTABLISHED;
-	else if (conn->dreq_due)
-		conn->dreq_due = ib_send_cm_dreq(conn->cm_id, NULL, 0);
+	else
+		sdp_ib_cm_dreq_now(conn);
 	mutex_unlock(&conn->mutex);
 
 	clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
@@ -529,7 +537,7 @@ void sdp_ib_disconnect(struct sdp_xprt_conn *xc)
 	case SDP_IB_ACCEPTED:
 	case SDP_IB_ESTABLISHED:
 		ret = ib_send_cm_dreq(conn->cm_id, NULL, 0);
-		/* It waits for the RTU, or is about to tell that it is over. */
+		/* The RTU is to come or to go, or ib_cm is about to tell the end. */
 		conn->dreq_due = ret == -EINVAL;
 		if (!ret || conn->dreq_due) {
 			conn->state = SDP_IB_DISCONNECTING;

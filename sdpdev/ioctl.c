@@ -159,16 +159,17 @@ static long sdp_ioc_connect(struct sdp_call *call)
 	struct sdp_connect *connect = &call->arg.connect;
 	u32 both = SDP_CONNECT_NO_TCP | SDP_CONNECT_NO_SDP;
 	u32 flags = connect->flags & ~SDP_CONNECT_NONBLOCK;
+	bool wait = !(connect->flags & SDP_CONNECT_NONBLOCK);
 	long ret;
 
 	if (connect->addr_len > sizeof(connect->addr) || connect->reserved ||
 	    (flags & ~both) || flags == both)
 		return -EINVAL;
 	ret = sdp_connect(call->ep, (struct sockaddr_storage *)&connect->addr,
-			  connect->addr_len, flags, call->nonblock ||
-			  (connect->flags & SDP_CONNECT_NONBLOCK));
+			  connect->addr_len, flags, call->nonblock || !wait);
 	/* It is under way; with leave to wait the next call learns its end. */
-	if (call->uring && call->nonblock && (ret == -EINPROGRESS || ret == -EALREADY))
+	if (call->uring && call->nonblock && wait &&
+	    (ret == -EINPROGRESS || ret == -EALREADY))
 		return -EAGAIN;
 	return ret;
 }

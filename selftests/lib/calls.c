@@ -147,6 +147,19 @@ static void nonblocking(int fd, bool on)
 	must(!fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
 }
 
+/* A command can say itself that it does not wait; then it ends as connect() does. */
+static void connecting_later(int fd, struct sockaddr_in *addr)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct sdp_info info;
+
+	do_connect(8, fd, addr);
+	given[8].connect.flags = SDP_CONNECT_NONBLOCK;
+	ok(now(8) == -EINPROGRESS, "%s: a connect that does not wait: EINPROGRESS", how);
+	ok(poll(&p, 1, -1) == 1 && !sdp_info(fd, &info) && info.carrier == SDP_CARRIER_SDP,
+	   "%s: and it is connected", how);
+}
+
 /* [0] the client's end, [1] the server's. */
 static void connecting(bool sdp, const char *ip, int p[2])
 {
@@ -185,6 +198,11 @@ static void connecting(bool sdp, const char *ip, int p[2])
 	io_uring_submit(&ring);
 	res = pair_of_results(5, 6, &other);
 	ok(res == -ECANCELED || res == -EINTR, "%s: an accept is taken back", how);
+	if (sdp && !strcmp(ip, SERVER)) {
+		other = make_socket(sdp);
+		connecting_later(other, &addr);
+		close(other);
+	}
 	close(l);
 
 	l = make_socket(sdp);
