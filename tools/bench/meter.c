@@ -4,6 +4,7 @@
  * so what the kernel calls idle is taken off.
  */
 #include "bench.h"
+#include "mark.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,12 +58,15 @@ void meter_start(struct meter *meter)
 {
 	meter->idle = idle();
 	meter->time = now();
+	MARK(MARK_BEGIN);
 }
 
 int64_t meter_stop(const struct meter *meter)
 {
-	int64_t time = now() - meter->time;
+	int64_t time;
 
+	MARK(MARK_END);
+	time = now() - meter->time;
 	return time - (idle() - meter->idle);
 }
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Sums up what count.c has counted, by module and by function. Sorted by address:
+# "ADDRESS = INSTRUCTIONS" and "ADDRESS TYPE NAME [MODULE]" of /proc/kallsyms.
+
+function show(sums,    key, sort) {
+	sort = "sort -rn"
+	for (key in sums)
+		if (100 * sums[key] / all >= least)
+			printf "%12d %5.1f %%  %s\n", sums[key], 100 * sums[key] / all, key | sort
+	close(sort)
+}
+
+# User space is below all of the kernel.
+BEGIN { module = "programs"; name = "" }
+
+$2 == "=" {
+	all += $3
+	modules[module] += $3
+	functions[module " " name] += $3
+	next
+}
+
+$2 ~ /[tTwW]/ {
+	name = $3
+	module = $4 ? $4 : "[kernel]"
+}
+
+END {
+	if (!all) {
+		print "bench: nothing was counted" > "/dev/stderr"
+		exit 1
+	}
+	printf "%12d 100.0 %%  instructions\n", all
+	show(modules)
+	print ""
+	show(functions)
+}
