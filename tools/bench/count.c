@@ -3,7 +3,7 @@
  * A plugin of the emulator: how often each piece of the machine's code was executed
  * between two marks that a program sets (meter.c), in instructions. Written to the
  * file that the argument out= names, a line for each piece: its address, in
- * hexadecimal, and the instructions.
+ * hexadecimal, the instructions, and how often it was entered.
  *
  * The emulator's plugin interface has no header in a package, so what is used of it
  * is declared here.
@@ -65,6 +65,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **a
 static struct {
 	uint64_t address;
 	uint64_t before;
+	size_t length;
 } pieces[PIECES];
 static unsigned int npieces;
 static struct qemu_plugin_scoreboard *counters;
@@ -114,7 +115,8 @@ static void stop(unsigned int cpu, void *data)
 	for (i = 0; i < PIECES; i++) {
 		n = qemu_plugin_u64_get(counter(i), cpu) - pieces[i].before;
 		if (n)
-			fprintf(file, "%016" PRIx64 " %" PRIu64 "\n", pieces[i].address, n);
+			fprintf(file, "%016" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
+				pieces[i].address, n, n / pieces[i].length);
 	}
 	fclose(file);
 }
@@ -138,6 +140,7 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 
 	(void)id;
 	i = place(qemu_plugin_tb_vaddr(tb));
+	pieces[i].length = n;
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD_U64, counter(i), n);
 	for (i = 0; i < n; i++)
 		look_for_marks(qemu_plugin_tb_get_insn(tb, i));

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Sums up what count.c has counted, by module and by function. Sorted by address:
-# "ADDRESS = INSTRUCTIONS" and "ADDRESS TYPE NAME [MODULE]" of /proc/kallsyms.
+# "ADDRESS = INSTRUCTIONS ENTERED" and "ADDRESS TYPE NAME [MODULE]" of /proc/kallsyms.
 
 function show(sums,    key, sort) {
 	sort = "sort -rn"
 	for (key in sums)
 		if (100 * sums[key] / all >= least)
-			printf "%12d %5.1f %%  %s\n", sums[key], 100 * sums[key] / all, key | sort
+			printf "%12d %5.1f %% %9s  %s\n", sums[key], 100 * sums[key] / all,
+				calls[key], key | sort
 	close(sort)
 }
 
@@ -18,10 +19,13 @@ $2 == "=" {
 	all += $3
 	modules[module] += $3
 	functions[module " " name] += $3
+	if ($1 == address)
+		calls[module " " name] += $4
 	next
 }
 
 $2 ~ /[tTwW]/ {
+	address = $1
 	name = $3
 	module = $4 ? $4 : "[kernel]"
 }
@@ -31,7 +35,7 @@ END {
 		print "bench: nothing was counted" > "/dev/stderr"
 		exit 1
 	}
-	printf "%12d 100.0 %%  instructions\n", all
+	printf "%12d 100.0 %%     calls\n", all
 	show(modules)
 	print ""
 	show(functions)
