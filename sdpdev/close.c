@@ -118,7 +118,7 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 			ep->shut_rd = true;
 		if (how & SEND_SHUTDOWN) {
 			ep->state = SDP_STATE_CLOSING;
-			ep->tx_more = false;
+			sdp_tx_uncork(ep);
 		}
 		sdp_ring_rx_flags(ep);
 		sdp_tx_push(ep);
@@ -186,7 +186,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 		orderly = true;
 		ep->shut = SHUTDOWN_MASK;
 		ep->shut_rd = true;
-		ep->tx_more = false;
+		sdp_tx_uncork(ep);
 		ep->state = SDP_STATE_CLOSING;
 		sdp_tx_push(ep);
 		break;

@@ -381,7 +381,6 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		unsigned int len, unsigned int flags, bool nonblock)
 {
-	struct sdp_opts opts;
 	long timeo;
 	int err;
 
@@ -395,8 +394,7 @@ int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	err = sdp_connect_start(ep, addr, len, flags);
 	mutex_unlock(&ep->op_mutex);
 
-	sdp_opts_get(ep, &opts);
-	timeo = nonblock ? 0 : opts.sndtimeo;
+	timeo = nonblock ? 0 : sdp_timeo(ep, true);
 	switch (err) {
 	case -EALREADY:
 	case -EINPROGRESS:

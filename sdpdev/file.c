@@ -91,7 +91,6 @@ static int sdp_release(struct inode *inode, struct file *file)
 static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
 		      long *timeo)
 {
-	struct sdp_opts opts;
 	int flags = 0, err;
 
 	if (!sdp_ep_ready(ep))
@@ -99,8 +98,7 @@ static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
 	if ((iocb->ki_flags & IOCB_NOWAIT) ||
 	    (iocb->ki_filp->f_flags & O_NONBLOCK))
 		flags = MSG_DONTWAIT;
-	sdp_opts_get(ep, &opts);
-	*timeo = flags ? 0 : write ? opts.sndtimeo : opts.rcvtimeo;
+	*timeo = flags ? 0 : sdp_timeo(ep, write);
 	err = sdp_connect_wait(ep, timeo);
 	return err ? : flags;
 }

@@ -196,7 +196,6 @@ static long sdp_ioc_msg(struct sdp_call *call, bool send)
 	unsigned int flags = msg->flags;
 	struct sdp_ep *ep = call->ep;
 	struct iovec fast[UIO_FASTIOV], *iov = fast;
-	struct sdp_opts opts;
 	struct iov_iter iter;
 	ssize_t ret;
 	long timeo;
@@ -217,8 +216,7 @@ static long sdp_ioc_msg(struct sdp_call *call, bool send)
 
 	if (call->nonblock)
 		flags |= MSG_DONTWAIT;
-	sdp_opts_get(ep, &opts);
-	timeo = flags & MSG_DONTWAIT ? 0 : send ? opts.sndtimeo : opts.rcvtimeo;
+	timeo = flags & MSG_DONTWAIT ? 0 : sdp_timeo(ep, send);
 	ret = sdp_connect_wait(ep, &timeo);
 	msg->out_flags = 0;
 	if (ret)
@@ -413,7 +411,6 @@ static long sdp_arg_get(union sdp_arg *arg, const struct sdp_ioctl *ioc,
 		return -EFAULT;
 	if (size < ioc->size || size > PAGE_SIZE)
 		return -EINVAL;
-	memset(arg, 0, sizeof(*arg));
 	err = copy_struct_from_user(arg, ioc->known, user, size);
 	if (err)
 		return err == -E2BIG ? -EINVAL : err;
@@ -444,10 +441,7 @@ static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
 long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 		 bool nonblock, bool uring)
 {
-	struct sdp_call call = {
-		.file = file, .ep = file->private_data,
-		.nonblock = nonblock, .uring = uring,
-	};
+	struct sdp_call call;
 	const struct sdp_ioctl *ioc;
 	unsigned int nr = _IOC_NR(cmd);
 	int fd = -1;
@@ -457,6 +451,11 @@ long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 		return -ENOTTY;
 	ioc = &sdp_ioctls[array_index_nospec(nr, ARRAY_SIZE(sdp_ioctls))];
 
+	call.file = file;
+	call.ep = file->private_data;
+	call.nonblock = nonblock;
+	call.uring = uring;
+	call.newfile = NULL;
 	ret = sdp_arg_get(&call.arg, ioc, user);
 	if (ret)
 		return ret;

@@ -342,13 +342,10 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile)
 {
 	struct sdp_ep *ep = file->private_data;
-	struct sdp_opts opts;
+	long most = sdp_timeo(ep, false), timeo = nonblock ? 0 : most;
 	struct sdp_ep *child;
-	long timeo;
 	int err;
 
-	sdp_opts_get(ep, &opts);
-	timeo = nonblock ? 0 : opts.rcvtimeo;
 	for (;;) {
 		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
 			return -EINVAL;
@@ -362,7 +359,7 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 							 sdp_accept_any(ep),
 							 timeo);
 		if (timeo < 0)
-			return sock_intr_errno(opts.rcvtimeo);
+			return sock_intr_errno(most);
 	}
 }
 

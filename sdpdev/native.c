@@ -196,6 +196,33 @@ struct sock *sdp_native_sk(struct sdp_ep *ep)
 }
 
 /**
+ * sdp_timeo() - how long a call may wait
+ * @ep: the endpoint
+ * @send: by SO_SNDTIMEO, else by SO_RCVTIMEO
+ *
+ * Return: jiffies.
+ */
+long sdp_timeo(struct sdp_ep *ep, bool send)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (send)
+		return sk ? READ_ONCE(sk->sk_sndtimeo) : READ_ONCE(ep->opts.sndtimeo);
+	return sk ? READ_ONCE(sk->sk_rcvtimeo) : READ_ONCE(ep->opts.rcvtimeo);
+}
+
+/**
+ * sdp_rcvlowat() - SO_RCVLOWAT
+ * @ep: the endpoint
+ */
+int sdp_rcvlowat(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	return sk ? READ_ONCE(sk->sk_rcvlowat) : READ_ONCE(ep->opts.rcvlowat);
+}
+
+/**
  * sdp_opts_get() - the socket options that hold now
  * @ep: the endpoint
  * @opts: out: the options
@@ -233,15 +260,16 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts)
 }
 
 /**
- * sdp_native_corked() - does TCP_CORK hold back what is no whole message?
+ * sdp_nonagle() - TCP_NODELAY and TCP_CORK
  * @ep: the endpoint
+ *
+ * Return: TCP_NAGLE_*.
  */
-bool sdp_native_corked(struct sdp_ep *ep)
+u8 sdp_nonagle(struct sdp_ep *ep)
 {
 	struct sock *sk = sdp_native_sk(ep);
-	u8 nonagle = sk ? tcp_sk(sk)->nonagle : ep->opts.nonagle;
 
-	return nonagle & TCP_NAGLE_CORK;
+	return sk ? tcp_sk(sk)->nonagle : ep->opts.nonagle;
 }
 
 /**

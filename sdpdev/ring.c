@@ -509,18 +509,16 @@ static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
  */
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock)
 {
-	struct sdp_opts opts;
 	int err = 0;
 
 	/* Pairs with sdp_ring_setup(). */
 	if (!smp_load_acquire(&ep->rx_ring.size))
 		return -ENXIO;
-	sdp_opts_get(ep, &opts);
 	if (flags & (SDP_ENTER_TX | SDP_ENTER_WAIT_TX))
 		err = sdp_ring_enter_tx(ep, flags & SDP_ENTER_WAIT_TX,
-					nonblock ? 0 : opts.sndtimeo);
+					nonblock ? 0 : sdp_timeo(ep, true));
 	if (!err && (flags & (SDP_ENTER_RX | SDP_ENTER_WAIT_RX)))
 		err = sdp_ring_enter_rx(ep, flags & SDP_ENTER_WAIT_RX,
-					nonblock ? 0 : opts.rcvtimeo);
+					nonblock ? 0 : sdp_timeo(ep, false));
 	return err;
 }

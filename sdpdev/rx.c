@@ -517,7 +517,6 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		 long timeo, unsigned int *out_flags)
 {
 	size_t len = iov_iter_count(to), target, skip, done = 0;
-	struct sdp_opts opts;
 	ssize_t n;
 
 	/* Nothing ever comes there. */
@@ -525,8 +524,7 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		return -EAGAIN;
 	if (flags & MSG_OOB)
 		return sdp_urg_recv(ep, to, flags, out_flags);
-	sdp_opts_get(ep, &opts);
-	target = flags & MSG_WAITALL ? len : min_t(size_t, opts.rcvlowat, len);
+	target = flags & MSG_WAITALL ? len : min_t(size_t, sdp_rcvlowat(ep), len);
 	if (!target)
 		target = 1;
 	skip = sdp_peek_begin(ep, flags);

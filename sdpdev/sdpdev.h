@@ -239,6 +239,8 @@ struct sdp_kring {
  * @idle: gives back what is not used; pending when stream bytes were sent
  * @tx_owned: a writer is at work: nobody else fills buffers
  * @tx_more: hold a message with room back while others are under way
+ * @tx_nagle: hold it back while one that had room is under way (RFC 896)
+ * @tx_small: where in the stream the last message that had room ended
  * @tx_oob: buffers among @tx_pending with an urgent byte
  * @tx_nospace: somebody wants to know when there is room again
  * @tx_mseq: last MSeq sent
@@ -363,6 +365,8 @@ struct sdp_ep {
 	struct delayed_work idle;
 	bool tx_owned;
 	bool tx_more;
+	bool tx_nagle;
+	u64 tx_small;
 	u32 tx_oob;
 	bool tx_nospace;
 	u32 tx_mseq;
@@ -507,8 +511,10 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
 			unsigned int flags);
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
+long sdp_timeo(struct sdp_ep *ep, bool send);
+int sdp_rcvlowat(struct sdp_ep *ep);
 void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
-bool sdp_native_corked(struct sdp_ep *ep);
+u8 sdp_nonagle(struct sdp_ep *ep);
 bool sdp_native_shared(struct sdp_ep *ep);
 
 /* listen.c */
@@ -550,6 +556,7 @@ void sdp_rx_fetch(struct sdp_ep *ep);
 void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		 struct sdp_xprt_buf *buf, int error);
 void sdp_tx_push(struct sdp_ep *ep);
+void sdp_tx_uncork(struct sdp_ep *ep);
 ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 		 long timeo);
 s32 sdp_tx_credits(const struct sdp_ep *ep);

@@ -3,6 +3,8 @@
  * Sending: stream bytes into Data messages, messages to the transport as the
  * peer's credits allow (A4.5.2), and the short answers that the peer is owed.
  */
+#include <net/tcp.h>
+
 #include "sdpdev.h"
 
 /**
@@ -196,6 +198,20 @@ static void sdp_push_ring(struct sdp_ep *ep)
 	}
 }
 
+/*
+ * Is @buf, the first one pending, held back for more to come?  Only while an answer
+ * does: the transport's, which has nothing to do with the peer's program.
+ */
+static bool sdp_push_later(struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
+{
+	if (!list_is_singular(&ep->tx_pending) || !sdp_buf_room(ep, buf))
+		return false;
+	if (ep->tx_more)
+		return ep->tx_posted;
+	return ep->tx_nagle && buf->off != SDP_BUF_OOB &&
+	       ep->tx_small + ep->tx_unacked > ep->tx_bytes;
+}
+
 static void sdp_push_data(struct sdp_ep *ep)
 {
 	struct sdp_xprt_buf *buf;
@@ -209,9 +225,7 @@ static void sdp_push_data(struct sdp_ep *ep)
 					       struct sdp_xprt_buf, list);
 		if (!buf)
 			return;
-		/* Held back for more to come, but only while an answer does. */
-		if (ep->tx_more && ep->tx_posted && sdp_buf_room(ep, buf) &&
-		    list_is_singular(&ep->tx_pending))
+		if (sdp_push_later(ep, buf))
 			return;
 		list_del(&buf->list);
 		if (!sdp_post(ep, buf, SDP_MID_DATA)) {
@@ -222,6 +236,8 @@ static void sdp_push_data(struct sdp_ep *ep)
 			ep->tx_oob--;
 		ep->tx_bytes += buf->len - sizeof(struct sdp_bsdh);
 		ep->tx_unacked += buf->len - sizeof(struct sdp_bsdh);
+		if (sdp_buf_room(ep, buf))
+			ep->tx_small = ep->tx_bytes;
 		sdp_size_sent(ep);
 	}
 }
@@ -310,6 +326,16 @@ void sdp_tx_push(struct sdp_ep *ep)
 	sdp_push_disconn(ep);
 	sdp_push_update(ep);
 	sdp_push_returns(ep);
+}
+
+/**
+ * sdp_tx_uncork() - no more comes: nothing is held back for it
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_tx_uncork(struct sdp_ep *ep)
+{
+	ep->tx_more = false;
+	ep->tx_nagle = false;
 }
 
 /**
@@ -423,50 +449,56 @@ static int sdp_tx_short(struct sdp_ep *ep)
 	return err;
 }
 
-/* Fills one buffer from @from.  Zero: there is none to be had now. */
-static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
-			       unsigned int flags)
+/* A buffer to fill; NULL where there is none to be had now, or an ERR_PTR(). */
+static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
 {
 	struct sdp_xprt_buf *buf;
-	u32 ring = 0, old;
-	size_t n, want;
-	bool alloc;
+	u32 ring = 0;
+	int err;
 
-	spin_lock_bh(&ep->lock);
-	if (sdp_tx_ended(ep)) {
-		spin_unlock_bh(&ep->lock);
-		return -EPIPE;
-	}
-	if (!iov_iter_count(from)) {
-		spin_unlock_bh(&ep->lock);
-		return 0;
-	}
 	/* What is in the ring was written before. */
 	if (ep->tx_ring.size) {
 		sdp_push_ring(ep);
 		if (!sdp_ring_tx_check(ep, &ring) || ring) {
 			ep->tx_nospace = true;
-			spin_unlock_bh(&ep->lock);
-			return 0;
+			return NULL;
 		}
 	}
 	buf = sdp_tx_get(ep);
-	alloc = !buf && ep->tx_used < ep->tx_max && ep->tx_bufs < ep->tx_max;
-	if (!buf && !alloc)
+	if (buf)
+		return buf;
+	if (ep->tx_used >= ep->tx_max || ep->tx_bufs >= ep->tx_max) {
 		ep->tx_nospace = true;
-	spin_unlock_bh(&ep->lock);
-	if (alloc) {
-		buf = sdp_tx_alloc(ep);
-		if (!buf)
-			return sdp_tx_short(ep);
+		return NULL;
 	}
-	if (!buf)
+	spin_unlock_bh(&ep->lock);
+	buf = sdp_tx_alloc(ep);
+	err = buf ? 0 : sdp_tx_short(ep);
+	spin_lock_bh(&ep->lock);
+	return buf ? : ERR_PTR(err);
+}
+
+/*
+ * Fills one buffer from @from; ep->lock held, dropped while it copies.  Zero: there
+ * is none to be had now.
+ */
+static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
+			       unsigned int flags)
+{
+	struct sdp_xprt_buf *buf;
+	size_t n, want;
+
+	if (sdp_tx_ended(ep))
+		return -EPIPE;
+	if (!iov_iter_count(from))
 		return 0;
+	buf = sdp_tx_next(ep);
+	if (IS_ERR_OR_NULL(buf))
+		return PTR_ERR(buf);
 
-	old = buf->len;
 	want = min_t(size_t, sdp_buf_room(ep, buf), iov_iter_count(from));
-	n = copy_from_iter(buf->data + old, want, from);
-
+	spin_unlock_bh(&ep->lock);
+	n = copy_from_iter(buf->data + buf->len, want, from);
 	spin_lock_bh(&ep->lock);
 	if (!ep->ending && ep->live)
 		buf->len += n;
@@ -478,9 +510,8 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 		ep->tx_oob++;
 	}
 	sdp_tx_put(ep, buf);
-	if (!ep->ending)
+	if (!ep->ending && iov_iter_count(from))
 		sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
 	return n ? n : -EFAULT;
 }
 
@@ -488,7 +519,8 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 			   unsigned int flags)
 {
-	bool more = (flags & MSG_MORE) || sdp_native_corked(ep);
+	u8 nonagle = sdp_nonagle(ep);
+	bool more = (flags & MSG_MORE) || (nonagle & TCP_NAGLE_CORK);
 	ssize_t done = 0, n;
 
 	spin_lock_bh(&ep->lock);
@@ -496,15 +528,12 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 	sdp_alive_sending(ep);
 	ep->tx_owned = true;
 	ep->tx_more = true;
-	spin_unlock_bh(&ep->lock);
-
+	ep->tx_nagle = !(nonagle & TCP_NAGLE_OFF);
 	do {
 		n = sdp_tx_fill_one(ep, from, flags);
 		if (n > 0)
 			done += n;
 	} while (n > 0 && iov_iter_count(from));
-
-	spin_lock_bh(&ep->lock);
 	ep->tx_owned = false;
 	ep->tx_more = more && !iov_iter_count(from);
 	sdp_tx_push(ep);
@@ -557,6 +586,7 @@ int sdp_tx_drain(struct sdp_ep *ep)
 	bool ended;
 
 	spin_lock_bh(&ep->lock);
+	ep->tx_nagle = !(sdp_nonagle(ep) & TCP_NAGLE_OFF);
 	sdp_tx_push(ep);
 	ended = sdp_tx_ended(ep);
 	spin_unlock_bh(&ep->lock);

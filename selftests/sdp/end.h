@@ -213,12 +213,19 @@ static inline void nonblock(int fd, bool on)
 	must(fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) == 0);
 }
 
-/* The events of @fd within @ms milliseconds, of those asked for and always. */
+/*
+ * The events of @fd within @ms milliseconds, of those asked for and always. What
+ * comes may be told with a signal, too.
+ */
 static inline short events(int fd, short ask, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = ask };
+	int n;
 
-	must(poll(&p, 1, ms) >= 0);
+	do {
+		n = poll(&p, 1, ms);
+	} while (n < 0 && errno == EINTR);
+	must(n >= 0);
 	return p.revents;
 }
 
