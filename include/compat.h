@@ -27,6 +27,7 @@
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define slab_build_skb(data)	build_skb(data, 0)
 #define vm_flags_mod(vma, set, clear) \
 	((vma)->vm_flags = ((vma)->vm_flags | (set)) & ~(clear))
 #endif

@@ -203,7 +203,7 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 	__be32 *bth;
 	__be16 *lrh;
 
-	skb = alloc_skb(total + SOFTIB_VCRC_BYTES, GFP_ATOMIC | __GFP_NOWARN);
+	skb = softib_alloc(total + SOFTIB_VCRC_BYTES);
 	if (!skb) {
 		hca->ibp.n_pkt_drops++;
 		if (len)

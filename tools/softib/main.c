@@ -71,9 +71,13 @@ static int __init softib_init(void)
 		return -EINVAL;
 	}
 	softib_vcrc_init();
+	ret = softib_alloc_init();
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
 	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM, 0);
 	if (!softib_wq)
-		return -ENOMEM;
+		goto err_alloc;
 	ret = softib_udp_init();
 	if (ret)
 		goto err_wq;
@@ -89,6 +93,8 @@ err_udp:
 	softib_udp_exit();
 err_wq:
 	destroy_workqueue(softib_wq);
+err_alloc:
+	softib_alloc_exit();
 	return ret;
 }
 module_init(softib_init);
@@ -99,6 +105,7 @@ static void __exit softib_exit(void)
 	debugfs_remove(softib_debugfs);
 	softib_udp_exit();
 	destroy_workqueue(softib_wq);
+	softib_alloc_exit();
 }
 module_exit(softib_exit);
 

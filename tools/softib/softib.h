@@ -188,6 +188,11 @@ static inline int softib_psn_diff(u32 a, u32 b)
 extern struct dentry *softib_debugfs;
 extern struct workqueue_struct *softib_wq;
 
+/* alloc.c */
+int softib_alloc_init(void);
+void softib_alloc_exit(void);
+struct sk_buff *softib_alloc(u32 len);
+
 /* capture.c */
 DECLARE_STATIC_KEY_FALSE(softib_capture_key);
 void __softib_capture(struct sk_buff *skb);
