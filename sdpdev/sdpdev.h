@@ -191,6 +191,7 @@ struct sdp_kring {
  * @conn: the transport's connection, or NULL
  * @live: messages may be posted
  * @ending: AbortConn is on its way, then the connection ends
+ * @abort_due: AbortConn follows what was written
  * @abort_sent: it was posted
  * @kill: the connection is to be destroyed by @work
  * @purge: so is what it received (the device goes away)
@@ -312,6 +313,7 @@ struct sdp_ep {
 	struct sdp_xprt_conn *conn;
 	bool live;
 	bool ending;
+	bool abort_due;
 	bool abort_sent;
 	bool kill;
 	bool purge;
@@ -582,6 +584,7 @@ ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 int sdp_shutdown(struct sdp_ep *ep, int how);
 void sdp_close(struct sdp_ep *ep);
 void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
+void sdp_abort_after(struct sdp_ep *ep);
 void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);
 void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err);
 void sdp_close_progress(struct sdp_ep *ep);
