@@ -16,7 +16,7 @@ copy() {
 
 	"$SDPRUN" scp "${SSH[@]}" -P 2222 "$2" "$3" 2> "$WORK/scp.err" || status=$?
 	echo "# $1: $MIB MiB in $((SECONDS - before)) s"
-	[ $status -eq 0 ] && return
+	[ "$status" -eq 0 ] && return
 	diag "$WORK/scp.err"
 	diag "$WORK/sshd.log"
 	return 1

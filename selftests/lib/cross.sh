@@ -52,7 +52,7 @@ client() {
 	shift
 	SDPDEV_DEBUG=1 timeout 60 "$@" > "$WORK/$out" 2> "$WORK/client.err" || status=$?
 	wait "$PID" || status=1
-	[ $status -eq 0 ] || { diag "$WORK/client.err"; diag "$WORK/server.err"; }
+	[ "$status" -eq 0 ] || { diag "$WORK/client.err"; diag "$WORK/server.err"; }
 	return "$status"
 }
 
