@@ -27,6 +27,7 @@ all_modes() {
 		ended "$name"
 		check "$name, $mode" as_tcp "$name" "$mode"
 		made=$(($(counted connected) - connected))
+		echo "# $made over SDP"
 		case $mode in
 		sdp-sdp) check "  over SDP" test "$made" -ge "$least" ;;
 		plain-sdp) check "  over TCP" test "$made" -eq 0 ;;
@@ -127,7 +128,9 @@ git_() {
 
 # Data connections either way, from port 20 and from any, of processes without rights
 ftp_() {
-	mkdir -p "$1/root/up" /run/empty
+	mkdir -p "$1/root/up" "$1/empty/dev"
+	# Who makes the data connections has an empty folder for a root.
+	cp -a /dev/sdp "$1/empty/dev"
 	cp "$WORK/www/file" "$1/root"
 	chmod 755 "$1" "$1/root"
 	chmod 777 "$1/root/up"
@@ -142,7 +145,7 @@ ftp_() {
 	write_enable=YES
 	anon_upload_enable=YES
 	anon_umask=022
-	secure_chroot_dir=/run/empty
+	secure_chroot_dir=$1/empty
 	seccomp_sandbox=NO
 	connect_from_port_20=YES
 	EOT
