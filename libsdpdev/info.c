@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -163,20 +164,11 @@ static int peer_name(const struct sdp_info *info, void *val, const socklen_t *le
 	return 0;
 }
 
-/* Options of TCP that a connection has no use for any more, and what they give. */
-static int too_late(int name)
+/* Options of TCP that a connection cannot be given any more. */
+static bool too_late(int name)
 {
-	switch (name) {
-	case TCP_FASTOPEN:
-	case TCP_FASTOPEN_CONNECT:
-	case TCP_FASTOPEN_NO_COOKIE:
-		return EINVAL;
-	case TCP_REPAIR:
-		/* It would be a connection that is not there. */
-		return EPERM;
-	default:
-		return 0;
-	}
+	return name == TCP_FASTOPEN || name == TCP_FASTOPEN_CONNECT ||
+	       name == TCP_FASTOPEN_NO_COOKIE || name == TCP_REPAIR;
 }
 
 /**
@@ -258,8 +250,9 @@ __public int sdp_setsockopt(int fd, int level, int name, const void *val, sockle
 	} else if (level == IPPROTO_TCP && too_late(name)) {
 		if (sdp_info(fd, &info))
 			return -1;
+		/* What is repaired would be a connection that is not there. */
 		if (info.carrier == SDP_CARRIER_SDP)
-			return sdp_fail(too_late(name));
+			return sdp_fail(name == TCP_REPAIR ? EPERM : EINVAL);
 	}
 
 	native = sdp_native(fd);

@@ -37,23 +37,22 @@ static enum tcp_state tcp_state(const struct sdp_info *info)
 int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val, socklen_t *len)
 {
 	/* A newer kernel's is longer than the one that this was built with. */
-	union {
-		struct tcp_info tcp;
-		char room[1024];
-	} all;
+	char all[1024] = "";
+	struct tcp_info tcp;
 	socklen_t have = sizeof(all);
 
-	memset(&all, 0, sizeof(all));
-	if (getsockopt(native, IPPROTO_TCP, TCP_INFO, &all, &have))
+	if (getsockopt(native, IPPROTO_TCP, TCP_INFO, all, &have))
 		return -1;
-	all.tcp.tcpi_state = tcp_state(info);
-	all.tcp.tcpi_segs_out = info->tx_msgs;
-	all.tcp.tcpi_segs_in = info->rx_msgs;
-	all.tcp.tcpi_bytes_sent = info->tx_bytes;
-	all.tcp.tcpi_bytes_acked = info->tx_bytes;
-	all.tcp.tcpi_bytes_received = info->rx_bytes;
+	memcpy(&tcp, all, sizeof(tcp));
+	tcp.tcpi_state = tcp_state(info);
+	tcp.tcpi_segs_out = info->tx_msgs;
+	tcp.tcpi_segs_in = info->rx_msgs;
+	tcp.tcpi_bytes_sent = info->tx_bytes;
+	tcp.tcpi_bytes_acked = info->tx_bytes;
+	tcp.tcpi_bytes_received = info->rx_bytes;
 	if (*len > have)
 		*len = have;
-	memcpy(val, &all, *len);
+	memcpy(all, &tcp, sizeof(tcp));
+	memcpy(val, all, *len);
 	return 0;
 }
