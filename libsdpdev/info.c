@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -149,6 +150,27 @@ static int endpoint_option(int fd, int name, int *value)
 	}
 }
 
+/* SO_PEERNAME: never longer than the address is, as the kernel has it. */
+static int peer_name(const struct sdp_info *info, void *val, const socklen_t *len)
+{
+	if (info->state != SDP_STATE_CONNECTED && info->state != SDP_STATE_CLOSING)
+		return sdp_fail(ENOTCONN);
+	if (!len || (!val && *len))
+		return sdp_fail(EFAULT);
+	if (*len > info->peer_len)
+		return sdp_fail(EINVAL);
+	if (*len)
+		memcpy(val, &info->peer, *len);
+	return 0;
+}
+
+/* Options of TCP that a connection cannot be given any more. */
+static bool too_late(int name)
+{
+	return name == TCP_FASTOPEN || name == TCP_FASTOPEN_CONNECT ||
+	       name == TCP_FASTOPEN_NO_COOKIE || name == TCP_REPAIR;
+}
+
 /**
  * sdp_getsockopt - getsockopt(2) for an endpoint
  * @fd: the endpoint
@@ -158,7 +180,7 @@ static int endpoint_option(int fd, int name, int *value)
  * @len: in: size of @val; out: length of the value
  *
  * SO_ERROR, SO_ACCEPTCONN, SO_TYPE, SO_DOMAIN and SO_PROTOCOL are the endpoint's
- * own, and so is most of TCP_INFO over SDP; every other option lives in its native
+ * own, and so are SO_PEERNAME and most of TCP_INFO over SDP; every other option lives in its native
  * socket.
  *
  * Return: 0, or -1 with the errno value of getsockopt(2), or EMFILE
@@ -184,8 +206,12 @@ __public int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *l
 		return 0;
 	}
 
-	if (level == IPPROTO_TCP && name == TCP_INFO && sdp_info(fd, &info))
+	info.carrier = SDP_CARRIER_NONE;
+	if (((level == IPPROTO_TCP && name == TCP_INFO) ||
+	     (level == SOL_SOCKET && name == SO_PEERNAME)) && sdp_info(fd, &info))
 		return -1;
+	if (level == SOL_SOCKET && info.carrier == SDP_CARRIER_SDP)
+		return peer_name(&info, val, len);
 	native = sdp_native(fd);
 	if (native < 0)
 		return -1;
@@ -221,6 +247,12 @@ __public int sdp_setsockopt(int fd, int level, int name, const void *val, sockle
 			return -1;
 		if (info.carrier != SDP_CARRIER_TCP)
 			return sdp_fail(EOPNOTSUPP);
+	} else if (level == IPPROTO_TCP && too_late(name)) {
+		if (sdp_info(fd, &info))
+			return -1;
+		/* What is repaired would be a connection that is not there. */
+		if (info.carrier == SDP_CARRIER_SDP)
+			return sdp_fail(name == TCP_REPAIR ? EPERM : EINVAL);
 	}
 
 	native = sdp_native(fd);

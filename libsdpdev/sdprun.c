@@ -3,6 +3,7 @@
  * sdprun - run a program with its TCP connections over SDP where that goes.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 #include "policy.h"
 
 #define LIBRARY		"libsdpdev-preload.so"
-/* Which the loader takes "libsdpdev-preload-$PLATFORM.so" for in a 32-bit program. */
+/* Which the loader takes the other for in a 32-bit program. */
 #define LIBRARY32	"libsdpdev-preload-i686.so"
-#define PLATFORM32	"i686.so"
+#define LIBRARY_ANY	"libsdpdev-preload-$PLATFORM.so"
 
 /* As env(1), nice(1) and the shell tell these apart. */
 #define EXIT_TROUBLE	125
@@ -60,24 +61,63 @@ static void say(const char *format, ...)
 
 /* --- the library --------------------------------------------------------- */
 
-/* Beside this program, as it is built, or where it was installed. */
-static bool find_library(const char *library, char *path, size_t size)
+static bool has_library(const char *dir, const char *library)
 {
-	char self[PATH_MAX];
-	ssize_t n;
-	char *slash;
+	char path[PATH_MAX];
 
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	return snprintf(path, sizeof(path), "%s/%s", dir, library) < (int)sizeof(path) &&
+		!access(path, R_OK);
+}
+
+/* Beside this program, as it is built, or where it was installed: the folder. */
+static bool find_library(const char *library, char *dir, size_t size)
+{
+	ssize_t n;
+
+	n = readlink("/proc/self/exe", dir, size - 1);
 	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		*slash = '\0';
-		if (snprintf(path, size, "%s/%s", self, library) < (int)size &&
-		    !access(path, R_OK))
+		dir[n] = '\0';
+		*strrchr(dir, '/') = '\0';
+		if (has_library(dir, library))
 			return true;
 	}
-	return snprintf(path, size, "%s/%s", LIBDIR, library) < (int)size &&
-		!access(path, R_OK);
+	return snprintf(dir, size, "%s", LIBDIR) < (int)size && has_library(dir, library);
+}
+
+/*
+ * Whether the loader finds a library of ours by its name for the platform.  It has
+ * several for 64-bit x86 and tells them to nobody, so this program tries.
+ */
+static bool platform_known(const char *path)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	dlclose(handle);
+	return true;
+}
+
+/*
+ * The name for LD_PRELOAD.  Programs of the one width run those of the other, and
+ * theirs run what they like, so the loader has to choose each time, if it can.
+ */
+static int name_library(const char *library, char *path, size_t size)
+{
+	char dir[PATH_MAX];
+
+	if (!find_library(library, dir, sizeof(dir))) {
+		say("%s is neither beside this program nor in %s", library, LIBDIR);
+		return -1;
+	}
+	if (snprintf(path, size, "%s/%s", dir, LIBRARY_ANY) < (int)size &&
+	    has_library(dir, LIBRARY32) &&
+	    (!strcmp(library, LIBRARY32) || platform_known(path)))
+		return 0;
+	if (snprintf(path, size, "%s/%s", dir, library) < (int)size)
+		return 0;
+	say("%s: %s", library, strerror(ENAMETOOLONG));
+	return -1;
 }
 
 /* Puts the library before what LD_PRELOAD holds already. */
@@ -87,15 +127,8 @@ static int set_preload(const char *library)
 	char path[PATH_MAX], *value;
 	int ret;
 
-	if (!find_library(library, path, sizeof(path))) {
-		say("%s is neither beside this program nor in %s", library, LIBDIR);
+	if (name_library(library, path, sizeof(path)))
 		return -1;
-	}
-	/* So that the 64-bit programs that it runs find theirs. */
-	if (!strcmp(library, LIBRARY32) &&
-	    strlen(path) + strlen("$PLATFORM.so") < sizeof(path))
-		memcpy(path + strlen(path) - strlen(PLATFORM32), "$PLATFORM.so",
-		       sizeof("$PLATFORM.so"));
 	if (strpbrk(path, ": \t\n")) {
 		say("%s: LD_PRELOAD cannot name a path with a colon or a space", path);
 		return -1;

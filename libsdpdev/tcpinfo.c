@@ -36,12 +36,14 @@ static enum tcp_state tcp_state(const struct sdp_info *info)
 
 int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val, socklen_t *len)
 {
+	/* A newer kernel's is longer than the one that this was built with. */
+	char all[1024] = "";
 	struct tcp_info tcp;
-	socklen_t have = sizeof(tcp);
+	socklen_t have = sizeof(all);
 
-	memset(&tcp, 0, sizeof(tcp));
-	if (getsockopt(native, IPPROTO_TCP, TCP_INFO, &tcp, &have))
+	if (getsockopt(native, IPPROTO_TCP, TCP_INFO, all, &have))
 		return -1;
+	memcpy(&tcp, all, sizeof(tcp));
 	tcp.tcpi_state = tcp_state(info);
 	tcp.tcpi_segs_out = info->tx_msgs;
 	tcp.tcpi_segs_in = info->rx_msgs;
@@ -50,6 +52,7 @@ int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val, socklen
 	tcp.tcpi_bytes_received = info->rx_bytes;
 	if (*len > have)
 		*len = have;
-	memcpy(val, &tcp, *len);
+	memcpy(all, &tcp, sizeof(tcp));
+	memcpy(val, all, *len);
 	return 0;
 }

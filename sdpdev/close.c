@@ -68,6 +68,27 @@ void sdp_abort(struct sdp_ep *ep, u8 reason, int err)
 }
 
 /**
+ * sdp_abort_after() - end the connection by AbortConn behind what was written
+ * @ep: the endpoint, ep->lock held
+ *
+ * Nobody reads any more.  A few credits are enough to have a short answer wait for
+ * one, where TCP would have sent it by now; it is not to be lost because the peer
+ * went on sending.  That peer's messages bring the credits.
+ */
+void sdp_abort_after(struct sdp_ep *ep)
+{
+	ep->tx_more = false;
+	sdp_tx_push(ep);
+	if (ep->live && !list_empty(&ep->tx_pending)) {
+		if (!ep->abort_due)
+			sdp_conn_timer(ep, SDP_ABORT_MS);
+		ep->abort_due = true;
+		return;
+	}
+	sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+}
+
+/**
  * sdp_bad_message() - the peer sent what it must not send
  * @ep: the endpoint, ep->lock held
  * @bad: what is wrong with it
@@ -179,8 +200,13 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 		break;
 	case SDP_STATE_CONNECTED:
 	case SDP_STATE_CLOSING:
-		if (sdp_rx_avail(ep) || linger == 0) {
+		if (linger == 0) {
 			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+			break;
+		}
+		if (sdp_rx_avail(ep)) {
+			sdp_abort_after(ep);
+			ep->shut_rd = true;
 			break;
 		}
 		orderly = true;

@@ -21,6 +21,7 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 
 	ep->live = false;
 	ep->ending = false;
+	ep->abort_due = false;
 	ep->abort_sent = false;
 	ep->kill = false;
 	ep->purge = false;
@@ -171,6 +172,8 @@ void sdp_conn_timeout(struct work_struct *work)
 	if (ep->conn && !ep->kill) {
 		if (ep->ending)
 			sdp_conn_ended(ep, ep->reason, ep->err);
+		else if (ep->abort_due)
+			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
 		else
 			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	}

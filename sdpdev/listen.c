@@ -313,12 +313,23 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 {
 	struct file *f;
 	int flags = O_RDWR;
+	int err = 0;
 
 	if (args->flags & SDP_ACCEPT_NONBLOCK)
 		flags |= O_NONBLOCK;
+	/* Reading looks for that one in the native socket only. */
+	if (child->inherited.peek_off >= 0) {
+		mutex_lock(&child->op_mutex);
+		err = sdp_native_ensure(child);
+		mutex_unlock(&child->op_mutex);
+	}
 	f = sdp_open_accepted(file, child, flags);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
+	if (err) {
+		fput(f);
+		return err;
+	}
 
 	spin_lock_bh(&child->lock);
 	memcpy(&args->addr, &child->peer, sizeof(args->addr));
@@ -383,6 +394,7 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	sdp_addr_map(&ep->local, listener->family);
 	sdp_addr_map(&ep->peer, listener->family);
 	sdp_opts_get(listener, &ep->opts);
+	sdp_inherit_get(sdp_native_sk(listener), &ep->inherited);
 	ep->connect_told = true;
 	ep->accepting = true;
 	sdp_ep_set_ready(ep, listener->family);

@@ -161,6 +161,7 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	sk = ((struct socket *)file->private_data)->sk;
 	lock_sock(sk);
 	sdp_opts_set(sk, &opts);
+	sdp_inherit_set(sk, &ep->inherited);
 	release_sock(sk);
 	sdp_native_attach(ep, file);
 	return 0;

@@ -72,7 +72,7 @@ static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
 	}
 	/* Nobody will read it; TCP answers late data with a reset, too. */
 	if (ep->orphan || (ep->shut_rd && (ep->shut & SEND_SHUTDOWN))) {
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+		sdp_abort_after(ep);
 		return false;
 	}
 	buf->off = pdu->off;

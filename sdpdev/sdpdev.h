@@ -88,6 +88,45 @@ struct sdp_opts {
 	int bound_dev_if;
 };
 
+/**
+ * struct sdp_inherited - options that an accepted endpoint inherits, and that do
+ *	nothing over SDP
+ * @pacing: SO_MAX_PACING_RATE
+ * @flags: those that are one bit of the socket's flags
+ * @mark: SO_MARK
+ * @tsflags: SO_TIMESTAMPING
+ * @notsent_lowat: TCP_NOTSENT_LOWAT
+ * @linger2: TCP_LINGER2 in jiffies
+ * @peek_off: SO_PEEK_OFF, which does what it says over SDP as well, or -1
+ * @ttl: IP_TTL
+ * @hops: IPV6_UNICAST_HOPS
+ * @rxopt: IPV6_RECV*
+ * @tos: IP_TOS
+ * @min_ttl: IP_MINTTL
+ * @syn_retries: TCP_SYNCNT
+ * @reuseport: SO_REUSEPORT
+ * @v6only: IPV6_V6ONLY
+ * @inq: TCP_INQ, which does what it says over SDP as well
+ */
+struct sdp_inherited {
+	unsigned long pacing;
+	unsigned long flags;
+	u32 mark;
+	u32 tsflags;
+	u32 notsent_lowat;
+	int linger2;
+	int peek_off;
+	s16 ttl;
+	s16 hops;
+	u16 rxopt;
+	u8 tos;
+	u8 min_ttl;
+	u8 syn_retries;
+	bool reuseport;
+	bool v6only;
+	bool inq;
+};
+
 /* What there is of the urgent byte at the mark. */
 #define SDP_URG_NONE	0	/* nothing, or the mark has been passed */
 #define SDP_URG_VALID	1
@@ -160,6 +199,7 @@ struct sdp_kring {
  *	of the TCP socket's wait queue
  * @opts: stands in for @native where that is NULL
  * @alive: looks whether the peer is there
+ * @inherited: what @native gets from the listener when it is made, besides
  * @lock: protects everything below, and @opts
  * @file: the open file, NULL before accept(2) and once it is closed
  * @state: SDP_STATE_*
@@ -191,6 +231,7 @@ struct sdp_kring {
  * @conn: the transport's connection, or NULL
  * @live: messages may be posted
  * @ending: AbortConn is on its way, then the connection ends
+ * @abort_due: AbortConn follows what was written
  * @abort_sent: it was posted
  * @kill: the connection is to be destroyed by @work
  * @purge: so is what it received (the device goes away)
@@ -279,6 +320,7 @@ struct sdp_ep {
 	wait_queue_entry_t native_wait;
 	u64 native_urg;
 	struct sdp_opts opts;
+	struct sdp_inherited inherited;
 	struct delayed_work alive;
 
 	spinlock_t lock;	/* all that follows */
@@ -314,6 +356,7 @@ struct sdp_ep {
 	struct sdp_xprt_conn *conn;
 	bool live;
 	bool ending;
+	bool abort_due;
 	bool abort_sent;
 	bool kill;
 	bool purge;
@@ -515,6 +558,8 @@ long sdp_timeo(struct sdp_ep *ep, bool send);
 int sdp_rcvlowat(struct sdp_ep *ep);
 void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
 u8 sdp_nonagle(struct sdp_ep *ep);
+void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
+void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
 bool sdp_native_shared(struct sdp_ep *ep);
 
 /* listen.c */
@@ -589,6 +634,7 @@ ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 int sdp_shutdown(struct sdp_ep *ep, int how);
 void sdp_close(struct sdp_ep *ep);
 void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
+void sdp_abort_after(struct sdp_ep *ep);
 void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);
 void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err);
 void sdp_close_progress(struct sdp_ep *ep);

@@ -323,6 +323,10 @@ void sdp_tx_push(struct sdp_ep *ep)
 	} while (sdp_ring_tx_sleep(ep));
 	if (ep->ending)
 		return;
+	if (ep->abort_due && list_empty(&ep->tx_pending)) {
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+		return;
+	}
 	sdp_push_disconn(ep);
 	sdp_push_update(ep);
 	sdp_push_returns(ep);

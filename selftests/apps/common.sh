@@ -90,3 +90,50 @@ over() {
 	diag "$2"
 	return 1
 }
+
+# counted NAME: a counter of SDP, of both nodes together
+counted() {
+	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+}
+
+# before_it: what the next all_sdp compares with
+before_it() {
+	connected=$(counted connected)
+	fallbacks=$(counted fallbacks)
+	bytes=$(ib_bytes 1)
+}
+
+# all_sdp NAME CONNECTIONS: as many at least went over SDP since, and none over TCP
+all_sdp() {
+	local made=$(($(counted connected) - connected)) good=1
+
+	[ "$made" -lt "$2" ] || [ "$(counted fallbacks)" -ne "$fallbacks" ] ||
+		[ $(($(ib_bytes 1) - bytes)) -gt 300000 ] || good=0
+	result $good "$1: $2 connections or more over SDP, none over TCP"
+	[ $good -eq 0 ] || echo "# connected $made, fallbacks $(counted fallbacks) - $fallbacks"
+}
+
+# start_sshd [RUNNER]: on port 2222 of node2, for who has the options in SSH
+start_sshd() {
+	mkdir -p "$WORK/ssh" /run/sshd
+	grep -q ^sshd: /etc/passwd ||
+		echo 'sshd:x:65500:65534::/run/sshd:/usr/sbin/nologin' >> /etc/passwd
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/host"
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/id"
+	cp "$WORK/ssh/id.pub" "$WORK/ssh/authorized"
+	cat > "$WORK/ssh/config" <<-EOT
+	Port 2222
+	HostKey $WORK/ssh/host
+	AuthorizedKeysFile $WORK/ssh/authorized
+	StrictModes no
+	UsePAM no
+	PidFile none
+	Subsystem sftp internal-sftp
+	EOT
+	chmod 755 "$WORK"
+	start 2 "$@" /usr/sbin/sshd -D -e -f "$WORK/ssh/config" 2> "$WORK/sshd.log"
+	wait_port 2 2222 || { diag "$WORK/sshd.log"; bail "sshd did not start"; }
+	SSH=(-q -F none -i "$WORK/ssh/id" -o StrictHostKeyChecking=no
+	     -o UserKnownHostsFile=/dev/null -o BatchMode=yes
+	     -o KexAlgorithms=curve25519-sha256)
+}

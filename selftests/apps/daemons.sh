@@ -6,28 +6,6 @@
 
 . "$(dirname "$0")/common.sh"
 
-# counted NAME: a counter of SDP, of both nodes together
-counted() {
-	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
-}
-
-# before_it: what the next all_sdp compares with
-before_it() {
-	connected=$(counted connected)
-	fallbacks=$(counted fallbacks)
-	bytes=$(ib_bytes 1)
-}
-
-# all_sdp NAME CONNECTIONS: as many at least went over SDP since, and none over TCP
-all_sdp() {
-	local made=$(($(counted connected) - connected)) good=1
-
-	[ "$made" -lt "$2" ] || [ "$(counted fallbacks)" -ne "$fallbacks" ] ||
-		[ $(($(ib_bytes 1) - bytes)) -gt 300000 ] || good=0
-	result $good "$1: $2 connections or more over SDP, none over TCP"
-	[ $good -eq 0 ] || echo "# connected $made, fallbacks $(counted fallbacks) - $fallbacks"
-}
-
 redis() {
 	start 2 "$SDPRUN" redis-server --port 6379 --bind 0.0.0.0 --protected-mode no \
 		--save '' --dir "$WORK" > "$WORK/redis.log" 2>&1
@@ -51,34 +29,12 @@ redis() {
 }
 
 openssh() {
-	local options
-
-	mkdir -p "$WORK/ssh" /run/sshd
-	grep -q ^sshd: /etc/passwd ||
-		echo 'sshd:x:65500:65534::/run/sshd:/usr/sbin/nologin' >> /etc/passwd
-	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/host"
-	ssh-keygen -q -t ed25519 -N '' -f "$WORK/ssh/id"
-	cp "$WORK/ssh/id.pub" "$WORK/ssh/authorized"
-	cat > "$WORK/ssh/config" <<-EOT
-	Port 2222
-	HostKey $WORK/ssh/host
-	AuthorizedKeysFile $WORK/ssh/authorized
-	StrictModes no
-	UsePAM no
-	PidFile none
-	Subsystem sftp internal-sftp
-	EOT
-	chmod 755 "$WORK"
-	start 2 "$SDPRUN" /usr/sbin/sshd -D -e -f "$WORK/ssh/config" 2> "$WORK/sshd.log"
-	wait_port 2 2222 || { diag "$WORK/sshd.log"; bail "sshd did not start"; }
-	options=(-q -F none -i "$WORK/ssh/id" -o StrictHostKeyChecking=no
-		 -o UserKnownHostsFile=/dev/null -o BatchMode=yes
-		 -o KexAlgorithms=curve25519-sha256)
+	start_sshd "$SDPRUN"
 	before_it
-	"$SDPRUN" scp "${options[@]}" -P 2222 "$WORK/www/file" "root@$SERVER4:$WORK/scp.up" \
+	"$SDPRUN" scp "${SSH[@]}" -P 2222 "$WORK/www/file" "root@$SERVER4:$WORK/scp.up" \
 		2> "$WORK/scp.err" || diag "$WORK/scp.err"
 	check "scp to the server" same "$WORK/www/file" "$WORK/scp.up"
-	"$SDPRUN" ssh "${options[@]}" -p 2222 "root@$SERVER6" "cat $WORK/www/file; exit 7" \
+	"$SDPRUN" ssh "${SSH[@]}" -p 2222 "root@$SERVER6" "cat $WORK/www/file; exit 7" \
 		> "$WORK/ssh.out" 2> "$WORK/ssh.err"
 	check "ssh over IPv6 gives the exit status" test $? -eq 7
 	check "and what the command said" same "$WORK/www/file" "$WORK/ssh.out"

@@ -122,6 +122,45 @@ static void calls(void)
 	close_pair(p);
 }
 
+/* Bytes that go with the request to connect. */
+static void fast_open(void)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct iovec iov = { .iov_base = "first", .iov_len = 5 };
+	struct msghdr msg = {
+		.msg_name = &nowhere, .msg_namelen = sizeof(nowhere),
+		.msg_iov = &iov, .msg_iovlen = 1,
+	};
+	int l = listener(), c = sdp_socket(AF_INET, 0), s;
+	struct pollfd out = { .events = POLLOUT };
+	struct sdp_info info;
+	char back[8];
+
+	ok(sdp_sendmsg(c, &msg, MSG_FASTOPEN) < 0 && errno == EOPNOTSUPP,
+	   "MSG_FASTOPEN to nowhere");
+	msg.msg_name = &server_addr;
+	msg.msg_namelen = sizeof(server_addr);
+	ok(sdp_sendmsg(c, &msg, MSG_FASTOPEN) == 5, "MSG_FASTOPEN connects and sends");
+	s = sdp_accept(l, NULL, NULL, 0);
+	ok(s >= 0 && sdp_recv(s, back, 5, MSG_WAITALL) == 5 && !memcmp(back, "first", 5),
+	   "what it sent arrives");
+	ok(!sdp_info(c, &info) && info.carrier == SDP_CARRIER_SDP, "over SDP");
+	ok(sdp_sendmsg(c, &msg, MSG_FASTOPEN) < 0 && errno == EISCONN,
+	   "MSG_FASTOPEN of a connection");
+	close(c);
+	close(s);
+
+	c = sdp_socket(AF_INET, 0);
+	ok(sdp_sendmsg(c, &msg, MSG_FASTOPEN | MSG_DONTWAIT) < 0 && errno == EINPROGRESS,
+	   "MSG_FASTOPEN does not wait if it may not");
+	out.fd = c;
+	s = sdp_accept(l, NULL, NULL, 0);
+	ok(s >= 0 && poll(&out, 1, 60000) == 1 && out.revents == POLLOUT, "but connects");
+	close(c);
+	close(s);
+	close(l);
+}
+
 static void carriers(void)
 {
 	int l = listener(), c = client(SDP_CONNECT_NO_SDP), s, plain;
@@ -411,8 +450,9 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(49);
+	tap_plan(56);
 	calls();
+	fast_open();
 	carriers();
 	ring_errors();
 	ring_reset();

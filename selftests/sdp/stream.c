@@ -498,6 +498,43 @@ static void test_close(enum kind k)
 	close(e[1]);
 }
 
+/* Writes small pieces until it is told no; whether the last words were an answer. */
+static int flood(enum kind k, int e[2])
+{
+	size_t n;
+
+	close(e[1]);
+	while (end_send(k, e[0], "payload", 7, MSG_NOSIGNAL) > 0)
+		;
+	n = read_all(e[0], in, 6);
+	return n == 6 && !memcmp(in, "answer", 6) ? 0 : 1;
+}
+
+/* A server that does not like what it reads says so and closes, in the middle of it. */
+static void test_answered(enum kind k)
+{
+	int e[2], i, j, status, good = 0, rounds = getenv("KERNEL") &&
+		!strcmp(getenv("KERNEL"), "debug") ? 20 : 100;
+	pid_t child;
+
+	for (i = 0; i < rounds; i++) {
+		pair(k, e);
+		child = fork();
+		must(child >= 0);
+		if (!child)
+			_exit(flood(k, e));
+		close(e[0]);
+		for (j = 0; j < i % 40 + 1; j++)
+			must(read(e[1], in, BIG) > 0);
+		must(write(e[1], "answer", 6) == 6);
+		close(e[1]);
+		must(waitpid(child, &status, 0) == child);
+		good += WIFEXITED(status) && !WEXITSTATUS(status);
+	}
+	ok(good == rounds, "%s: an answer to who writes on: %d of %d", kind_name[k], good,
+	   rounds);
+}
+
 static void test_listener(enum kind k)
 {
 	int l, a, c, e[2];
@@ -638,8 +675,8 @@ static void test_v6(enum kind k)
 static void (*const tests[])(enum kind) = {
 	test_half_close, test_shutdown, test_reset, test_linger, test_sigpipe,
 	test_flags, test_vectors, test_timeouts, test_full, test_epoll,
-	test_signals, test_splice, test_processes, test_close, test_listener,
-	test_connect, test_v6,
+	test_signals, test_splice, test_processes, test_close, test_answered,
+	test_listener, test_connect, test_v6,
 };
 
 int main(void)

@@ -14,7 +14,7 @@ as_root() {
 	fi
 }
 
-# The names that follow "host" or "guest" in tools/packages.
+# The names that follow "host", "guest" or "source" in tools/packages.
 listed() {
 	awk -v want="$1" '$1 == want { print $2 }' "$ROOT/tools/packages"
 }
@@ -74,4 +74,20 @@ fetch_packages() {
 		dpkg-deb -x "$deb" "$into" || return
 	done
 	rm -rf "$debs"
+}
+
+# fetch_source FOLDER NAME: a source package's files, as they were published. The
+# system's lists need not know sources: these come from where its packages do.
+fetch_source() {
+	local into=$1 name=$2 options
+
+	mkdir -p "$into/lists/partial" "$into/archives/partial" || return
+	# shellcheck disable=SC2016 # for apt-get to expand
+	apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+		'Created-By: Packages' 'Origin: Debian' | sort -u > "$into/sources.list"
+	options=(-qq -o APT::Sandbox::User= -o Dir::Cache="$into"
+		 -o Dir::State::Lists="$into/lists"
+		 -o Dir::Etc::SourceList="$into/sources.list" -o Dir::Etc::SourceParts=/dev/null)
+	apt-get "${options[@]}" update &&
+	(cd "$into" && apt-get "${options[@]}" source --download-only "$name")
 }

@@ -30,7 +30,22 @@ guest_closure() {
 # Where the folder for the current list is.
 guest_folder() {
 	printf '%s/guest/%s\n' "$CACHE" \
-		"$(listed guest | sort | sha256sum | cut -c 1-16)"
+		"$({ listed guest; listed source; } | sort | sha256sum | cut -c 1-16)"
+}
+
+# guest_sources FOLDER: the listed sources, each into usr/src/NAME there.
+guest_sources() {
+	local name into
+
+	for name in $(listed source); do
+		into=$1/usr/src/$name
+		mkdir -p "$into" "$1/source" &&
+		say "unpacking the source of $name for the VM" &&
+		fetch_source "$1/source" "$name" &&
+		tar -x --strip-components=1 -C "$into" -f "$1/source/$name"_*.orig.tar.* ||
+			return
+		rm -r "$1/source"
+	done
 }
 
 guest_setup() {
@@ -47,7 +62,7 @@ guest_setup() {
 	# shellcheck disable=SC2086 # one argument a word
 	closure=${need:+$(with_lists guest_closure $need)} ||
 		die "apt-get finds no way to provide: ${need//$'\n'/ }"
-	tree=$link.$(printf '%s\n' "$closure" | sha256sum | cut -c 1-16)
+	tree=$link.$(printf '%s\n' "$closure" "$(listed source)" | sha256sum | cut -c 1-16)
 	if [ ! -d "$tree" ]; then
 		tmp=$(cache_tmp) || exit
 		if [ -n "$closure" ]; then
@@ -57,6 +72,7 @@ guest_setup() {
 			with_lists fetch_packages "$tmp" $closure ||
 				die "could not fetch the packages for the VM"
 		fi
+		guest_sources "$tmp" || die "could not fetch the sources for the VM"
 		guest_merge_usr "$tmp" &&
 		mkdir -p "$CACHE/guest" &&
 		mv "$tmp" "$tree" || die "could not fill $tree"

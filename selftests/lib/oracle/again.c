@@ -167,6 +167,7 @@ static void from_listening(void)
 int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
+	signal(SIGPIPE, SIG_IGN);
 	fast();
 	apart();
 	from_listening();
