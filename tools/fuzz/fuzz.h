@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #define RECORDS		96	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)
+#define IOVS		3
 #define THREADS		2	/* that run operations; a third scribbles */
 
 struct record {
@@ -31,6 +33,7 @@ struct input {
 struct worker {
 	unsigned int nr;
 	unsigned char *page;	/* memory to pass, which ends at an unmapped page */
+	struct iovec *iov;	/* behind that, ending at another one: IOVS of them */
 	const struct record *r;
 };
 
@@ -69,6 +72,13 @@ void report_after(const struct input *in);
 
 /* ops.c, stream.c: the operations */
 #define ANY_MEMORY	4096
+/*
+ * Where the memory is that calls are told of.  Nothing else is near: a length that
+ * is too long, or a pointer with one wrong half, is the kernel's to refuse and not
+ * a way into the fuzzer's own stack.
+ */
+#define ARENA		0x100000000000UL
+#define ARENA_STEP	(1UL << 32)
 extern int slots[SLOTS], listener, passing[2], pipes[2], epoll, disk;
 
 struct map {

@@ -253,11 +253,12 @@ static void op_shutdown(struct worker *w)
 static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
 
 /* Three pieces of memory, one behind the other, and maybe one of no good. */
-static void msg_args(struct worker *w, struct sdp_msg *arg, struct iovec *iov)
+static void msg_args(struct worker *w, struct sdp_msg *arg)
 {
+	struct iovec *iov = w->iov;
 	unsigned int c = w->r->c, i;
 
-	for (i = 0; i < 3; i++, c >>= 3) {
+	for (i = 0; i < IOVS; i++, c >>= 3) {
 		iov[i].iov_len = sizes[c & 7];
 		iov[i].iov_base = w->page;
 	}
@@ -277,9 +278,8 @@ static void op_send(struct worker *w)
 		MSG_DONTWAIT | MSG_OOB, MSG_PEEK,
 	};
 	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-	struct iovec iov[3];
 
-	msg_args(w, &arg, iov);
+	msg_args(w, &arg);
 	CALL(w, SDP_IOC_SEND, arg);
 }
 
@@ -290,9 +290,8 @@ static void op_recv(struct worker *w)
 		MSG_PEEK | MSG_OOB, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC,
 	};
 	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-	struct iovec iov[3];
 
-	msg_args(w, &arg, iov);
+	msg_args(w, &arg);
 	CALL(w, SDP_IOC_RECV, arg);
 }
 
