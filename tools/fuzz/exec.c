@@ -126,7 +126,8 @@ static void *second_thread(void *arg)
 	struct record r;
 
 	enter_node(2);
-	listener = listen_somewhere(7700);
+	if (!to_ipoib)
+		listener = listen_somewhere(7700);
 	cover_on(1);
 	tick();
 	sem_post(&ready);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer of /dev/sdp.  An input is a string of records of 8 bytes, each an
+ * The fuzzer of /dev/sdp and of IPoIB.  An input is a string of records of 8 bytes, each an
  * operation; any string is a valid input.
  */
 #ifndef TOOLS_FUZZ_H
@@ -93,7 +93,14 @@ typedef void op_fn(struct worker *w);
 
 op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mmap;
 op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
-op_fn op_socket_ioctl, op_proc;
+op_fn op_socket_ioctl, op_proc, op_none;
+
+/* ipoib.c: the other target */
+extern op_fn *const ipoib_ops[];
+extern const unsigned int ipoib_ops_n;
+extern bool to_ipoib;			/* it is fuzzed instead of /dev/sdp */
+void ops_of_ipoib(void);
+void ipoib_clean(void);
 
 void *memory(struct worker *w, size_t len);
 void slot_set(unsigned int slot, int fd);

@@ -352,7 +352,7 @@ static void op_raw(struct worker *w)
 }
 
 /* What comes next is the second thread's, or a child's too: see exec.c. */
-static void op_none(struct worker *w)
+void op_none(struct worker *w)
 {
 	(void)w;
 }
@@ -370,22 +370,29 @@ static op_fn *const ops[] = {
 	op_none, op_none, op_none, op_none,
 };
 
-#define OPS		(sizeof(ops) / sizeof(*ops))
+static op_fn *const *table = ops;
+static unsigned int table_n = sizeof(ops) / sizeof(*ops);
 
 bool op_is_async(const struct record *r)
 {
-	return r->op % OPS >= OPS - 4 && r->op % OPS < OPS - 1;
+	return r->op % table_n >= table_n - 4 && r->op % table_n < table_n - 1;
 }
 
 bool op_is_fork(const struct record *r)
 {
-	return r->op == OPS - 1;
+	return r->op == table_n - 1;
 }
 
 void op_run(struct worker *w, const struct record *r)
 {
 	w->r = r;
-	ops[r->op % OPS](w);
+	table[r->op % table_n](w);
+}
+
+void ops_of_ipoib(void)
+{
+	table = ipoib_ops;
+	table_n = ipoib_ops_n;
 }
 
 static void renew_pair(int fd[2], bool sockets)
@@ -406,6 +413,8 @@ void ops_clean(void)
 	unsigned int i;
 	int fd;
 
+	if (table == ipoib_ops)
+		ipoib_clean();
 	for (i = 0; i < MAPS; i++)
 		if (maps[i].at) {
 			munmap(maps[i].at, maps[i].len);
