@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * link [children]: what an administrator may do with ib0, or with its children, with each of its allocations
- * failing in turn: it is done, or refused, and can be done the next time.
+ * link [children]: what an administrator may do with ib0, or its children, with
+ * each of its allocations failing in turn: it is done, or refused, and can be done the next time.
  */
 #include "nth.h"
 
