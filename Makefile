@@ -14,8 +14,9 @@ CFLAGS  ?= -O2 -g
 JOBS    ?= $(shell nproc)
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
-# Seconds to fuzz.
+# Seconds to fuzz; not empty: IPoIB instead of /dev/sdp.
 TIME    ?= 600
+IPOIB   ?=
 # The only variant of the suites to run, of those in their files config.
 VARIANT :=
 
@@ -73,7 +74,7 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 
 .PHONY: all modules mirror setup user tests check check-debug check-oracle \
-	everything fuzz lint demo bench bench-gate install clean help $(PROGRAMS) \
+	everything fuzz coverage lint demo bench bench-gate install clean help $(PROGRAMS) \
 	$(SUITES)
 
 all: modules user
@@ -149,7 +150,19 @@ fuzz: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
-	tools/fuzz/run --time $(TIME)
+	tools/fuzz/run $(if $(IPOIB),--ipoib) --time $(TIME)
+
+# In a folder of its own: the library counts, too.
+COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
+coverage: setup
+	tools/setup kernel $(DEBUG)
+	+$(MAKE) --no-print-directory modules $(COUNTED)
+	+$(MAKE) --no-print-directory libsdpdev $(COUNTED) CFLAGS='-O1 -g --coverage' \
+		LDFLAGS=--coverage
+	+$(MAKE) --no-print-directory user $(COUNTED) LDFLAGS=--coverage
+	BUILD=$(BUILD)/coverage selftests/run --kernel $(DEBUG) --coverage --jobs $(JOBS) $(ONLY) || \
+		echo 'coverage: some tests failed'
+	BUILD=$(BUILD)/coverage tools/coverage report
 
 lint: setup
 	tools/lint
@@ -184,7 +197,9 @@ help:
 	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
 	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
-	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage'
+	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage; IPOIB=1:'
+	@echo '                     fuzz the files and messages of IPoIB instead'
+	@echo 'make coverage        which lines and branches the tests run on that kernel; takes ONLY'
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
 	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Coverage, by the kernel's KCOV: the places in sdpdev.ko and sdp_ib.ko that
+ * Coverage, by the kernel's KCOV: the places in the target's modules that
  * the calls of our threads passed, and which of them followed which.  What the
  * modules do in interrupts and in work queues is not in it.
  */
@@ -19,7 +19,7 @@
 #define MODULES		2
 #define PLACES		(1U << 20)
 
-static const char *const names[MODULES] = { "sdpdev", "sdp_ib" };
+static const char *names[MODULES] = { "sdpdev", "sdp_ib" };
 
 static struct {
 	unsigned long start, end;
@@ -60,6 +60,10 @@ bool cover_open(unsigned int t)
 
 	if (fd < 0)
 		return false;
+	if (to_ipoib) {
+		names[0] = "ib_ipoib";
+		names[1] = "";
+	}
 	for (i = 0; i < MODULES; i++)
 		find_text(i);
 	if (ioctl(fd, KCOV_INIT_TRACE, ENTRIES))

@@ -91,16 +91,17 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-/* Two pages, and one behind them that is not there. */
+/* Two pages, one behind them that is not there, and one for iovecs. */
 static void worker_init(unsigned int nr)
 {
 	struct worker *w = &workers[nr];
 
 	w->nr = nr;
-	w->page = mmap(NULL, 3 * ANY_MEMORY, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w->page = mmap((void *)(ARENA + nr * ARENA_STEP), 4 * ANY_MEMORY, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (w->page == MAP_FAILED || munmap(w->page + 2 * ANY_MEMORY, ANY_MEMORY))
 		die("memory");
+	w->iov = (struct iovec *)(w->page + 4 * ANY_MEMORY) - IOVS;
 }
 
 static void run_one(struct worker *w, const struct record *r)
@@ -125,7 +126,8 @@ static void *second_thread(void *arg)
 	struct record r;
 
 	enter_node(2);
-	listener = listen_somewhere(7700);
+	if (!to_ipoib)
+		listener = listen_somewhere(7700);
 	cover_on(1);
 	tick();
 	sem_post(&ready);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer of /dev/sdp.  An input is a string of records of 8 bytes, each an
+ * The fuzzer of /dev/sdp and of IPoIB.  An input is a string of records of 8 bytes, each an
  * operation; any string is a valid input.
  */
 #ifndef TOOLS_FUZZ_H
@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #define RECORDS		96	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)
+#define IOVS		3
 #define THREADS		2	/* that run operations; a third scribbles */
 
 struct record {
@@ -31,6 +33,7 @@ struct input {
 struct worker {
 	unsigned int nr;
 	unsigned char *page;	/* memory to pass, which ends at an unmapped page */
+	struct iovec *iov;	/* behind that, ending at another one: IOVS of them */
 	const struct record *r;
 };
 
@@ -69,6 +72,13 @@ void report_after(const struct input *in);
 
 /* ops.c, stream.c: the operations */
 #define ANY_MEMORY	4096
+/*
+ * Where the memory is that calls are told of.  Nothing else is near: a length that
+ * is too long, or a pointer with one wrong half, is the kernel's to refuse and not
+ * a way into the fuzzer's own stack.
+ */
+#define ARENA		0x100000000000UL
+#define ARENA_STEP	(1UL << 32)
 extern int slots[SLOTS], listener, passing[2], pipes[2], epoll, disk;
 
 struct map {
@@ -83,7 +93,14 @@ typedef void op_fn(struct worker *w);
 
 op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mmap;
 op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
-op_fn op_socket_ioctl, op_proc;
+op_fn op_socket_ioctl, op_proc, op_none;
+
+/* ipoib.c: the other target */
+extern op_fn *const ipoib_ops[];
+extern const unsigned int ipoib_ops_n;
+extern bool to_ipoib;			/* it is fuzzed instead of /dev/sdp */
+void ops_of_ipoib(void);
+void ipoib_clean(void);
 
 void *memory(struct worker *w, size_t len);
 void slot_set(unsigned int slot, int fd);

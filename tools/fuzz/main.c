@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz: a fuzzer of /dev/sdp that is guided by the kernel's coverage.  Runs in
+ * fuzz: a fuzzer of /dev/sdp, or of IPoIB, that is guided by the kernel's coverage.  Runs in
  * the virtual machine: see tools/fuzz/run.
  *
  * It prints on standard output, each in hex:
@@ -25,6 +25,7 @@
 
 static unsigned long inputs;
 static bool covered, as_root;
+bool to_ipoib;
 static time_t began;
 
 void die(const char *what)
@@ -37,7 +38,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: fuzz [--time SECONDS] [--operations N] [--seed N] [--root] [--trace]\n"
-		"            [--replay INPUT] [CORPUS]\n");
+		"            [--ipoib] [--replay INPUT] [CORPUS]\n");
 	exit(2);
 }
 
@@ -71,7 +72,7 @@ static void run(const struct input *in)
 /* A user's limits, and a user's rights. */
 static void become_nobody(void)
 {
-	if (as_root)
+	if (as_root || to_ipoib)
 		return;
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	    setresuid(NOBODY, NOBODY, NOBODY))
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 		{ "replay", required_argument, NULL, 'r' },
 		{ "trace", no_argument, NULL, 'x' },
 		{ "root", no_argument, NULL, 'R' },
+		{ "ipoib", no_argument, NULL, 'i' },
 		{}
 	};
 	unsigned long limit_s = 0, limit_ops = 0;
@@ -131,6 +133,8 @@ int main(int argc, char **argv)
 			tracing = true;
 		else if (c == 'R')
 			as_root = true;
+		else if (c == 'i')
+			to_ipoib = true;
 		else if (c != 'r' || !corpus_parse(&one, optarg))
 			usage();
 	}
@@ -138,6 +142,8 @@ int main(int argc, char **argv)
 		usage();
 	if (optind < argc)
 		corpus_load(argv[optind]);
+	if (to_ipoib)
+		ops_of_ipoib();
 	report_open();
 	covered = cover_open(0) && cover_open(1);
 	exec_init();

@@ -253,11 +253,12 @@ static void op_shutdown(struct worker *w)
 static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
 
 /* Three pieces of memory, one behind the other, and maybe one of no good. */
-static void msg_args(struct worker *w, struct sdp_msg *arg, struct iovec *iov)
+static void msg_args(struct worker *w, struct sdp_msg *arg)
 {
+	struct iovec *iov = w->iov;
 	unsigned int c = w->r->c, i;
 
-	for (i = 0; i < 3; i++, c >>= 3) {
+	for (i = 0; i < IOVS; i++, c >>= 3) {
 		iov[i].iov_len = sizes[c & 7];
 		iov[i].iov_base = w->page;
 	}
@@ -277,9 +278,8 @@ static void op_send(struct worker *w)
 		MSG_DONTWAIT | MSG_OOB, MSG_PEEK,
 	};
 	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-	struct iovec iov[3];
 
-	msg_args(w, &arg, iov);
+	msg_args(w, &arg);
 	CALL(w, SDP_IOC_SEND, arg);
 }
 
@@ -290,9 +290,8 @@ static void op_recv(struct worker *w)
 		MSG_PEEK | MSG_OOB, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC,
 	};
 	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-	struct iovec iov[3];
 
-	msg_args(w, &arg, iov);
+	msg_args(w, &arg);
 	CALL(w, SDP_IOC_RECV, arg);
 }
 
@@ -353,7 +352,7 @@ static void op_raw(struct worker *w)
 }
 
 /* What comes next is the second thread's, or a child's too: see exec.c. */
-static void op_none(struct worker *w)
+void op_none(struct worker *w)
 {
 	(void)w;
 }
@@ -371,22 +370,29 @@ static op_fn *const ops[] = {
 	op_none, op_none, op_none, op_none,
 };
 
-#define OPS		(sizeof(ops) / sizeof(*ops))
+static op_fn *const *table = ops;
+static unsigned int table_n = sizeof(ops) / sizeof(*ops);
 
 bool op_is_async(const struct record *r)
 {
-	return r->op % OPS >= OPS - 4 && r->op % OPS < OPS - 1;
+	return r->op % table_n >= table_n - 4 && r->op % table_n < table_n - 1;
 }
 
 bool op_is_fork(const struct record *r)
 {
-	return r->op == OPS - 1;
+	return r->op == table_n - 1;
 }
 
 void op_run(struct worker *w, const struct record *r)
 {
 	w->r = r;
-	ops[r->op % OPS](w);
+	table[r->op % table_n](w);
+}
+
+void ops_of_ipoib(void)
+{
+	table = ipoib_ops;
+	table_n = ipoib_ops_n;
 }
 
 static void renew_pair(int fd[2], bool sockets)
@@ -407,6 +413,8 @@ void ops_clean(void)
 	unsigned int i;
 	int fd;
 
+	if (table == ipoib_ops)
+		ipoib_clean();
 	for (i = 0; i < MAPS; i++)
 		if (maps[i].at) {
 			munmap(maps[i].at, maps[i].len);

@@ -22,6 +22,9 @@
 #include <linux/sdp.h>
 #include <linux/sockios.h>
 
+#define PLACES		(1UL << 19)
+#define PLACE_SIZE	(1UL << 26)
+
 struct map maps[MAPS];
 volatile unsigned int scribbling;
 
@@ -69,6 +72,15 @@ void op_sendfile(struct worker *w)
 	sendfile(fd_of(w), disk, &from, w->r->a * 256);
 }
 
+/* Another place for each mapping: who still has the last one's address finds nothing. */
+static void *place(void)
+{
+	static unsigned int n;
+	unsigned long nr = __atomic_fetch_add(&n, 1, __ATOMIC_RELAXED) % PLACES;
+
+	return (void *)(ARENA + THREADS * ARENA_STEP + nr * PLACE_SIZE);
+}
+
 /* Mostly with the sizes that it has to have. */
 void op_mmap(struct worker *w)
 {
@@ -83,7 +95,7 @@ void op_mmap(struct worker *w)
 	len = info.ring_data_offset + (tx ? info.tx_ring_bytes : info.rx_ring_bytes);
 	if (w->r->b >= 0xf0)
 		len = w->r->c & 0xfffff;
-	at = mmap(NULL, len ?: 4096, w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
+	at = mmap(place(), len ?: 4096, w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
 		  w->r->b >= 0xd0 ? MAP_PRIVATE : MAP_SHARED, fd_of(w),
 		  w->r->b >= 0xf8 ? w->r->c & ~0xfffU : tx ? SDP_MMAP_TX_RING : SDP_MMAP_RX_RING);
 	if (at == MAP_FAILED)
@@ -129,7 +141,8 @@ void op_remap(struct worker *w)
 			munmap(at, m->len);
 		break;
 	case 3:
-		at = mremap(m->at, m->len, (w->r->c & 0xffff) + 1, MREMAP_MAYMOVE);
+		at = mremap(m->at, m->len, (w->r->c & 0xffff) + 1,
+			    w->r->c & 0x10000 ? 0 : MREMAP_MAYMOVE | MREMAP_FIXED, place());
 		if (at != MAP_FAILED) {
 			m->at = at;
 			m->len = (w->r->c & 0xffff) + 1;

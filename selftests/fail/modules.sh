@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every module is loaded with each of its allocations failing in turn. With HCAs
+# there, that of a client also sets up what it does for each of them.
+
+. "$(dirname "$0")/../tap.sh"
+
+folder=$(dirname "$(readlink -f "$0")")
+root=$folder/../..
+build=${BUILD:-$root/build}
+modules=$build/$KERNEL
+
+# fails FILE [PARAMETERS]: with the module itself; what debuggers need only makes it larger
+fails() {
+	local copy said status
+
+	copy=/tmp/$(basename "$1")
+	strip -g -o "$copy" "$modules/$1" || return
+	said=$("$build/selftests/fail/load" "$copy" "${@:2}" 2>&1)
+	status=$?
+	diag "${said//# /}"
+	return "$status"
+}
+
+# load FILE [PARAMETERS]
+load() {
+	insmod "$modules/$1" "${@:2}"
+}
+
+# step FILE [PARAMETERS]: with failures, and then for those that follow
+step() {
+	fails "$@"
+	result $? "${1##*/}, each allocation failing"
+	check "${1##*/}" load "$@"
+}
+
+plan 8
+# What they depend on. Of each other they are loaded in order.
+modprobe -a ib_core ib_cm rdma_cm rdmavt udp_tunnel ip6_udp_tunnel
+step tools/softib/softib.ko hcas=2
+step ipoib/ib_ipoib.ko
+step sdpdev/sdpdev.ko
+step sdpdev/sdp_ib.ko
+finish

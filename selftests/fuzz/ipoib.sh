@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The fuzzer of IPoIB's files and messages: all inputs of its corpus, once.
+
+. "$(dirname "$0")/../tap.sh"
+
+root=$(dirname "$(readlink -f "$0")")/../..
+
+run_fuzz() {
+	"${BUILD:-$root/build}/tools/fuzz/fuzz" --ipoib --operations 1 --seed 1 \
+		"$root/tools/fuzz/corpus.ipoib" > /tmp/inputs 2> /tmp/fuzz
+}
+
+operations() {
+	sed -n 's/.* \([0-9]*\) operations.*/\1/p' /tmp/fuzz | tail -n 1
+}
+
+only_ib0() {
+	[ "$(ls -d /sys/class/net/{ib0.*,fz*} 2> /dev/null)" = "" ] &&
+		[ "$(cat /sys/class/net/ib0/operstate)" = up ]
+}
+
+plan 4
+run_fuzz
+status=$?
+tail -n 1 /tmp/fuzz | sed 's/^/# /'
+[ $status -eq 0 ] || diag "$(cat /tmp/fuzz; grep '^report' /tmp/inputs)"
+result $status "no report of the kernel"
+[ "$(operations)" -ge 50 ]
+result $? "operations run"
+check "ib0 is up, and has no children" until_true 60 only_ib0
+echo datagram > /sys/class/net/ib0/mode
+ip link set ib0 down mtu 2044 && ip link set ib0 up arp on
+check "and reaches its neighbour" until_true 60 ping -q -c 1 -W 1 10.77.0.2
+finish
