@@ -455,6 +455,7 @@ static int sdp_tx_short(struct sdp_ep *ep)
 
 /* A buffer to fill; NULL where there is none to be had now, or an ERR_PTR(). */
 static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
+	__must_hold(&ep->lock)
 {
 	struct sdp_xprt_buf *buf;
 	u32 ring = 0;
@@ -488,6 +489,7 @@ static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
  */
 static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 			       unsigned int flags)
+	__must_hold(&ep->lock)
 {
 	struct sdp_xprt_buf *buf;
 	size_t n, want;

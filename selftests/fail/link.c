@@ -50,7 +50,8 @@ static struct nlattr *attribute(struct request *r, int type, const void *data, s
 
 	a->nla_type = type;
 	a->nla_len = NLA_HDRLEN + len;
-	memcpy((char *)a + NLA_HDRLEN, data, len);
+	if (data)
+		memcpy((char *)a + NLA_HDRLEN, data, len);
 	r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + NLA_ALIGN(a->nla_len);
 	return a;
 }
@@ -166,7 +167,7 @@ static int flags(const char *name, bool up)
 {
 	struct ifreq r = {};
 
-	strcpy(r.ifr_name, name);
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
 	if (ioctl(sock, SIOCGIFFLAGS, &r))
 		return -1;
 	r.ifr_flags = up ? r.ifr_flags | IFF_UP : r.ifr_flags & ~IFF_UP;

@@ -513,8 +513,9 @@ static int flood(enum kind k, int e[2])
 /* A server that does not like what it reads says so and closes, in the middle of it. */
 static void test_answered(enum kind k)
 {
-	int e[2], i, j, status, good = 0, rounds = getenv("KERNEL") &&
-		!strcmp(getenv("KERNEL"), "debug") ? 20 : 100;
+	const char *kernel = getenv("KERNEL");
+	int e[2], i, j, status, good = 0;
+	int rounds = kernel && !strcmp(kernel, "debug") ? 20 : 100;
 	pid_t child;
 
 	for (i = 0; i < rounds; i++) {
