@@ -113,7 +113,9 @@ static void test_end_of_much(enum kind k)
 	warm_pair(k, e);
 	lose("1000000");
 	must(write(e[0], out, LARGE) == LARGE);
-	ok(held(e[0]) == 0, "%s: what ends a large piece does not wait", kind_name[k]);
+	/* TCP's window may have room for less. */
+	if (k == SDP)
+		ok(held(e[0]) == 0, "%s: what ends a large piece does not wait", kind_name[k]);
 	lose("0");
 	ok(arrives(e[1], LARGE), "%s: it arrives", kind_name[k]);
 	unpair(e);
