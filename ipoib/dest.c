@@ -419,21 +419,21 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 
 /**
  * ipoib_gc_later() - look for destinations and connections that nobody uses
- * @priv: the interface, up or waiting for its GUID; under ctl
+ * @priv: the interface, up or to be up; under ctl
  */
 void ipoib_gc_later(struct ipoib_dev *priv)
 {
 	unsigned long delay = HZ;
 
-	if (priv->has_gid)
+	if (priv->up)
 		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
 	/* One that is pending may be for much later. */
 	mod_delayed_work(ipoib_wq, &priv->gc_work, delay);
 }
 
 /**
- * ipoib_gc_work() - forget destinations that nobody has sent to for long, and see
- * whether a GUID is there that is waited for
+ * ipoib_gc_work() - forget destinations that nobody has sent to for long, and try
+ * to bring up what is to be up and is not
  * @work: gc_work
  */
 void ipoib_gc_work(struct work_struct *work)
@@ -447,10 +447,9 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_conns_reap(priv);
 		ipoib_rx_conns_reap(priv);
 		ipoib_gc_later(priv);
-	} else if (priv->admin_up && !priv->has_gid) {
-		/* The core does not tell its clients when a port gets one. */
+	} else if (priv->admin_up) {
+		/* It comes up, or asks for this again. */
 		queue_work(ipoib_wq, &priv->flush_work);
-		ipoib_gc_later(priv);
 	}
 	mutex_unlock(&priv->ctl);
 }

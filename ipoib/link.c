@@ -250,6 +250,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	if (priv->pkey_index < 0 || !priv->has_gid) {
 		ipoib_dbg(priv, "waits for its %s\n",
 			  priv->has_gid ? "P_Key" : "GUID");
+		/* The core does not tell its clients when a port gets a GUID. */
 		if (!priv->has_gid)
 			ipoib_gc_later(priv);
 		return 0;
@@ -292,6 +293,18 @@ void ipoib_link_down(struct ipoib_dev *priv)
 	ipoib_qp_stop(priv);
 }
 
+/* For one that is to be up: what fails now is tried again. Called under ctl. */
+static void ipoib_link_try_up(struct ipoib_dev *priv)
+{
+	int err = ipoib_link_up(priv);
+
+	if (!err)
+		return;
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "does not come up: %d; trying again\n", err);
+	ipoib_gc_later(priv);
+}
+
 /**
  * ipoib_resize() - give the interface other rings
  * @priv: the interface; under rtnl
@@ -306,17 +319,15 @@ void ipoib_link_down(struct ipoib_dev *priv)
 int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		 unsigned int tx_size)
 {
-	bool up;
 	int err;
 
 	ASSERT_RTNL();
 
 	mutex_lock(&priv->ctl);
-	up = priv->up;
 	ipoib_link_down(priv);
 	err = ipoib_verbs_resize(priv, rx_size, tx_size);
-	if (up && ipoib_link_up(priv))
-		netdev_warn(priv->dev, "stays down until the next event\n");
+	if (priv->admin_up)
+		ipoib_link_try_up(priv);
 	mutex_unlock(&priv->ctl);
 
 	ipoib_sync(priv);
@@ -350,8 +361,7 @@ static void ipoib_restart(struct ipoib_dev *priv,
 	ipoib_link_down(priv);
 	ipoib_set_identity(priv, id);
 	/* The Q_Key of another partition's link is not known yet. */
-	if (ipoib_link_up(priv))
-		netdev_warn(priv->dev, "stays down until the next event\n");
+	ipoib_link_try_up(priv);
 }
 
 /* Does what events have asked for, and no less than @level. */

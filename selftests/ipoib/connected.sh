@@ -301,21 +301,6 @@ with_sm() {
 	large 10.77.0.2
 }
 
-# verbs: the objects of node 1's adapter; completion queues are shared with others.
-# The kernel's driver now and then keeps a group that it was joining when it went down.
-verbs() {
-	rdma resource show | awk '$2 == "softib0:" {
-		for (i = 3; i < NF; i += 2)
-			if ($i != "cq")
-				print $i, $(i + 1)
-	}'
-	if ours; then
-		objects
-	else
-		objects | grep -v -e ^multicast_group -e ^ah
-	fi
-}
-
 # idle: what stays once the interface is down, after it had connections
 idle() {
 	connected node1 node2 && answers && until_true 10 connects node1 && down node1 &&

@@ -68,8 +68,8 @@ few_buffers() {
 	done
 }
 
-# busy SECONDS: node 1's receiving is done by a thread, on a processor that has
-# something better to do.
+# busy: node 1's receiving is done by a thread, on a processor that has something
+# better to do as long as $busy runs.
 busy() {
 	local thread
 
@@ -77,7 +77,13 @@ busy() {
 	for thread in $(pgrep '^napi/ib0'); do
 		taskset -p 1 "$thread" || return
 	done
-	timeout "$1" taskset 1 chrt -f 50 sh -c 'while :; do :; done' &
+	taskset 1 chrt -f 50 sh -c 'while :; do :; done' &
+	busy=$!
+}
+
+# seen BYTES: so many, or more, passed the fabric.
+seen() {
+	[ "$(stat -c %s $capture)" -ge "$1" ]
 }
 
 # Each node's file to a port of its own, all at once
@@ -92,10 +98,12 @@ floods() {
 		pids+=($!)
 		until_true 10 listening node1 700$n || return
 	done
-	busy $((3 * ${tap_slow:-1})) || return
+	busy || return
 	for n in 2 3 4; do
 		on node$n timeout 200 socat -u FILE:/tmp/file TCP:10.77.0.1:700$n &
 	done
+	until_true 60 seen 300000
+	kill $busy
 	wait "${pids[@]}"
 	kill $capturer
 	for n in 2 3 4; do
