@@ -14,6 +14,8 @@ CFLAGS  ?= -O2 -g
 JOBS    ?= $(shell nproc)
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
+# Not empty: also the tests that take long.
+ALL     ?=
 # Seconds to fuzz; not empty: IPoIB instead of /dev/sdp.
 TIME    ?= 600
 IPOIB   ?=
@@ -129,7 +131,7 @@ check: setup
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
-	selftests/run $(VARIANT:%=--variant %) --jobs $(JOBS) $(ONLY)
+	selftests/run $(VARIANT:%=--variant %) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
 
 check-oracle: VARIANT := oracle
 check-oracle: check
@@ -138,7 +140,7 @@ check-debug: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
-	selftests/run --kernel $(DEBUG) --jobs $(JOBS) $(ONLY)
+	selftests/run --kernel $(DEBUG) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
 
 # For every kernel that the tests run on.
 everything:
@@ -160,8 +162,8 @@ coverage: setup
 	+$(MAKE) --no-print-directory libsdpdev $(COUNTED) CFLAGS='-O1 -g --coverage' \
 		LDFLAGS=--coverage
 	+$(MAKE) --no-print-directory user $(COUNTED) LDFLAGS=--coverage
-	BUILD=$(BUILD)/coverage selftests/run --kernel $(DEBUG) --coverage --jobs $(JOBS) $(ONLY) || \
-		echo 'coverage: some tests failed'
+	BUILD=$(BUILD)/coverage selftests/run --kernel $(DEBUG) --all --coverage \
+		--jobs $(JOBS) $(ONLY) || echo 'coverage: some tests failed'
 	BUILD=$(BUILD)/coverage tools/coverage report
 
 lint: setup
@@ -193,8 +195,9 @@ help:
 	@echo '     W=1 C=1         with more warnings, with sparse'
 	@echo 'make user            the programs and the library only'
 	@echo 'make setup           install the packages that the targets below need'
-	@echo 'make check           build for all kernels, run every test in the VM'
-	@echo 'make check-debug     every test again on a kernel that checks itself (debug)'
+	@echo 'make check           build for all kernels, run the tests in the VM'
+	@echo 'make check-debug     and on a kernel that checks itself (debug)'
+	@echo '     ALL=1           also those that take long: hours'
 	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
 	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage; IPOIB=1:'
