@@ -568,6 +568,10 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
 u8 sdp_nonagle(struct sdp_ep *ep);
 void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
 void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
+
+/* route.c */
+void sdp_route_set(struct sdp_ep *ep);
+void sdp_route_forget(struct sdp_ep *ep);
 bool sdp_native_shared(struct sdp_ep *ep);
 
 /* listen.c */
