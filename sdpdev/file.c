@@ -70,6 +70,8 @@ static int sdp_open(struct inode *inode, struct file *file)
 	if (!ep)
 		return -ENOMEM;
 	file->private_data = ep;
+	/* Offsets it has none, and F_GETFL of a socket does not show it. */
+	file->f_flags &= ~O_LARGEFILE;
 	spin_lock_bh(&ep->lock);
 	ep->file = file;
 	spin_unlock_bh(&ep->lock);

@@ -69,6 +69,11 @@ static void not_a_file(void)
 	say("fsync", fsync(p[0]));
 	say("isatty", isatty(p[0]) ? 1 : -1);
 	say("fchdir", fchdir(p[0]));
+	say("fchmod", fchmod(p[0], 0600));
+	say("fchown", fchown(p[1], -1, getegid()));
+	say("fchmod of no descriptor", fchmod(-1, 0600));
+	say("F_GETFL", fcntl(p[0], F_GETFL));
+	say("F_GETFL of what was accepted", fcntl(p[1], F_GETFL));
 	close_pair(p);
 }
 
