@@ -569,6 +569,11 @@ u8 sdp_nonagle(struct sdp_ep *ep);
 void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
 void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
 
+/* lock.c */
+int sdp_lock(struct file *file, int cmd, struct file_lock *fl);
+int sdp_flock(struct file *file, int cmd, struct file_lock *fl);
+void sdp_unlock(struct file *file, fl_owner_t owner);
+
 /* route.c */
 void sdp_route_set(struct sdp_ep *ep);
 void sdp_route_forget(struct sdp_ep *ep);
