@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
-ORACLES=(names stream ends keep files urgent options events control again every defer)
+ORACLES=(names stream ends keep files urgent options events control again every defer woken)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
 	[32-bit]=10.77.0.2 [fallen back]=127.0.0.1)
 
