@@ -44,6 +44,14 @@
 #define file_f_owner(file)	(&(file)->f_owner)
 #endif
 
+/* Where a lock has the file that it is taken on. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#include <linux/filelock.h>
+#define file_lock_file(fl)	((fl)->c.flc_file)
+#else
+#define file_lock_file(fl)	((fl)->fl_file)
+#endif
+
 /* What an io_uring command carries, and whether 32-bit user space made it. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/io_uring/cmd.h>

@@ -253,6 +253,12 @@ __public int sdp_setsockopt(int fd, int level, int name, const void *val, sockle
 		/* What is repaired would be a connection that is not there. */
 		if (info.carrier == SDP_CARRIER_SDP)
 			return sdp_fail(name == TCP_REPAIR ? EPERM : EINVAL);
+	} else if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY) {
+		/* For who has no port yet, as an accepted one's native socket. */
+		if (sdp_info(fd, &info))
+			return -1;
+		if (info.family == AF_INET6 && info.carrier == SDP_CARRIER_SDP)
+			return sdp_fail(EINVAL);
 	}
 
 	native = sdp_native(fd);

@@ -107,6 +107,21 @@ static int bare_setsockopt(int fd, int level, int name, const void *val, socklen
 	return syscall(SYS_setsockopt, fd, level, name, val, len);
 }
 
+static int bare_fchmod(int fd, mode_t mode)
+{
+	return syscall(SYS_fchmod, fd, mode);
+}
+
+/* The first of that name knew 16 bits of a user, where there are two. */
+static int bare_fchown(int fd, uid_t uid, gid_t gid)
+{
+#ifdef SYS_fchown32
+	return syscall(SYS_fchown32, fd, uid, gid);
+#else
+	return syscall(SYS_fchown, fd, uid, gid);
+#endif
+}
+
 struct next_calls next_calls = {
 	.socket = bare_socket,
 	.bind = bare_bind,
@@ -127,6 +142,8 @@ struct next_calls next_calls = {
 	.getpeername = bare_getpeername,
 	.getsockopt = bare_getsockopt,
 	.setsockopt = bare_setsockopt,
+	.fchmod = bare_fchmod,
+	.fchown = bare_fchown,
 };
 
 #define FIND(call)							\
@@ -159,4 +176,6 @@ void next_find(void)
 	FIND(getpeername);
 	FIND(getsockopt);
 	FIND(setsockopt);
+	FIND(fchmod);
+	FIND(fchown);
 }

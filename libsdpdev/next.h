@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
 /*
- * The socket calls that the preload library stands in front of.
+ * The calls that the preload library stands in front of.
  *
  * NEXT(call) is the next definition in the program's search order, which is the
  * C library's or another preload library's.  Before this library's constructor
@@ -40,6 +40,8 @@ struct next_calls {
 	int (*getpeername)(int fd, struct sockaddr *addr, socklen_t *len);
 	int (*getsockopt)(int fd, int level, int name, void *val, socklen_t *len);
 	int (*setsockopt)(int fd, int level, int name, const void *val, socklen_t len);
+	int (*fchmod)(int fd, mode_t mode);
+	int (*fchown)(int fd, uid_t uid, gid_t gid);
 };
 
 __hidden extern struct next_calls next_calls;

@@ -4,6 +4,9 @@
  *
  * What is called instead of the next fstat() is what that is made of: the same
  * for an empty name.
+ *
+ * Who changes the mode or the owner of an endpoint means its socket.  The file is
+ * that of the device, and everybody's.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "next.h"
 
 #define MISC_MAJOR	10
 
@@ -102,4 +106,35 @@ int any_statx(int fd, const char *path, int flags, unsigned int mask, struct sta
 	stx->stx_uid = st.st_uid;
 	stx->stx_gid = st.st_gid;
 	return 0;
+}
+
+/* The socket whose inode is meant, or -1 where it is the file's own. */
+static int inode_of(int fd)
+{
+	struct stat st;
+	int saved = errno, native = -1;
+
+	if (fd >= 0 && !fstatat(fd, "", &st, AT_EMPTY_PATH) && S_ISCHR(st.st_mode) &&
+	    major(st.st_rdev) == MISC_MAJOR)
+		native = sdp_native(fd);
+	errno = saved;
+	return native;
+}
+
+__public int fchmod(int fd, mode_t mode)
+{
+	int native = inode_of(fd), ret = NEXT(fchmod)(native < 0 ? fd : native, mode);
+
+	if (native >= 0)
+		sdp_unnative(native);
+	return ret;
+}
+
+__public int fchown(int fd, uid_t uid, gid_t gid)
+{
+	int native = inode_of(fd), ret = NEXT(fchown)(native < 0 ? fd : native, uid, gid);
+
+	if (native >= 0)
+		sdp_unnative(native);
+	return ret;
 }

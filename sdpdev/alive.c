@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Is the peer still there?  SO_KEEPALIVE with its times, and TCP_USER_TIMEOUT.
+ * Does it say anything?  TCP_DEFER_ACCEPT.
  *
  * A probe is a Data message without stream bytes: no peer's user notices, and
  * its transport acknowledges it, or ours tells that it does not.  Where there
@@ -38,7 +39,7 @@ void sdp_alive_begin(struct sdp_ep *ep)
 
 	sdp_alive_heard(ep);
 	sdp_opts_get(ep, &opts);
-	if (opts.keepalive || opts.user_timeout)
+	if (opts.keepalive || opts.user_timeout || ep->deferred)
 		sdp_alive_arm(ep, 0);
 }
 
@@ -100,6 +101,17 @@ static unsigned long sdp_alive_probe(struct sdp_ep *ep,
 	return opts->keepintvl;
 }
 
+/* Jiffies until it is offered to accept(2) whatever the peer sent. */
+static unsigned long sdp_alive_deferred(struct sdp_ep *ep)
+{
+	if (!ep->deferred)
+		return MAX_JIFFY_OFFSET;
+	if (time_before(jiffies, ep->defer_end))
+		return ep->defer_end - jiffies;
+	sdp_incoming_offer(ep);
+	return MAX_JIFFY_OFFSET;
+}
+
 /**
  * sdp_alive_work() - look at the options, and at the peer
  * @work: of struct sdp_ep
@@ -124,6 +136,7 @@ void sdp_alive_work(struct work_struct *work)
 		sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
 		goto out;
 	}
+	next = min(next, sdp_alive_deferred(ep));
 	if (sdp_native_shared(ep))
 		next = min_t(unsigned long, next, SDP_ALIVE_LOOK);
 	if (next != MAX_JIFFY_OFFSET && sdp_alive_wanted(ep))

@@ -130,7 +130,7 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
-		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, -ECONNABORTED);
+		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, -ECONNRESET);
 		break;
 	case SDP_STATE_CONNECTED:
 	case SDP_STATE_CLOSING:

@@ -42,6 +42,7 @@ struct sdp_ep *sdp_ep_create(struct sdp_ep *listener)
 	ep->opts.linger = -1;
 	ep->opts.rcvlowat = 1;
 	INIT_LIST_HEAD(&ep->accept_queue);
+	INIT_LIST_HEAD(&ep->deferred_queue);
 	INIT_LIST_HEAD(&ep->accept_node);
 	INIT_HLIST_NODE(&ep->port_node);
 	INIT_WORK(&ep->work, sdp_conn_work);

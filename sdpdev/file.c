@@ -70,6 +70,8 @@ static int sdp_open(struct inode *inode, struct file *file)
 	if (!ep)
 		return -ENOMEM;
 	file->private_data = ep;
+	/* Offsets it has none, and F_GETFL of a socket does not show it. */
+	file->f_flags &= ~O_LARGEFILE;
 	spin_lock_bh(&ep->lock);
 	ep->file = file;
 	spin_unlock_bh(&ep->lock);
@@ -78,8 +80,16 @@ static int sdp_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
+/* Somebody closes a descriptor: with it go what locks it has. */
+static int sdp_flush(struct file *file, fl_owner_t id)
+{
+	sdp_unlock(file, id);
+	return 0;
+}
+
 static int sdp_release(struct inode *inode, struct file *file)
 {
+	sdp_unlock(file, file);
 	sdp_close(file->private_data);
 	return 0;
 }
@@ -178,7 +188,10 @@ static void sdp_show_fdinfo(struct seq_file *m, struct file *file)
 const struct file_operations sdp_fops = {
 	.owner		= THIS_MODULE,
 	.open		= sdp_open,
+	.flush		= sdp_flush,
 	.release	= sdp_release,
+	.lock		= sdp_lock,
+	.flock		= sdp_flock,
 	.read_iter	= sdp_read_iter,
 	.write_iter	= sdp_write_iter,
 	.splice_read	= copy_splice_read,

@@ -276,6 +276,8 @@ static long sdp_ioc_native(struct sdp_call *call)
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_native_ensure(ep);
+	if (!err)
+		sdp_route_set(ep);
 	mutex_unlock(&ep->op_mutex);
 	if (err)
 		return err;

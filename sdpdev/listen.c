@@ -4,15 +4,18 @@
  *
  * An incoming connection is an endpoint of its own from the first moment.  It
  * holds a reference to its listener until it is accepted or forgotten, and it
- * is in the listener's queue once established.
+ * is in the listener's queue once established; with TCP_DEFER_ACCEPT in another
+ * queue until there is something to read, or the time is over.
  */
 #include <linux/file.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/net.h>
+#include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
 #include <net/netns/core.h>
+#include <net/tcp.h>
 
 #include "sdpdev.h"
 
@@ -255,6 +258,7 @@ void sdp_unlisten(struct sdp_ep *ep)
 		return;
 	spin_lock_bh(&ep->lock);
 	ep->state = SDP_STATE_BOUND;
+	list_splice_tail_init(&ep->deferred_queue, &ep->accept_queue);
 	spin_unlock_bh(&ep->lock);
 
 	/* Who is not established yet finds out when it is. */
@@ -521,6 +525,64 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
+/*
+ * How long accept(2) may not have a connection without bytes, in jiffies.  TCP
+ * counts in repetitions of its SYN-ACK, each of which waits twice as long as the
+ * one before.
+ */
+static unsigned long sdp_defer_time(struct sdp_ep *listener)
+{
+	struct sock *sk = sdp_native_sk(listener);
+	u8 times = READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
+	unsigned long step = TCP_TIMEOUT_INIT, all = 0;
+
+	for (; times; times--) {
+		all += step;
+		step = min_t(unsigned long, step * 2, TCP_RTO_MAX);
+	}
+	return all;
+}
+
+/* Puts it into one of the listener's queues; false if nobody listens any more. */
+static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener)
+{
+	bool listens;
+
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	listens = listener->state == SDP_STATE_LISTEN;
+	if (listens) {
+		list_add_tail(&ep->accept_node, ep->deferred ?
+			      &listener->deferred_queue : &listener->accept_queue);
+		ep->accept_queued = !ep->deferred;
+	}
+	spin_unlock(&listener->lock);
+	return listens;
+}
+
+/**
+ * sdp_incoming_offer() - let a deferred connection be accepted
+ * @ep: its endpoint, ep->lock held
+ */
+void sdp_incoming_offer(struct sdp_ep *ep)
+{
+	struct sdp_ep *listener = ep->listener;
+
+	ep->deferred = false;
+	if (!listener)
+		return;
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	/* Otherwise sdp_unlisten() has taken it out, and ends it. */
+	if (!list_empty(&ep->accept_node)) {
+		list_move_tail(&ep->accept_node, &listener->accept_queue);
+		ep->accept_queued = true;
+	}
+	spin_unlock(&listener->lock);
+	if (ep->accept_queued) {
+		sdp_count(SDP_CNT_ACCEPTED);
+		sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
+	}
+}
+
 /**
  * sdp_incoming_established() - messages flow on an incoming connection
  * @ep: its endpoint, ep->lock held
@@ -528,28 +590,48 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 void sdp_incoming_established(struct sdp_ep *ep)
 {
 	struct sdp_ep *listener = ep->listener;
+	unsigned long defer;
 
 	if (ep->state != SDP_STATE_CONNECTING || ep->kill || !listener)
 		return;
 	ep->state = SDP_STATE_CONNECTED;
 	ep->live = true;
+	defer = sdp_defer_time(listener);
+	ep->deferred = defer;
+	ep->defer_end = jiffies + defer;
 	sdp_alive_begin(ep);
 
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	if (listener->state == SDP_STATE_LISTEN) {
-		list_add_tail(&ep->accept_node, &listener->accept_queue);
-		ep->accept_queued = true;
+	if (!sdp_incoming_queue(ep, listener)) {
+		/* sdp_incoming_forget() follows. */
+		ep->deferred = false;
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+		return;
 	}
-	spin_unlock(&listener->lock);
-
 	if (ep->accept_queued) {
 		sdp_count(SDP_CNT_ACCEPTED);
 		sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
-		sdp_tx_push(ep);
-	} else {
-		/* sdp_incoming_forget() follows. */
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
 	}
+	sdp_tx_push(ep);
+}
+
+/*
+ * Takes one that ends out of its listener's deferred connections; false where
+ * sdp_unlisten() has done so already, to end it itself.
+ */
+static bool sdp_incoming_undefer(struct sdp_ep *ep)
+{
+	struct sdp_ep *listener = ep->listener;
+	bool queued;
+
+	/* It has never got as far as a queue, or that was refused it. */
+	if (!ep->deferred)
+		return true;
+	ep->deferred = false;
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	queued = !list_empty(&ep->accept_node);
+	list_del_init(&ep->accept_node);
+	spin_unlock(&listener->lock);
+	return queued;
 }
 
 /**
@@ -557,7 +639,7 @@ void sdp_incoming_established(struct sdp_ep *ep)
  * @ep: an endpoint that ends; nothing happens where it is none such
  *
  * One that is in the queue stays there: accept(2) returns it, and its error is
- * found later, as with TCP.
+ * found later, as with TCP.  One that is deferred nobody will ever have heard of.
  *
  * Context: the endpoint's work.
  */
@@ -566,7 +648,7 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 	struct sdp_ep *listener = NULL;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->listener && !ep->accept_queued) {
+	if (ep->listener && !ep->accept_queued && sdp_incoming_undefer(ep)) {
 		listener = ep->listener;
 		ep->listener = NULL;
 		ep->orphan = true;

@@ -67,5 +67,6 @@ int sdp_disconnect(struct sdp_ep *ep)
 	/* It is for the connection that is gone. */
 	if (cancel_delayed_work_sync(&ep->timer))
 		sdp_ep_put(ep);
+	sdp_route_forget(ep);
 	return 0;
 }

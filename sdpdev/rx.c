@@ -270,6 +270,8 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 	sdp_tx_push(ep);
 	if (ep->rx_bytes != before)
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+	if (ep->deferred && (ep->rx_bytes != before || ep->fin_rcvd))
+		sdp_incoming_offer(ep);
 	if (ep->tx_nospace && sdp_tx_room(ep)) {
 		ep->tx_nospace = false;
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);

@@ -220,14 +220,19 @@ struct sdp_kring {
  * @port_node: in the table of listeners (sdp_ports_lock)
  * @port: port listened on, host byte order; zero where not listening
  * @accept_queue: of a listener: endpoints to be accepted, by @accept_node
- * @accept_node: of an incoming connection: in its listener's queue once
+ * @deferred_queue: of a listener: established ones that are not to be accepted
+ *	yet (TCP_DEFER_ACCEPT), by @accept_node
+ * @accept_node: of an incoming connection: in one of its listener's queues once
  *	established
  * @no_tcp_listen: of a listener: the native socket does not listen
  * @backlog: of a listener: how many may wait
  * @pending: of a listener: incoming connections not yet accepted
  * @listener: of an incoming connection not yet accepted: referenced
  * @xprt: transport, referenced as long as @conn is there
- * @accept_queued: it has been put into its listener's queue
+ * @accept_queued: it has been put into its listener's @accept_queue
+ * @deferred: it has been put into its listener's @deferred_queue, and not been
+ *	offered since
+ * @defer_end: jiffies when it is offered at the latest
  * @conn: the transport's connection, or NULL
  * @live: messages may be posted
  * @ending: AbortConn is on its way, then the connection ends
@@ -345,12 +350,15 @@ struct sdp_ep {
 	struct hlist_node port_node;
 	u16 port;
 	struct list_head accept_queue;
+	struct list_head deferred_queue;
 	struct list_head accept_node;
 	bool no_tcp_listen;
 	int backlog;
 	int pending;
 	struct sdp_ep *listener;
 	bool accept_queued;
+	bool deferred;
+	unsigned long defer_end;
 
 	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_conn *conn;
@@ -560,6 +568,15 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
 u8 sdp_nonagle(struct sdp_ep *ep);
 void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
 void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
+
+/* lock.c */
+int sdp_lock(struct file *file, int cmd, struct file_lock *fl);
+int sdp_flock(struct file *file, int cmd, struct file_lock *fl);
+void sdp_unlock(struct file *file, fl_owner_t owner);
+
+/* route.c */
+void sdp_route_set(struct sdp_ep *ep);
+void sdp_route_forget(struct sdp_ep *ep);
 bool sdp_native_shared(struct sdp_ep *ep);
 
 /* listen.c */
@@ -570,6 +587,7 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile);
 bool sdp_accept_ready(struct sdp_ep *ep);
 void sdp_incoming_established(struct sdp_ep *ep);
+void sdp_incoming_offer(struct sdp_ep *ep);
 void sdp_incoming_forget(struct sdp_ep *ep);
 void sdp_incoming_accept(struct sdp_ep *ep);
 int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,

@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
-ORACLES=(names stream ends keep files urgent options events control again every)
+ORACLES=(names stream ends keep files urgent options events control again every defer woken)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
 	[32-bit]=10.77.0.2 [fallen back]=127.0.0.1)
 
@@ -62,7 +62,7 @@ for family in "${families[@]}"; do
 		total=$((total + 1 + $(wc -l < "$WORK/$family.$name.tcp")))
 	done
 done
-plan "$total"
+plan $((total + 1))
 
 for run in "${runs[@]}"; do
 	read -r name family <<< "$run"
@@ -83,4 +83,7 @@ for run in "${runs[@]}"; do
 	result $status "$family, $name: the right carrier for every connection"
 	[ $status -eq 0 ] || diag "$sdp.err"
 done
+# Some of them change the mode of what they take for their socket.
+[ "$(stat -c %a /dev/sdp)" = 666 ]
+result $? 'the device is everybody'"'"'s as before'
 finish

@@ -8,6 +8,7 @@
 #include "pass.h"
 
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -69,6 +70,66 @@ static void not_a_file(void)
 	say("fsync", fsync(p[0]));
 	say("isatty", isatty(p[0]) ? 1 : -1);
 	say("fchdir", fchdir(p[0]));
+	say("fchmod", fchmod(p[0], 0600));
+	say("fchown", fchown(p[1], -1, getegid()));
+	say("fchmod of no descriptor", fchmod(-1, 0600));
+	say("F_GETFL", fcntl(p[0], F_GETFL));
+	say("F_GETFL of what was accepted", fcntl(p[1], F_GETFL));
+	close_pair(p);
+}
+
+/* In another process: what fcntl() says of a lock of all of @fd. */
+static void try_lock(const char *label, int fd, int cmd)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	pid_t child = fork();
+
+	must(child >= 0);
+	if (!child) {
+		say(label, fcntl(fd, cmd, &lock));
+		if (cmd == F_GETLK)
+			say("it is its parent's", lock.l_pid == getppid());
+		exit(0);
+	}
+	must(waitpid(child, NULL, 0) == child);
+}
+
+/* Locks of one connection have nothing to do with another's. */
+static void locks(void)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	int p[2], other[2], d;
+	pid_t child;
+
+	connected(p);
+	connected(other);
+	say("flock", flock(p[0], LOCK_EX | LOCK_NB));
+	say("flock of the other end", flock(p[1], LOCK_EX | LOCK_NB));
+	d = dup(p[0]);
+	say("flock of a duplicate", flock(d, LOCK_SH | LOCK_NB));
+	say("flock of another connection", flock(other[0], LOCK_EX | LOCK_NB));
+	say("F_SETLK", fcntl(p[0], F_SETLK, &lock));
+	try_lock("F_SETLK of the same one", p[0], F_SETLK);
+	try_lock("F_GETLK", p[0], F_GETLK);
+	try_lock("F_SETLK of the other end", p[1], F_SETLK);
+	must(!close(other[0]) && !close(other[1]));
+	try_lock("F_SETLK after another connection was closed", p[0], F_SETLK);
+	must(!close(d));
+	try_lock("F_SETLK after a duplicate was closed", p[0], F_SETLK);
+	say("F_OFD_SETLK", fcntl(p[1], F_OFD_SETLK, &lock));
+	try_lock("F_OFD_SETLK of who shares it", p[1], F_OFD_SETLK);
+	try_lock("F_SETLK then", p[1], F_SETLK);
+
+	must(!fcntl(p[0], F_SETLK, &lock));
+	child = fork();
+	must(child >= 0);
+	if (!child) {
+		say("F_SETLKW", fcntl(p[0], F_SETLKW, &lock));
+		exit(0);
+	}
+	lock.l_type = F_UNLCK;
+	must(!fcntl(p[0], F_SETLK, &lock));
+	must(waitpid(child, NULL, 0) == child);
 	close_pair(p);
 }
 
@@ -250,6 +311,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	told();
 	not_a_file();
+	locks();
 	streams();
 	standard();
 	closed_in_child();

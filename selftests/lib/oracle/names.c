@@ -205,6 +205,27 @@ static void not_waiting(void)
 	must(!close(l));
 }
 
+/* An attempt that nobody answers, and that is given up by shutdown(). */
+static void given_up(void)
+{
+	int c = client_socket(SOCK_NONBLOCK);
+
+	/* Like the server's, but nobody's. */
+	if (server_addr.any.sa_family == AF_INET)
+		server_addr.in.sin_addr.s_addr ^= htonl(200);
+	else
+		server_addr.in6.sin6_addr.s6_addr[15] ^= 200;
+	set_port(9);
+	say("connect to nobody", connect(c, &server_addr.any, server_len));
+	say("connect again", connect(c, &server_addr.any, server_len));
+	say("shutdown", shutdown(c, SHUT_RDWR));
+	say_events("it shows", wait_for(c, POLLHUP));
+	option(c, "SO_ERROR", SOL_SOCKET, SO_ERROR);
+	say("shutdown again", shutdown(c, SHUT_RDWR));
+	say("recv", recv(c, NULL, 0, 0));
+	must(!close(c));
+}
+
 int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
@@ -213,5 +234,6 @@ int main(int argc, char **argv)
 	connecting();
 	failing();
 	not_waiting();
+	given_up();
 	return 0;
 }
