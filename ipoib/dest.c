@@ -419,21 +419,23 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 
 /**
  * ipoib_gc_later() - look for destinations and connections that nobody uses
- * @priv: the interface, up or waiting for its GUID; under ctl
+ * @priv: the interface, up, or waiting for its GUID or another try; under ctl
  */
 void ipoib_gc_later(struct ipoib_dev *priv)
 {
 	unsigned long delay = HZ;
 
-	if (priv->has_gid)
+	if (priv->failures)
+		delay = (HZ / 2) << min(priv->failures, 5U);
+	else if (priv->has_gid)
 		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
 	/* One that is pending may be for much later. */
 	mod_delayed_work(ipoib_wq, &priv->gc_work, delay);
 }
 
 /**
- * ipoib_gc_work() - forget destinations that nobody has sent to for long, and see
- * whether a GUID is there that is waited for
+ * ipoib_gc_work() - forget destinations that nobody has sent to for long, see
+ * whether a GUID is there that is waited for, and start what could not be started
  * @work: gc_work
  */
 void ipoib_gc_work(struct work_struct *work)
@@ -447,8 +449,8 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_conns_reap(priv);
 		ipoib_rx_conns_reap(priv);
 		ipoib_gc_later(priv);
-	} else if (priv->admin_up && !priv->has_gid) {
-		/* The core does not tell its clients when a port gets one. */
+	} else if (priv->admin_up && (priv->failures || !priv->has_gid)) {
+		/* The core does not tell its clients when a port gets a GUID. */
 		queue_work(ipoib_wq, &priv->flush_work);
 		ipoib_gc_later(priv);
 	}

@@ -400,6 +400,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @ctl:	opening, stopping, flushing and the works exclude each other
  * @admin_up:	between ndo_open and ndo_stop; under @ctl
  * @up:		the queue pair works; under @ctl
+ * @failures:	attempts to start it, one after the other, that have failed; under @ctl
  * @flush_level: enum ipoib_flush, asked for
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
@@ -472,6 +473,7 @@ struct ipoib_dev {
 	struct mutex ctl;	/* opening, stopping, flushing, the works */
 	bool admin_up;
 	bool up;
+	unsigned int failures;
 	atomic_t flush_level;
 	struct work_struct flush_work;
 	struct work_struct sync_work;

@@ -250,6 +250,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	if (priv->pkey_index < 0 || !priv->has_gid) {
 		ipoib_dbg(priv, "waits for its %s\n",
 			  priv->has_gid ? "P_Key" : "GUID");
+		priv->failures = 0;
 		if (!priv->has_gid)
 			ipoib_gc_later(priv);
 		return 0;
@@ -267,8 +268,20 @@ int ipoib_link_up(struct ipoib_dev *priv)
 		ipoib_link_down(priv);
 		return err;
 	}
+	priv->failures = 0;
 	ipoib_gc_later(priv);
 	return 0;
+}
+
+/*
+ * An interface that is to be up could not be started, and nobody else will try again:
+ * what was short may be there in some seconds. Called under ctl.
+ */
+static void ipoib_retry(struct ipoib_dev *priv)
+{
+	priv->failures++;
+	netdev_warn(priv->dev, "is down, and tried again later\n");
+	ipoib_gc_later(priv);
 }
 
 /**
@@ -316,7 +329,7 @@ int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 	ipoib_link_down(priv);
 	err = ipoib_verbs_resize(priv, rx_size, tx_size);
 	if (up && ipoib_link_up(priv))
-		netdev_warn(priv->dev, "stays down until the next event\n");
+		ipoib_retry(priv);
 	mutex_unlock(&priv->ctl);
 
 	ipoib_sync(priv);
@@ -351,7 +364,7 @@ static void ipoib_restart(struct ipoib_dev *priv,
 	ipoib_set_identity(priv, id);
 	/* The Q_Key of another partition's link is not known yet. */
 	if (ipoib_link_up(priv))
-		netdev_warn(priv->dev, "stays down until the next event\n");
+		ipoib_retry(priv);
 }
 
 /* Does what events have asked for, and no less than @level. */

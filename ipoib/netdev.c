@@ -235,6 +235,7 @@ static int ipoib_stop(struct net_device *dev)
 
 	mutex_lock(&priv->ctl);
 	priv->admin_up = false;
+	priv->failures = 0;
 	ipoib_link_down(priv);
 	mutex_unlock(&priv->ctl);
 
