@@ -21,7 +21,8 @@ static const char usage[] =
 "\n"
 "Show the endpoints of /dev/sdp in this network namespace: their states, what\n"
 "carries their bytes, their addresses, bytes and messages each way, the messages\n"
-"that the peer has buffers for, and the bytes of their own buffers.\n"
+"that the peer has buffers for, the bytes of their own buffers, and why they ended,\n"
+"or went over TCP.\n"
 "\n"
 "  -a, --all        listening ones too\n"
 "  -l, --listening  only listening ones\n"
@@ -47,6 +48,7 @@ static const struct column {
 	{ "rx_msgs",	"Rcvd msgs",	true },
 	{ "tx_credits",	"Credits",	true },
 	{ "memory",	"Memory",	true },
+	{ "reason",	"Reason",	false },
 };
 
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
