@@ -22,6 +22,13 @@
 #define ib_sa_num_prs_t	int
 #endif
 
+/* What a driver is given to answer user space with that makes a completion queue. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define ib_cq_udata	uverbs_attr_bundle
+#else
+#define ib_cq_udata	ib_udata
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read	generic_file_splice_read
 #endif

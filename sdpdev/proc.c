@@ -24,6 +24,24 @@ static const char * const sdp_carrier_names[] = {
 	[SDP_CARRIER_TCP]	= "TCP",
 };
 
+static const char * const sdp_reason_names[] = {
+	[SDP_REASON_NONE]		= "-",
+	[SDP_REASON_PEER_ABORT]		= "peer_abort",
+	[SDP_REASON_LOCAL_ABORT]	= "local_abort",
+	[SDP_REASON_TRANSPORT]		= "transport",
+	[SDP_REASON_DEVICE]		= "device",
+	[SDP_REASON_NO_ROUTE]		= "no_route",
+	[SDP_REASON_UNREACHABLE]	= "unreachable",
+	[SDP_REASON_REFUSED]		= "refused",
+	[SDP_REASON_BAD_HELLO]		= "bad_hello",
+	[SDP_REASON_BAD_MESSAGE]	= "bad_message",
+	[SDP_REASON_CREDITS]		= "credits",
+	[SDP_REASON_SEQUENCE]		= "sequence",
+	[SDP_REASON_RING]		= "ring",
+	[SDP_REASON_NO_MEMORY]		= "no_memory",
+	[SDP_REASON_LIMIT]		= "limit",
+};
+
 static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_CONNECTED]		= "connected",
 	[SDP_CNT_ACCEPTED]		= "accepted",
@@ -78,6 +96,11 @@ const char *sdp_carrier_name(u32 carrier)
 	       sdp_carrier_names[carrier] : "?";
 }
 
+static const char *sdp_reason_name(u32 reason)
+{
+	return reason < ARRAY_SIZE(sdp_reason_names) ? sdp_reason_names[reason] : "?";
+}
+
 static void sdp_seq_addr(struct seq_file *seq, const void *addr, u32 len)
 {
 	if (len)
@@ -101,12 +124,12 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 	seq_printf(seq, "%llu", info.id);
 	sdp_seq_addr(seq, &info.local, info.local_len);
 	sdp_seq_addr(seq, &info.peer, info.peer_len);
-	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu %ld\n",
+	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu %ld %s\n",
 		   sdp_state_name(info.state), sdp_carrier_name(info.carrier),
 		   info.tx_bytes, info.rx_bytes, info.tx_msgs, info.rx_msgs,
 		   info.tx_credits, rx_queued, from_kuid_munged(ns, ep->uid),
 		   native ? file_inode(native)->i_ino : 0,
-		   atomic_long_read(&ep->memory));
+		   atomic_long_read(&ep->memory), sdp_reason_name(info.reason));
 }
 
 /*
@@ -154,7 +177,7 @@ static void *sdp_seq_next(struct seq_file *seq, void *v, loff_t *pos)
 static int sdp_seq_show(struct seq_file *seq, void *v)
 {
 	if (v == SEQ_START_TOKEN)
-		seq_puts(seq, "id local peer state carrier tx_bytes rx_bytes tx_msgs rx_msgs tx_credits rx_queued uid inode memory\n");
+		seq_puts(seq, "id local peer state carrier tx_bytes rx_bytes tx_msgs rx_msgs tx_credits rx_queued uid inode memory reason\n");
 	else
 		sdp_seq_show_ep(seq, v);
 	return 0;

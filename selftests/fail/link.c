@@ -7,7 +7,9 @@
 
 #include <arpa/inet.h>
 #include <linux/if_link.h>
+#include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
+#include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -17,8 +19,9 @@
 #define PARENT	"ib0"
 #define CHILD	"ib0.8123"
 #define PKEY	0x8123
+#define ALEN	20	/* bytes of a link-layer address */
 
-static int sock, netlink, number;
+static int sock, netlink, raw, number;
 static uint32_t parent;
 
 static int put(const char *file, const char *text)
@@ -248,6 +251,19 @@ static int act_send(void)
 	return sendto(sock, "hello", 5, MSG_DONTWAIT, (void *)&to, sizeof(to));
 }
 
+/* To a port that there is not: before anybody is asked, the driver has to note it. */
+static int act_frame(void)
+{
+	unsigned char frame[ALEN + 4 + 20] = { 0, 0, 1, 0, 0xfe, 0x80, [ALEN] = 0x08 };
+	struct sockaddr_ll to = {
+		.sll_family = AF_PACKET, .sll_ifindex = parent, .sll_protocol = htons(ETH_P_IP),
+	};
+	uint32_t id = htonl(++number);
+
+	memcpy(frame + ALEN - sizeof(id), &id, sizeof(id));
+	return sendto(raw, frame, sizeof(frame), MSG_DONTWAIT, (void *)&to, sizeof(to));
+}
+
 static int group(int what)
 {
 	struct ip_mreqn m = { .imr_ifindex = parent };
@@ -284,6 +300,7 @@ static const struct scene port[] = {
 	{ "connected mode", before_connected, act_connected, after_mode },
 	{ "datagram mode", before_datagram, act_datagram, after_mode },
 	{ "a packet to a stranger", NULL, act_send, NULL },
+	{ "a frame to a stranger", NULL, act_frame, NULL },
 	{ "a multicast group", before_join, act_join, after_join },
 };
 
@@ -291,8 +308,9 @@ int main(int argc, char **argv)
 {
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
 	netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	raw = socket(AF_PACKET, SOCK_RAW, 0);
 	parent = if_nametoindex(PARENT);
-	must(sock >= 0 && netlink >= 0 && parent);
+	must(sock >= 0 && netlink >= 0 && raw >= 0 && parent);
 	if (argc > 1 && !strcmp(argv[1], "children"))
 		return nth_all(children, sizeof(children) / sizeof(*children));
 	return nth_all(port, sizeof(port) / sizeof(*port));

@@ -85,11 +85,11 @@ check "sdpstat with an argument" gives 2 "$SDPSTAT" frob
 connection
 check "sdpstat of the client's node" gives 0 on 1 "$SDPSTAT"
 check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.1:[0-9]+ +10\.77\.0\.2:9000 +1000 +0 .* [1-9][0-9]+$' \
+	'^CONNECTED +SDP +10\.77\.0\.1:[0-9]+ +10\.77\.0\.2:9000 +1000 +0 .* - +[1-9][0-9]+$' \
 	"$WORK/out"
 check "sdpstat of the server's node" gives 0 on 2 "$SDPSTAT" -n
 check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.2:9000 +10\.77\.0\.1:[0-9]+ +0 +1000 .* [1-9][0-9]+$' \
+	'^CONNECTED +SDP +10\.77\.0\.2:9000 +10\.77\.0\.1:[0-9]+ +0 +1000 .* - +[1-9][0-9]+$' \
 	"$WORK/out"
 check "sdpstat -j" gives 0 on 2 "$SDPSTAT" -j
 check "is JSON" valid_json "$WORK/out"

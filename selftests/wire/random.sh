@@ -4,7 +4,7 @@
 # A peer that sends random messages, right and wrong, in every state, and dies at
 # any: MESSAGES and SEED in the environment, or some and any.  After it all is as
 # before, and each connection that was not right has ended for a reason that is
-# counted.
+# counted, and that the list of endpoints shows.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -43,7 +43,22 @@ all_moved() {
 	[ -z "$missing" ] || { echo "not moved:$missing"; return 1; }
 }
 
-plan 6
+# Each connection that was accepted, as the server saw it: it ended as it should, or
+# there is a reason.
+all_have_reasons() {
+	awk -v accepted="$(counter accepted)" '
+		$1 != "end" { next }
+		{ n++; words[$4]++ }
+		$2 ? !$3 || $4 == "-" : !$3 != ($4 == "-") { print; bad = 1 }
+		END {
+			for (word in words)
+				print "#", word, words[word] > "/dev/stderr"
+			print n + 0, "have ended, of", accepted
+			exit bad || n != accepted || n < 20
+		}' /tmp/server
+}
+
+plan 7
 cp /proc/net/sdp/snmp /tmp/snmp
 serve echo
 before=$(qps)
@@ -51,6 +66,8 @@ echo "# $messages messages, seed $seed"
 check "all ends as it should" peer random "$seed" "$messages"
 diag "$(tail -n 1 <<< "$tap_output")"
 check "each kind of wrong was met and counted" all_moved
+check "each connection ended well, or has a reason" until_true 60 all_have_reasons
+diag "$(all_have_reasons 2>&1 > /dev/null | tr -d '#\n')"
 until_true 60 connections_gone
 check "no connection is left" connections_gone
 check "no queue pair is left" until_true 60 qps_back

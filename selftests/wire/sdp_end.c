@@ -10,8 +10,9 @@
  *				were; exit status 0 if all is well
  *
  * IPv4, and never TCP.  The servers take one connection after the other until
- * killed; they say "listening" when they are, and on standard error how a
- * connection ended that did not end well.
+ * killed; they say "listening" when they are, and how each connection ended:
+ * "end ERRNO REASON WORD", with the reason that the descriptor and the one that
+ * /proc/net/sdp/endpoints tells.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,12 +57,34 @@ static int listen_on(unsigned int port)
 	return fd;
 }
 
-static void tell_end(int fd)
+/* What the last column of /proc/net/sdp/endpoints has for it */
+static const char *listed(unsigned long long id)
+{
+	static char line[500];
+	FILE *f = fopen("/proc/thread-self/net/sdp/endpoints", "r");
+	char *word = "no line";
+
+	if (!f)
+		die("endpoints");
+	while (fgets(line, sizeof(line), f))
+		if (strtoull(line, NULL, 10) == id && strrchr(line, ' ')) {
+			word = strrchr(line, ' ') + 1;
+			word[strcspn(word, "\n")] = 0;
+			break;
+		}
+	fclose(f);
+	return word;
+}
+
+/* How it ended: by the errno of the last call on it, or as it should. */
+static void tell_end(int fd, int error)
 {
 	struct sdp_info info = { .size = sizeof(info) };
 
-	if (!ioctl(fd, SDP_IOC_INFO, &info))
-		fprintf(stderr, "sdp_end: %s, reason %u\n", strerror(errno), info.reason);
+	if (ioctl(fd, SDP_IOC_INFO, &info))
+		die("info");
+	printf("end %d %u %s\n", error, info.reason, listed(info.id));
+	fflush(stdout);
 }
 
 static void echo(int fd)
@@ -72,8 +95,7 @@ static void echo(int fd)
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
 		if (write(fd, buf, n) != n)
 			break;
-	if (n)
-		tell_end(fd);
+	tell_end(fd, n ? errno : 0);
 }
 
 static void hold(int fd)
@@ -84,7 +106,7 @@ static void hold(int fd)
 	if (read(fd, &c, 1) == 1)
 		sleep(1);
 	if (read(fd, &c, 1) < 0)
-		tell_end(fd);
+		tell_end(fd, errno);
 }
 
 static void serve(unsigned int port, void (*talk)(int fd))

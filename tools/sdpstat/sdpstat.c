@@ -21,7 +21,8 @@ static const char usage[] =
 "\n"
 "Show the endpoints of /dev/sdp in this network namespace: their states, what\n"
 "carries their bytes, their addresses, bytes and messages each way, the messages\n"
-"that the peer has buffers for, and the bytes of their own buffers.\n"
+"that the peer has buffers for, why they ended or went over TCP, and the bytes of\n"
+"their own buffers.\n"
 "\n"
 "  -a, --all        listening ones too\n"
 "  -l, --listening  only listening ones\n"
@@ -46,6 +47,7 @@ static const struct column {
 	{ "tx_msgs",	"Sent msgs",	true },
 	{ "rx_msgs",	"Rcvd msgs",	true },
 	{ "tx_credits",	"Credits",	true },
+	{ "reason",	"Reason",	false },
 	{ "memory",	"Memory",	true },
 };
 

@@ -5,6 +5,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 
+#include "fail.h"
 #include "far.h"
 #include "softib.h"
 
@@ -82,6 +83,7 @@ static int __init softib_init(void)
 	if (ret)
 		goto err_wq;
 	softib_debugfs = debugfs_create_dir("softib", NULL);
+	softib_fail_init();
 	ret = softib_conf_init(hcas);
 	if (ret)
 		goto err_udp;

@@ -53,6 +53,24 @@ void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp)
 	softib_qp_reset(qp);
 }
 
+/* What was posted is gone with a reset (IBA 10.3.1.1), but rdmavt would go on to write
+ * into it. User space resets its own.
+ */
+static void forget_receives(struct rvt_qp *qp)
+{
+	struct rvt_krwq *kwq = qp->r_rq.kwq;
+
+	if (!kwq || qp->ip)
+		return;
+	spin_lock(&kwq->p_lock);
+	spin_lock(&kwq->c_lock);
+	kwq->head = 0;
+	kwq->tail = 0;
+	kwq->count = 0;
+	spin_unlock(&kwq->c_lock);
+	spin_unlock(&kwq->p_lock);
+}
+
 /**
  * softib_qp_reset - forget what was going on
  * @qp:		the QP, in the state RESET
@@ -62,6 +80,7 @@ void softib_qp_reset(struct rvt_qp *qp)
 	struct softib_qp *priv = qp->priv;
 	int i;
 
+	forget_receives(qp);
 	priv->events = 0;
 	priv->draining = false;
 	priv->req_pos.valid = false;

@@ -45,6 +45,7 @@
  * @stalled:	@work waits for @inflight to fall
  * @rvt_create_qp: what rdmavt does when a QP is made
  * @rvt_destroy_qp: and when it is destroyed
+ * @under:	all verbs calls as they are where none is made to fail
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
@@ -65,6 +66,9 @@ struct softib_hca {
 	int (*rvt_create_qp)(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			     struct ib_udata *udata);
 	int (*rvt_destroy_qp)(struct ib_qp *ibqp, struct ib_udata *udata);
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+	struct ib_device_ops under;
+#endif
 	struct platform_device *parent;
 	struct dentry *debugfs;
 	bool registered;

@@ -8,6 +8,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/ib_mad.h>
 
+#include "fail.h"
 #include "softib.h"
 
 #define LKEY_TABLE_BITS		16
@@ -399,7 +400,7 @@ static int wrap_ops(struct ib_device *ibdev)
 {
 	struct softib_hca *hca = to_softib_hca(ibdev);
 
-	if (ibdev->ops.create_qp == create_qp)
+	if (hca->rvt_create_qp)
 		return 0;
 	hca->rvt_create_qp = ibdev->ops.create_qp;
 	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
@@ -407,6 +408,7 @@ static int wrap_ops(struct ib_device *ibdev)
 	ibdev->ops.destroy_qp = destroy_qp;
 	if (!hca->rdi.dparms.props.max_srq)
 		ibdev->ops.create_srq = no_srq;
+	softib_fail_wrap(hca);
 	return 0;
 }
 

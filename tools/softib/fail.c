@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs calls that fail, in kernels with fault injection
+ *
+ * /sys/kernel/debug/softib/fail_verbs says which, as the kernel's own folders say
+ * which allocations do; those of a task also count for its fail-nth. Only calls that
+ * an HCA may refuse are among them: who moves a queue pair to an end, or destroys
+ * something, has nothing else that he could do. What management and programs in user
+ * space ask for is left alone.
+ */
+#include "fail.h"
+
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+#include <linux/fault-inject.h>
+
+#include "compat.h"
+
+static DECLARE_FAULT_ATTR(fail_verbs);
+
+static bool fails(void)
+{
+	return should_fail(&fail_verbs, 1);
+}
+
+static bool qp_fails(const struct ib_qp *qp)
+{
+	return !qp->uobject && qp->qp_type != IB_QPT_SMI && qp->qp_type != IB_QPT_GSI && fails();
+}
+
+static const struct ib_device_ops *under(struct ib_device *ibdev)
+{
+	return &to_softib_hca(ibdev)->under;
+}
+
+static int fail_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return !udata && fails() ? -ENOMEM : under(pd->device)->alloc_pd(pd, udata);
+}
+
+static int fail_create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	return !udata && fails() ? -ENOMEM : under(ah->device)->create_ah(ah, attr, udata);
+}
+
+static int fail_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr,
+			   struct ib_udata *udata)
+{
+	return !udata && fails() ? -ENOMEM : under(srq->device)->create_srq(srq, attr, udata);
+}
+
+static int fail_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+			  struct ib_cq_udata *udata)
+{
+	return !udata && fails() ? -ENOMEM : under(cq->device)->create_cq(cq, attr, udata);
+}
+
+static int fail_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	bool management = attr->qp_type == IB_QPT_SMI || attr->qp_type == IB_QPT_GSI;
+
+	if (!udata && !management && fails())
+		return -ENOMEM;
+	return under(qp->device)->create_qp(qp, attr, udata);
+}
+
+static int fail_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	bool end = mask & IB_QP_STATE &&
+		   (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+
+	if (!end && qp_fails(qp))
+		return -ENOMEM;
+	return under(qp->device)->modify_qp(qp, attr, mask, udata);
+}
+
+static int fail_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	return qp_fails(qp) ? -ENOMEM : under(qp->device)->attach_mcast(qp, gid, lid);
+}
+
+static int fail_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
+{
+	if (qp_fails(qp)) {
+		*bad = wr;
+		return -ENOMEM;
+	}
+	return under(qp->device)->post_send(qp, wr, bad);
+}
+
+static int fail_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad)
+{
+	if (qp_fails(qp)) {
+		*bad = wr;
+		return -ENOMEM;
+	}
+	return under(qp->device)->post_recv(qp, wr, bad);
+}
+
+static int fail_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+			      const struct ib_recv_wr **bad)
+{
+	if (!srq->uobject && fails()) {
+		*bad = wr;
+		return -ENOMEM;
+	}
+	return under(srq->device)->post_srq_recv(srq, wr, bad);
+}
+
+/**
+ * softib_fail_init - say in debugfs which calls are to fail: none, so far
+ */
+void softib_fail_init(void)
+{
+	fault_create_debugfs_attr("fail_verbs", softib_debugfs, &fail_verbs);
+}
+
+/**
+ * softib_fail_wrap - let an HCA's calls fail
+ * @hca:	the HCA, which no consumer has seen
+ */
+void softib_fail_wrap(struct softib_hca *hca)
+{
+	struct ib_device *ibdev = &hca->rdi.ibdev;
+
+	hca->under = ibdev->ops;
+	ibdev->ops.alloc_pd = fail_alloc_pd;
+	ibdev->ops.create_ah = fail_create_ah;
+	ibdev->ops.create_srq = fail_create_srq;
+	ibdev->ops.create_cq = fail_create_cq;
+	ibdev->ops.create_qp = fail_create_qp;
+	ibdev->ops.modify_qp = fail_modify_qp;
+	ibdev->ops.attach_mcast = fail_attach_mcast;
+	ibdev->ops.post_send = fail_post_send;
+	ibdev->ops.post_recv = fail_post_recv;
+	ibdev->ops.post_srq_recv = fail_post_srq_recv;
+}
+#endif /* CONFIG_FAULT_INJECTION_DEBUG_FS */
