@@ -103,7 +103,7 @@ floods() {
 		on node$n timeout 200 socat -u FILE:/tmp/file TCP:10.77.0.1:700$n &
 	done
 	until_true 60 seen 300000
-	kill $busy
+	kill "$busy"
 	wait "${pids[@]}"
 	kill $capturer
 	for n in 2 3 4; do
