@@ -40,12 +40,13 @@ changed() {
 	bench --gate --figures "$folder/first.tsv" --input "$folder/changed.tsv"
 }
 
-plan 17
+plan 20
 refused "an unknown name" "'tcp-sock' is no contestant" tcp-sock
 refused "an unknown option" --frobnicate --frobnicate
 refused "no rounds" "not 1 to 9" --rounds 0
 refused "no figures" "cannot read" --gate --figures "$folder/none"
 refused "a part as figures" "all that there is" --save sdp
+refused "a gate for time" "only goes with" --wall --gate
 
 out=$(bench --rounds 2 unix sdp stream-64k pingpong-64)
 result $? "a part is measured"
@@ -64,6 +65,12 @@ result $? "SDP costs more than no network"
 result $? "the slowest round trips are not faster than half"
 check "the chart is XML" python3 -c \
 	'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$mine/bench/chart.svg"
+
+out=$(bench --rounds 1 --wall tcp-stock unix pingpong-64)
+[ $? -eq 0 ] && grep -Eq '^ *unix +pingpong-64 +[0-9]+ % +[0-9]+ %$' <<< "$out"
+result $? "time beside instructions"
+diag "$out"
+check "a whole program" bench --rounds 1 sdp nginx
 
 check "it costs the same again" \
 	bench --rounds 1 --gate --figures "$folder/first.tsv" sdp unix stream-64k
