@@ -177,7 +177,9 @@ told "pages, in softirqs" each "$debug/fail_page_alloc" 5
 told "verbs calls" each "$debug/softib/fail_verbs" 5 23
 set_fault "$debug/failslab" ignore-gfp-wait=N
 set_fault "$debug/fail_page_alloc" ignore-gfp-wait=N
+echo Y > "$debug/softib/fail_verbs/nth"
 told "all of them, in workers" all_nth
+echo N > "$debug/softib/fail_verbs/nth"
 mode datagram
 check "all works again" recovers
 check "no connection is left" until_true 60 connections_gone

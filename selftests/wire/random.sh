@@ -44,12 +44,13 @@ all_moved() {
 }
 
 # Each connection that was accepted, as the server saw it: it ended as it should, or
-# there is a reason.
+# there is a reason. What comes after a good end may be told in between.
 all_have_reasons() {
 	awk -v accepted="$(counter accepted)" '
+		$1 == "aborted" { n++; words[$1]++ }
 		$1 != "end" { next }
 		{ n++; words[$4]++ }
-		$2 ? !$3 || $4 == "-" : !$3 != ($4 == "-") { print; bad = 1 }
+		$2 && (!$3 || $4 == "-") { print; bad = 1 }
 		END {
 			for (word in words)
 				print "#", word, words[word] > "/dev/stderr"

@@ -11,6 +11,7 @@
  *
  * IPv4, and never TCP.  The servers take one connection after the other until
  * killed; they say "listening" when they are, and how each connection ended:
+ * "aborted" is one that had ended before it was accepted.
  * "end ERRNO REASON WORD", with the reason that the descriptor and the one that
  * /proc/net/sdp/endpoints tells.
  */
@@ -124,7 +125,10 @@ static void serve(unsigned int port, void (*talk)(int fd))
 		if (conn >= 0) {
 			talk(conn);
 			close(conn);
-		} else if (errno != ECONNABORTED && errno != EINTR) {
+		} else if (errno == ECONNABORTED) {
+			printf("aborted\n");
+			fflush(stdout);
+		} else if (errno != EINTR) {
 			die("accept");
 		}
 	}

@@ -3,22 +3,27 @@
  * Verbs calls that fail, in kernels with fault injection
  *
  * /sys/kernel/debug/softib/fail_verbs says which, as the kernel's own folders say
- * which allocations do; those of a task also count for its fail-nth. Only calls that
- * an HCA may refuse are among them: who moves a queue pair to an end, or destroys
- * something, has nothing else that he could do. What management and programs in user
- * space ask for is left alone.
+ * which allocations do; with nth those of a task also count for its fail-nth. Only
+ * calls that an HCA may refuse are among them: who moves a queue pair to an end, or
+ * destroys something, has nothing else that he could do. What management and programs
+ * in user space ask for is left alone.
  */
 #include "fail.h"
 
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+#include <linux/debugfs.h>
 #include <linux/fault-inject.h>
 
 #include "compat.h"
 
 static DECLARE_FAULT_ATTR(fail_verbs);
+static bool fail_nth;
 
+/* should_fail() looks at the task's fail-nth before anything else. */
 static bool fails(void)
 {
+	if (!READ_ONCE(fail_nth) && !READ_ONCE(fail_verbs.probability))
+		return false;
 	return should_fail(&fail_verbs, 1);
 }
 
@@ -115,7 +120,11 @@ static int fail_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
  */
 void softib_fail_init(void)
 {
-	fault_create_debugfs_attr("fail_verbs", softib_debugfs, &fail_verbs);
+	struct dentry *dir;
+
+	dir = fault_create_debugfs_attr("fail_verbs", softib_debugfs, &fail_verbs);
+	if (!IS_ERR(dir))
+		debugfs_create_bool("nth", 0600, dir, &fail_nth);
 }
 
 /**
