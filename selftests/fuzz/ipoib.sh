@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of IPoIB's files and messages: all inputs of its corpus, once.
+# The fuzzer of IPoIB's files and messages, as corpus.sh.
 
 . "$(dirname "$0")/../tap.sh"
 
 root=$(dirname "$(readlink -f "$0")")/../..
 
 run_fuzz() {
-	"${BUILD:-$root/build}/tools/fuzz/fuzz" --ipoib --operations 1 --seed 1 \
+	"${BUILD:-$root/build}/tools/fuzz/fuzz" --ipoib --time "$time" \
 		"$root/tools/fuzz/corpus.ipoib" > /tmp/inputs 2> /tmp/fuzz
 }
 
@@ -21,9 +21,12 @@ only_ib0() {
 		[ "$(cat /sys/class/net/ib0/operstate)" = up ]
 }
 
+time=10
+[ "$VM_KERNEL" != debug ] || time=30
 plan 4
 run_fuzz
 status=$?
+grep '^fuzz: seed' /tmp/fuzz | sed 's/^/# /'
 tail -n 1 /tmp/fuzz | sed 's/^/# /'
 [ $status -eq 0 ] || diag "$(cat /tmp/fuzz; grep '^report' /tmp/inputs)"
 result $status "no report of the kernel"

@@ -236,12 +236,20 @@ static void flip(struct record *r, uint32_t random)
 	bytes[random % sizeof(*r)] ^= 1 << (random >> 8 & 7);
 }
 
+/* A piece of another input. */
+static void take_piece(struct input *in, unsigned int at, uint32_t *seed)
+{
+	const struct input *other = &corpus[next_random(seed) % corpus_n].in;
+	unsigned int from = next_random(seed) % other->n;
+
+	insert(in, at, &other->r[from], 1 + next_random(seed) % (other->n - from));
+}
+
 static void mutate_once(struct input *in, uint32_t *seed)
 {
 	uint32_t v = next_random(seed);
-	unsigned int at = (v >> 8) % in->n, from, n;
+	unsigned int at = (v >> 8) % in->n;
 	struct record *r = &in->r[at], new;
-	const struct input *other;
 
 	switch (v & 7) {
 	case 0:
@@ -269,10 +277,25 @@ static void mutate_once(struct input *in, uint32_t *seed)
 		insert(in, (v >> 16) % in->n, &new, 1);
 		break;
 	default:
-		other = &corpus[(v >> 16) % corpus_n].in;
-		from = next_random(seed) % other->n;
-		n = 1 + next_random(seed) % (other->n - from);
-		insert(in, at, &other->r[from], n);
+		take_piece(in, at, seed);
+	}
+}
+
+/* By pieces of others, and by anything. */
+static void lengthen(struct input *in, uint32_t *seed)
+{
+	unsigned int least = RECORDS / 4 + next_random(seed) % (3 * RECORDS / 4);
+	struct record new[4];
+	unsigned int i;
+
+	while (in->n < least) {
+		if (next_random(seed) & 1) {
+			take_piece(in, in->n, seed);
+			continue;
+		}
+		for (i = 0; i < 4; i++)
+			random_record(&new[i], seed);
+		insert(in, in->n, new, 4);
 	}
 }
 
@@ -290,4 +313,6 @@ void corpus_mutate(struct input *in, uint32_t *seed)
 	*in = corpus[v & 0x10000 ? v % corpus_n : corpus_n - 1 - v % (corpus_n / 4 + 1)].in;
 	while (times--)
 		mutate_once(in, seed);
+	/* What comes before and after an input takes longer than a short one. */
+	lengthen(in, seed);
 }

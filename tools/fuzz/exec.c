@@ -2,7 +2,7 @@
 /*
  * Runs an input: in this thread, which is in node1's network namespace, and
  * where it says so in a second one, which is in node2's; a third scribbles in
- * ring memory.  Calls that wait are interrupted by a timer.
+ * ring memory.  Calls that wait are interrupted: see wake.c.
  */
 #include "fuzz.h"
 
@@ -17,34 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS		4000000
-
-unsigned long operations;
+#define STROKES	32	/* of the scribbler, for each operation */
 
 static struct worker workers[THREADS];
-static sem_t wanted, done, scribble_wanted, scribble_done, ready;
+static sem_t wanted, done, scribble_wanted, ready;
 static struct record second;	/* for the second thread */
 static bool second_busy;
+static volatile bool may_scribble;
 static pid_t child;
+
+static struct {
+	unsigned long n, ns;
+} times[256];
+
+bool timing;
 
 static __thread sigjmp_buf escape;
 static __thread volatile bool may_fault;
-
-/* True: calls of this thread go on for as long as they take. */
-void exec_untimed(bool on)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGALRM);
-	pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
-}
 
 /* A mapping that is gone while somebody writes there. */
 static void on_fault(int sig)
@@ -52,25 +45,6 @@ static void on_fault(int sig)
 	if (may_fault)
 		siglongjmp(escape, 1);
 	signal(sig, SIG_DFL);
-}
-
-static void on_tick(int sig)
-{
-	(void)sig;
-}
-
-static void tick(void)
-{
-	struct itimerspec every = {
-		.it_interval.tv_nsec = TICK_NS, .it_value.tv_nsec = TICK_NS,
-	};
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
-	timer_t timer;
-
-	event._sigev_un._tid = syscall(SYS_gettid);
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) ||
-	    timer_settime(timer, 0, &every, NULL))
-		die("timer");
 }
 
 static void enter_node(unsigned int node)
@@ -104,21 +78,53 @@ static void worker_init(unsigned int nr)
 	w->iov = (struct iovec *)(w->page + 4 * ANY_MEMORY) - IOVS;
 }
 
-static void run_one(struct worker *w, const struct record *r)
+/* Only what called something counts.  @nr: of a thread, or CHILD. */
+static void run_one(unsigned int nr, const struct record *r)
 {
-	if (!sigsetjmp(escape, 1)) {
+	struct worker *w = &workers[nr == CHILD ? 0 : nr];
+
+	wake_begin(nr);
+	if (!sigsetjmp(escape, 0)) {
 		may_fault = true;
-		op_run(w, r);
+		if (op_run(w, r))
+			__atomic_fetch_add(&shared->operations, 1, __ATOMIC_RELAXED);
 	}
 	may_fault = false;
+	wake_end(nr);
 }
 
-static void run_counted(unsigned int nr, const struct record *r)
+static unsigned long now_ns(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000UL + t.tv_nsec;
+}
+
+static void run_covered(unsigned int nr, const struct record *r)
+{
+	unsigned long began = timing ? now_ns() : 0;
+	unsigned int kind = op_kind(r);
+
 	cover_begin(nr);
-	run_one(&workers[nr], r);
+	run_one(nr, r);
+	if (timing) {
+		times[kind].ns += now_ns() - began;
+		times[kind].n++;
+	}
 	cover_end(nr);
-	__atomic_fetch_add(&operations, 1, __ATOMIC_RELAXED);
+}
+
+/* The time that all records of a kind took, which is their place in the table of ops.c. */
+void exec_times(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i].n)
+			fprintf(stderr, "fuzz: op %u: %lu times, %lu us each, %lu ms in all\n", i,
+				times[i].n, times[i].ns / times[i].n / 1000,
+				times[i].ns / 1000000);
 }
 
 static void *second_thread(void *arg)
@@ -129,57 +135,58 @@ static void *second_thread(void *arg)
 	if (!to_ipoib)
 		listener = listen_somewhere(7700);
 	cover_on(1);
-	tick();
+	wake_me(1);
 	sem_post(&ready);
 	for (;;) {
 		wait_for(&wanted);
 		r = second;
-		run_counted(1, &r);
+		run_covered(1, &r);
 		sem_post(&done);
 	}
 	return arg;
 }
 
+static void scribble(uint32_t *seed, unsigned int strokes)
+{
+	unsigned int i;
+
+	if (!sigsetjmp(escape, 0)) {
+		may_fault = true;
+		for (i = 0; i < strokes && may_scribble; i++)
+			scribble_once(seed);
+	}
+	may_fault = false;
+}
+
+/* Some strokes for each operation: it would take the time of all others otherwise. */
 static void *scribbler(void *arg)
 {
 	uint32_t seed = 77;
-	unsigned int i;
 
 	for (;;) {
 		wait_for(&scribble_wanted);
-		while (scribbling) {
-			if (!sigsetjmp(escape, 1)) {
-				may_fault = true;
-				for (i = 0; i < 64 && scribbling; i++)
-					scribble_once(&seed);
-			}
-			may_fault = false;
-			sched_yield();
-		}
-		sem_post(&scribble_done);
+		scribble(&seed, STROKES);
 	}
 	return arg;
 }
 
 void exec_init(void)
 {
-	struct sigaction tick_action = { .sa_handler = on_tick };
-	struct sigaction fault_action = { .sa_handler = on_fault };
+	struct sigaction fault_action = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
 	pthread_t t;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGIO, SIG_IGN);
 	signal(SIGURG, SIG_IGN);
-	sigaction(SIGALRM, &tick_action, NULL);
 	sigaction(SIGSEGV, &fault_action, NULL);
 	sigaction(SIGBUS, &fault_action, NULL);
 	sem_init(&wanted, 0, 0);
 	sem_init(&done, 0, 0);
 	sem_init(&scribble_wanted, 0, 0);
-	sem_init(&scribble_done, 0, 0);
 	sem_init(&ready, 0, 0);
 	worker_init(0);
 	worker_init(1);
+	wake_init();
 	ops_clean();
 	if (pthread_create(&t, NULL, second_thread, NULL) ||
 	    pthread_create(&t, NULL, scribbler, NULL))
@@ -187,7 +194,7 @@ void exec_init(void)
 	wait_for(&ready);
 	enter_node(1);
 	cover_on(0);
-	tick();
+	wake_me(0);
 }
 
 static void second_wait(void)
@@ -200,9 +207,6 @@ static void second_wait(void)
 /* The child runs what follows at the same time, until the parent is through. */
 static void fork_here(const struct input *in, unsigned int i)
 {
-	struct itimerval every = { .it_interval.tv_usec = TICK_NS / 1000,
-				   .it_value.tv_usec = TICK_NS / 1000 };
-
 	if (child)
 		return;
 	child = fork();
@@ -211,23 +215,41 @@ static void fork_here(const struct input *in, unsigned int i)
 			child = 0;
 		return;
 	}
-	setitimer(ITIMER_REAL, &every, NULL);
+	wake_me(CHILD);
+	pairs_forget();
 	for (; i < in->n; i++)
 		if (!op_is_fork(&in->r[i]) && !op_is_async(&in->r[i]))
-			run_one(&workers[0], &in->r[i]);
+			run_one(CHILD, &in->r[i]);
 	_exit(0);
+}
+
+static void end_child(void)
+{
+	if (!child)
+		return;
+	kill(child, SIGKILL);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	wake_end(CHILD);
+	child = 0;
 }
 
 void exec_input(const struct input *in)
 {
-	bool async = false, scribbled = false;
+	static uint32_t seed = 78;
+	bool async = false;
 	unsigned int i;
 
 	report_before(in);
 	cover_start();
+	may_scribble = true;
 	for (i = 0; i < in->n; i++) {
 		const struct record *r = &in->r[i];
 
+		if (scribbling) {
+			sem_post(&scribble_wanted);
+			scribble(&seed, 2);
+		}
 		if (op_is_fork(r)) {
 			fork_here(in, i + 1);
 		} else if (op_is_async(r)) {
@@ -239,26 +261,13 @@ void exec_input(const struct input *in)
 			async = false;
 			sem_post(&wanted);
 		} else {
-			run_counted(0, r);
-		}
-		if (scribbling && !scribbled) {
-			scribbled = true;
-			sem_post(&scribble_wanted);
+			run_covered(0, r);
 		}
 	}
 	second_wait();
-	if (scribbling && !scribbled)
-		sem_post(&scribble_wanted);
-	scribbled |= scribbling != 0;
+	may_scribble = false;
 	scribbling = 0;
-	if (scribbled)
-		wait_for(&scribble_done);
-	if (child) {
-		kill(child, SIGKILL);
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-		child = 0;
-	}
+	end_child();
 	ops_clean();
 	report_after(in);
 }

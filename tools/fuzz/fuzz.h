@@ -12,12 +12,14 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define RECORDS		96	/* of an input, at most */
+#define RECORDS		160	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)
 #define IOVS		3
 #define THREADS		2	/* that run operations; a third scribbles */
+#define CHILD		THREADS	/* and a child does */
+#define CALLERS		(THREADS + 1)
 
 struct record {
 	uint8_t op, slot, a, b;
@@ -35,6 +37,7 @@ struct worker {
 	unsigned char *page;	/* memory to pass, which ends at an unmapped page */
 	struct iovec *iov;	/* behind that, ending at another one: IOVS of them */
 	const struct record *r;
+	bool nothing;		/* the operation found nothing to call */
 };
 
 /* The state is not zero. */
@@ -58,10 +61,24 @@ void cover_end(unsigned int thread);
 unsigned int cover_get(uint16_t *edges);	/* of this input: how many */
 
 /* exec.c: runs an input */
-extern unsigned long operations;
+extern bool timing;			/* note how long each kind of operation takes */
 void exec_init(void);
-void exec_untimed(bool on);
 void exec_input(const struct input *in);
+void exec_times(void);
+
+/* wake.c: what the threads and the child have together, and what ends their calls */
+extern struct shared {
+	unsigned long operations;	/* that called something */
+	unsigned int calls[CALLERS];	/* odd: in a call */
+	bool patient[CALLERS];		/* it is not to be ended */
+	int pid[CALLERS], tid[CALLERS];
+} *shared;
+
+void wake_init(void);
+void wake_me(unsigned int nr);
+void wake_begin(unsigned int nr);
+void wake_end(unsigned int nr);
+void wake_not(bool on);
 
 /* report.c: what the kernel says meanwhile */
 extern unsigned long reports;
@@ -79,7 +96,9 @@ void report_after(const struct input *in);
  */
 #define ARENA		0x100000000000UL
 #define ARENA_STEP	(1UL << 32)
+#define PORT	7700	/* of the listener that is always there */
 extern int slots[SLOTS], listener, passing[2], pipes[2], epoll, disk;
+extern bool passed, piped, polled;	/* they are not as they were */
 
 struct map {
 	unsigned char *at;
@@ -87,6 +106,7 @@ struct map {
 };
 
 extern struct map maps[MAPS];
+void map_at(struct map *m, int fd, size_t len, int prot, int flags, uint64_t offset);
 extern volatile unsigned int scribbling;
 
 typedef void op_fn(struct worker *w);
@@ -95,8 +115,20 @@ op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mm
 op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
 op_fn op_socket_ioctl, op_proc, op_none;
 
+struct op {
+	op_fn *fn;
+	/* It is left out where there is none; NOTHING: it does not count. */
+	enum { NOTHING, TARGET, DESCRIPTOR, MAPPING } needs;
+};
+
+/* pair.c: connections with the standing listener */
+op_fn op_pair;
+void pairs_keep(void);
+void pairs_forget(void);
+extern unsigned long pairs_made, pairs_reused;
+
 /* ipoib.c: the other target */
-extern op_fn *const ipoib_ops[];
+extern const struct op ipoib_ops[];
 extern const unsigned int ipoib_ops_n;
 extern bool to_ipoib;			/* it is fuzzed instead of /dev/sdp */
 void ops_of_ipoib(void);
@@ -104,7 +136,12 @@ void ipoib_clean(void);
 
 void *memory(struct worker *w, size_t len);
 void slot_set(unsigned int slot, int fd);
-void op_run(struct worker *w, const struct record *r);
+int slot_get(const struct worker *w);
+void slot_fill(const struct worker *w, unsigned int slot, int fd);
+bool op_run(struct worker *w, const struct record *r);	/* true: it counts */
+unsigned int op_kind(const struct record *r);
+struct __kernel_sockaddr_storage;
+unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v);
 int endpoint(unsigned int family, unsigned int flags, bool nonblock);
 int listen_somewhere(unsigned int port);
 bool op_is_async(const struct record *r);

@@ -88,15 +88,22 @@ static void put_any(struct message *m, unsigned int type, uint32_t *seed)
 	put(m, type, data, lengths[small >> 8 & 15]);
 }
 
-/* What the kernel answers does not matter. */
-static void say(int sock, struct message *m)
+/* What the kernel answers does not matter, but that the interface is not there. */
+static bool say(int sock, struct message *m)
 {
-	char answer[4096];
+	union {
+		struct nlmsghdr head;
+		char space[4096];
+	} answer;
+	const struct nlmsgerr *error = NLMSG_DATA(&answer.head);
+	bool there = true;
 
 	if (send(sock, m, m->head.nlmsg_len, MSG_DONTWAIT) < 0)
-		return;
-	while (recv(sock, answer, sizeof(answer), MSG_DONTWAIT) > 0)
-		;
+		return false;
+	while (recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) > (int)NLMSG_LENGTH(4))
+		if (answer.head.nlmsg_type == NLMSG_ERROR && error->error == -ENODEV)
+			there = false;
+	return there;
 }
 
 static void message(struct message *m, unsigned int type, unsigned int flags, const void *head,
@@ -197,6 +204,7 @@ static void op_put_file(struct worker *w)
 	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", interface(w->r->slot),
 		 files[w->r->a & 15]);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
+	w->nothing = fd < 0;
 	if (fd < 0)
 		return;
 	if (write(fd, to, len) < 0)
@@ -216,6 +224,7 @@ static void op_get_file(struct worker *w)
 		snprintf(path, sizeof(path), "/sys/class/net/%s/%s", interface(w->r->slot),
 			 files[w->r->a & 15]);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
+	w->nothing = fd < 0;
 	if (fd < 0)
 		return;
 	if (pread(fd, w->page, w->r->c % ANY_MEMORY, w->r->b) < 0)
@@ -273,7 +282,7 @@ static void op_link(struct worker *w)
 		if (is_harmless(type))
 			put_any(&m, type, &seed);
 	}
-	say(n->route, &m);
+	w->nothing = !say(n->route, &m);
 }
 
 /* One of the commands, on what another one gave before, or on anything. */
@@ -299,7 +308,7 @@ static void op_ethtool_ioctl(struct worker *w)
 		arg[1] = w->r->c;
 	}
 	arg[0] = w->r->a % 0x60;
-	ioctl(n->datagram, SIOCETHTOOL, &r);
+	w->nothing = ioctl(n->datagram, SIOCETHTOOL, &r) && errno == ENODEV;
 }
 
 static void op_ethtool_netlink(struct worker *w)
@@ -326,7 +335,7 @@ static void op_ethtool_netlink(struct worker *w)
 		put_any(&m, next_random(&seed) % 8, &seed);
 		nested(&m, a);
 	}
-	say(n->generic, &m);
+	w->nothing = !say(n->generic, &m);
 }
 
 static void op_flags(struct worker *w)
@@ -340,7 +349,8 @@ static void op_flags(struct worker *w)
 	else if (!ioctl(n->datagram, SIOCGIFFLAGS, &r))
 		r.ifr_flags = w->r->a & 1 ? r.ifr_flags ^ (short)(w->r->c & IFF_ALLMULTI) :
 			      w->r->a & 2 ? r.ifr_flags & ~IFF_UP : r.ifr_flags | IFF_UP;
-	ioctl(n->datagram, w->r->a & 4 ? SIOCSIFMTU : SIOCSIFFLAGS, &r);
+	w->nothing = ioctl(n->datagram, w->r->a & 4 ? SIOCSIFMTU : SIOCSIFFLAGS, &r) &&
+		     errno == ENODEV;
 }
 
 /* A frame as it is, with a destination that somebody has or not. */
@@ -433,12 +443,15 @@ static void op_traffic(struct worker *w)
 		       (struct sockaddr *)&sin, sizeof(sin));
 }
 
-op_fn *const ipoib_ops[] = {
-	op_put_file, op_put_file, op_put_file, op_get_file, op_link, op_link, op_link,
-	op_ethtool_ioctl, op_ethtool_ioctl, op_ethtool_netlink, op_ethtool_netlink, op_flags,
-	op_flags, op_packet, op_packet, op_group, op_neighbour, op_traffic, op_traffic,
+const struct op ipoib_ops[] = {
+	{ op_put_file, TARGET }, { op_put_file, TARGET }, { op_put_file, TARGET },
+	{ op_get_file, TARGET }, { op_link, TARGET }, { op_link, TARGET }, { op_link, TARGET },
+	{ op_ethtool_ioctl, TARGET }, { op_ethtool_ioctl, TARGET },
+	{ op_ethtool_netlink, TARGET }, { op_ethtool_netlink, TARGET }, { op_flags, TARGET },
+	{ op_flags, TARGET }, { op_packet, TARGET }, { op_packet, TARGET }, { op_group, TARGET },
+	{ op_neighbour, TARGET }, { op_traffic, TARGET }, { op_traffic, TARGET },
 	/* What comes next is the second thread's, or a child's too: see exec.c. */
-	op_none, op_none, op_none, op_none,
+	{ op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING },
 };
 
 const unsigned int ipoib_ops_n = sizeof(ipoib_ops) / sizeof(*ipoib_ops);

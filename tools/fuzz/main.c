@@ -11,6 +11,7 @@
 #include "fuzz.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <grp.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: fuzz [--time SECONDS] [--operations N] [--seed N] [--root] [--trace]\n"
-		"            [--ipoib] [--replay INPUT] [CORPUS]\n");
+		"            [--times] [--ipoib] [--replay INPUT] [CORPUS]\n");
 	exit(2);
 }
 
@@ -52,11 +53,13 @@ static time_t seconds(void)
 
 static void stats(void)
 {
+	unsigned long operations = shared->operations;
 	time_t time = seconds() - began;
 
 	fprintf(stderr,
-		"fuzz: %ld s, %lu operations (%lu/s), %lu inputs, %u places, %u edges, corpus %u, reports %lu\n",
-		(long)time, operations, operations / (time ?: 1), inputs, cover_pcs, edges_seen,
+		"fuzz: %ld s, %lu operations (%lu/s), %lu inputs, %lu connections (%lu again), %u places, %u edges, corpus %u, reports %lu\n",
+		(long)time, operations, operations / (time ?: 1), inputs, pairs_made,
+		pairs_reused, cover_pcs, edges_seen,
 		corpus_n, reports);
 }
 
@@ -79,6 +82,28 @@ static void become_nobody(void)
 		die("rights of a user");
 }
 
+/* Connections with few and small buffers are made sooner, and are short of them sooner. */
+static void make_small(void)
+{
+	static const struct {
+		const char *name, *value;
+	} parameters[] = {
+		{ "recv_bufs", "8" }, { "send_bufs", "4" }, { "recv_size", "2048" },
+	};
+	char path[64];
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < sizeof(parameters) / sizeof(*parameters); i++) {
+		snprintf(path, sizeof(path), "/sys/module/sdpdev/parameters/%s",
+			 parameters[i].name);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, parameters[i].value, strlen(parameters[i].value)) < 0)
+			die(path);
+		close(fd);
+	}
+}
+
 static unsigned long number(const char *text)
 {
 	char *end;
@@ -95,7 +120,7 @@ static void loop(unsigned long limit_s, unsigned long limit_ops, uint32_t seed)
 	struct input in = {};
 
 	while ((!limit_s || seconds() - began < (time_t)limit_s) &&
-	       (!limit_ops || operations < limit_ops)) {
+	       (!limit_ops || shared->operations < limit_ops)) {
 		corpus_mutate(&in, &seed);
 		run(&in);
 		if (seconds() - shown >= STATS_S) {
@@ -115,6 +140,7 @@ int main(int argc, char **argv)
 		{ "trace", no_argument, NULL, 'x' },
 		{ "root", no_argument, NULL, 'R' },
 		{ "ipoib", no_argument, NULL, 'i' },
+		{ "times", no_argument, NULL, 'T' },
 		{}
 	};
 	unsigned long limit_s = 0, limit_ops = 0;
@@ -133,6 +159,8 @@ int main(int argc, char **argv)
 			tracing = true;
 		else if (c == 'R')
 			as_root = true;
+		else if (c == 'T')
+			timing = true;
 		else if (c == 'i')
 			to_ipoib = true;
 		else if (c != 'r' || !corpus_parse(&one, optarg))
@@ -144,6 +172,8 @@ int main(int argc, char **argv)
 		corpus_load(argv[optind]);
 	if (to_ipoib)
 		ops_of_ipoib();
+	else
+		make_small();
 	report_open();
 	covered = cover_open(0) && cover_open(1);
 	exec_init();
@@ -159,6 +189,8 @@ int main(int argc, char **argv)
 		loop(limit_s, limit_ops, seed);
 	}
 	stats();
+	if (timing)
+		exec_times();
 	if (covered && !one.n)
 		corpus_minimise();
 	return reports ? 1 : 0;

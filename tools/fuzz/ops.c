@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <linux/sdp.h>
 
-#define PORT	7700	/* of the listener that is always there */
 
 int slots[SLOTS], listener = -1, passing[2] = { -1, -1 }, pipes[2] = { -1, -1 };
 int epoll = -1, disk = -1;
+bool passed, piped, polled;
 
 /* Other descriptors there go with it. */
 void slot_set(unsigned int slot, int fd)
@@ -34,6 +34,25 @@ void slot_set(unsigned int slot, int fd)
 	old = __atomic_exchange_n(&slots[slot % SLOTS], fd, __ATOMIC_RELAXED);
 	if (old > 0)
 		close(old);
+}
+
+/* Mostly not in place of a connection with the standing listener (pair.c). */
+static unsigned int spared(const struct worker *w, unsigned int slot)
+{
+	return (w->r->c & 0xf000 ? slot | SLOTS / 2 : slot) % SLOTS;
+}
+
+void slot_fill(const struct worker *w, unsigned int slot, int fd)
+{
+	slot_set(spared(w, slot), fd);
+}
+
+/* The other thread may have closed it meanwhile: no such descriptor then. */
+int slot_get(const struct worker *w)
+{
+	int fd = slots[w->r->slot % SLOTS];
+
+	return fd > 0 ? fd : 9999;
 }
 
 /*
@@ -66,13 +85,11 @@ void *memory(struct worker *w, size_t len)
 /* Makes an argument wrong, by the record's b, and passes it. */
 static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned int size)
 {
-	int fd = slots[w->r->slot % SLOTS];
+	int fd = slot_get(w);
 	unsigned char *to = memory(w, size);
 	unsigned int words = size / 4;
 	uint32_t value = w->r->c;
 
-	if (fd <= 0)
-		return -1;
 	/* In the memory of the kernel and at NULL nothing can be written. */
 	if (w->r->b < 0xd0) {
 		memcpy(to, arg, size);
@@ -101,7 +118,7 @@ static const char *const addresses6[] = {
 };
 
 /* By bits of v: family, which address, which port. */
-static unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v)
+unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v)
 {
 	static const uint16_t ports[] = { PORT, PORT + 1, PORT + 2, 0, 7, PORT + 1, 40000, PORT };
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
@@ -153,12 +170,12 @@ static void op_open(struct worker *w)
 {
 	unsigned int a = w->r->a;
 
-	slot_set(w->r->slot, endpoint(a & 1 ? AF_INET6 : AF_INET, a >> 1 & 1, a & 12));
+	slot_fill(w, w->r->slot, endpoint(a & 1 ? AF_INET6 : AF_INET, a >> 1 & 1, a & 12));
 }
 
 static void op_open_bare(struct worker *w)
 {
-	slot_set(w->r->slot, open(SDP_DEVICE_PATH, w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
+	slot_fill(w, w->r->slot, open(SDP_DEVICE_PATH, w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
 }
 
 static void op_init(struct worker *w)
@@ -171,45 +188,19 @@ static void op_init(struct worker *w)
 	CALL(w, SDP_IOC_INIT, init);
 }
 
-/* A connection with the standing listener: two slots, over SDP or TCP. */
-static void op_pair(struct worker *w)
-{
-	struct sdp_connect connect = { .size = sizeof(connect) };
-	struct sdp_accept accept = { .size = sizeof(accept) };
-	struct pollfd p = { .fd = listener, .events = POLLIN };
-	unsigned int a = w->r->a;
-	int fd = endpoint(AF_INET, 0, false);
-
-	if (fd < 0)
-		return;
-	connect.flags = (a & 7) == 7 ? SDP_CONNECT_NO_SDP : 0;
-	connect.addr_len = address(&connect.addr, 0);
-	exec_untimed(true);
-	if (!ioctl(fd, SDP_IOC_CONNECT, &connect)) {
-		accept.flags = a & 8 ? SDP_ACCEPT_NONBLOCK : 0;
-		poll(&p, 1, 200);
-		slot_set(w->r->slot + 1, ioctl(listener, SDP_IOC_ACCEPT, &accept));
-	}
-	exec_untimed(false);
-	if (a & 0x30)
-		fcntl(fd, F_SETFL, O_NONBLOCK);
-	slot_set(w->r->slot, fd);
-}
-
 static void op_close(struct worker *w)
 {
-	int fd = __atomic_exchange_n(&slots[w->r->slot % SLOTS], 0, __ATOMIC_RELAXED);
+	int fd = __atomic_exchange_n(&slots[spared(w, w->r->slot)], 0, __ATOMIC_RELAXED);
 
 	if (fd > 0)
 		close(fd);
+	else
+		w->nothing = true;
 }
 
 static void op_dup(struct worker *w)
 {
-	int fd = slots[w->r->slot % SLOTS];
-
-	if (fd > 0)
-		slot_set(w->r->a, fcntl(fd, F_DUPFD_CLOEXEC, 3));
+	slot_fill(w, w->r->a, fcntl(slot_get(w), F_DUPFD_CLOEXEC, 3));
 }
 
 static void op_bind(struct worker *w)
@@ -232,7 +223,7 @@ static void op_accept(struct worker *w)
 {
 	struct sdp_accept arg = { .size = sizeof(arg), .flags = w->r->c & 3 };
 
-	slot_set(w->r->a, CALL(w, SDP_IOC_ACCEPT, arg));
+	slot_fill(w, w->r->a, CALL(w, SDP_IOC_ACCEPT, arg));
 }
 
 static void op_connect(struct worker *w)
@@ -313,7 +304,7 @@ static void op_native(struct worker *w)
 {
 	struct sdp_native arg = { .size = sizeof(arg) };
 
-	slot_set(w->r->a, CALL(w, SDP_IOC_NATIVE, arg));
+	slot_fill(w, w->r->a, CALL(w, SDP_IOC_NATIVE, arg));
 }
 
 static void op_ring_setup(struct worker *w)
@@ -337,18 +328,15 @@ static void op_ring_enter(struct worker *w)
 /* Any number, and anything as its argument. */
 static void op_raw(struct worker *w)
 {
-	int fd = slots[w->r->slot % SLOTS];
 	unsigned int i, cmd = _IO(SDP_IOC_MAGIC, w->r->a & 15);
 	uint32_t *arg = (uint32_t *)w->page, seed = w->r->c | 1;
 
-	if (fd <= 0)
-		return;
 	for (i = 0; i < 128; i++)
 		arg[i] = w->r->b & 1 ? next_random(&seed) : 0;
 	arg[0] = w->r->c & 0x1ff;
 	if (w->r->a >= 0xe0)
 		cmd = w->r->c;
-	ioctl(fd, cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
+	ioctl(slot_get(w), cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
 }
 
 /* What comes next is the second thread's, or a child's too: see exec.c. */
@@ -358,24 +346,40 @@ void op_none(struct worker *w)
 }
 
 /* More often than others: what others need. */
-static op_fn *const ops[] = {
-	op_pair, op_pair, op_open, op_open, op_open_bare, op_init, op_close, op_dup,
-	op_bind, op_listen, op_listen, op_accept, op_accept, op_connect, op_connect, op_shutdown,
-	op_send, op_send, op_send, op_recv, op_recv, op_recv, op_info, op_error, op_native,
-	op_ring_setup, op_ring_setup, op_ring_enter, op_ring_enter, op_ring_enter, op_raw,
-	op_ring_put, op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile,
-	op_mmap, op_mmap, op_mmap, op_munmap, op_remap, op_poll, op_poll, op_pass, op_take,
-	op_epoll, op_fcntl, op_option, op_socket_ioctl, op_proc,
+static const struct op ops[] = {
+	{ op_pair, TARGET }, { op_pair, TARGET }, { op_open, TARGET }, { op_open, TARGET },
+	{ op_open_bare, TARGET }, { op_init, DESCRIPTOR }, { op_close, TARGET },
+	{ op_dup, DESCRIPTOR }, { op_bind, DESCRIPTOR }, { op_listen, DESCRIPTOR },
+	{ op_listen, DESCRIPTOR }, { op_accept, DESCRIPTOR }, { op_accept, DESCRIPTOR },
+	{ op_connect, DESCRIPTOR }, { op_connect, DESCRIPTOR }, { op_shutdown, DESCRIPTOR },
+	{ op_send, DESCRIPTOR }, { op_send, DESCRIPTOR }, { op_send, DESCRIPTOR },
+	{ op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR },
+	{ op_info, DESCRIPTOR }, { op_error, DESCRIPTOR }, { op_native, DESCRIPTOR },
+	{ op_ring_setup, DESCRIPTOR }, { op_ring_setup, DESCRIPTOR },
+	{ op_ring_enter, DESCRIPTOR }, { op_ring_enter, DESCRIPTOR },
+	{ op_ring_enter, DESCRIPTOR }, { op_raw, DESCRIPTOR }, { op_ring_put, NOTHING },
+	{ op_ring_put, NOTHING }, { op_scribble, NOTHING }, { op_read, DESCRIPTOR },
+	{ op_write, DESCRIPTOR }, { op_splice, DESCRIPTOR }, { op_sendfile, DESCRIPTOR },
+	{ op_mmap, DESCRIPTOR }, { op_mmap, DESCRIPTOR }, { op_munmap, MAPPING },
+	{ op_remap, MAPPING }, { op_poll, DESCRIPTOR }, { op_poll, DESCRIPTOR },
+	{ op_pass, NOTHING }, { op_take, NOTHING }, { op_epoll, DESCRIPTOR },
+	{ op_fcntl, DESCRIPTOR }, { op_option, DESCRIPTOR }, { op_socket_ioctl, DESCRIPTOR },
+	{ op_proc, TARGET },
 	/* From here on see exec.c. */
-	op_none, op_none, op_none, op_none,
+	{ op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING },
 };
 
-static op_fn *const *table = ops;
+static const struct op *table = ops;
 static unsigned int table_n = sizeof(ops) / sizeof(*ops);
+
+unsigned int op_kind(const struct record *r)
+{
+	return r->op % table_n;
+}
 
 bool op_is_async(const struct record *r)
 {
-	return r->op % table_n >= table_n - 4 && r->op % table_n < table_n - 1;
+	return op_kind(r) >= table_n - 4 && op_kind(r) < table_n - 1;
 }
 
 bool op_is_fork(const struct record *r)
@@ -383,10 +387,17 @@ bool op_is_fork(const struct record *r)
 	return r->op == table_n - 1;
 }
 
-void op_run(struct worker *w, const struct record *r)
+bool op_run(struct worker *w, const struct record *r)
 {
+	const struct op *op = &table[op_kind(r)];
+
+	if ((op->needs == DESCRIPTOR && slots[r->slot % SLOTS] <= 0) ||
+	    (op->needs == MAPPING && !maps[r->a % MAPS].at))
+		return false;
 	w->r = r;
-	table[r->op % table_n](w);
+	w->nothing = op->needs == NOTHING;
+	op->fn(w);
+	return !w->nothing;
 }
 
 void ops_of_ipoib(void)
@@ -406,10 +417,19 @@ static void renew_pair(int fd[2], bool sockets)
 		die("pair of descriptors");
 }
 
+/* Nobody took them. */
+static void empty_listener(void)
+{
+	struct sdp_accept accept = { .size = sizeof(accept) };
+	int fd;
+
+	while (listener >= 0 && (fd = ioctl(listener, SDP_IOC_ACCEPT, &accept)) >= 0)
+		close(fd);
+}
+
 /* As before an input. */
 void ops_clean(void)
 {
-	struct sdp_accept accept = { .size = sizeof(accept) };
 	unsigned int i;
 	int fd;
 
@@ -420,22 +440,30 @@ void ops_clean(void)
 			munmap(maps[i].at, maps[i].len);
 			maps[i].at = NULL;
 		}
+	pairs_keep();
 	for (i = 0; i < SLOTS; i++) {
 		fd = slots[i];
 		slots[i] = 0;
 		if (fd > 0)
 			close(fd);
 	}
-	/* Nobody took them. */
-	while (listener >= 0 && (fd = ioctl(listener, SDP_IOC_ACCEPT, &accept)) >= 0)
-		close(fd);
-	renew_pair(passing, true);
-	renew_pair(pipes, false);
-	if (epoll >= 0)
+	empty_listener();
+	if (passing[0] < 0 || passed)
+		renew_pair(passing, true);
+	if (pipes[0] < 0 || piped)
+		renew_pair(pipes, false);
+	if (epoll >= 0 && polled) {
 		close(epoll);
-	epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (disk < 0)
+		epoll = -1;
+	}
+	if (epoll < 0)
+		epoll = epoll_create1(EPOLL_CLOEXEC);
+	passed = piped = polled = false;
+	if (disk < 0) {
 		disk = memfd_create("fuzz", MFD_CLOEXEC);
-	if (epoll < 0 || disk < 0 || ftruncate(disk, 1 << 20))
+		if (disk < 0 || ftruncate(disk, 1 << 20))
+			die("memory");
+	}
+	if (epoll < 0)
 		die("descriptors");
 }

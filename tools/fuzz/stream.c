@@ -28,19 +28,11 @@
 struct map maps[MAPS];
 volatile unsigned int scribbling;
 
-static int fd_of(const struct worker *w)
-{
-	int fd = slots[w->r->slot % SLOTS];
-
-	/* There is no such descriptor. */
-	return fd > 0 ? fd : 9999;
-}
-
 void op_read(struct worker *w)
 {
 	size_t len = w->r->c % (2 * ANY_MEMORY + 1);
 
-	if (read(fd_of(w), memory(w, len), len) < 0)
+	if (read(slot_get(w), memory(w, len), len) < 0)
 		return;
 }
 
@@ -48,15 +40,16 @@ void op_write(struct worker *w)
 {
 	size_t len = w->r->c % (2 * ANY_MEMORY + 1);
 
-	if (write(fd_of(w), memory(w, len), len) < 0)
+	if (write(slot_get(w), memory(w, len), len) < 0)
 		return;
 }
 
 void op_splice(struct worker *w)
 {
 	unsigned int flags = w->r->b & 15;
-	int fd = fd_of(w);
+	int fd = slot_get(w);
 
+	piped = true;
 	if (w->r->a & 1) {
 		if (write(pipes[1], w->page, 1000) > 0)
 			splice(pipes[0], NULL, fd, NULL, w->r->c % 70000, flags);
@@ -69,7 +62,7 @@ void op_sendfile(struct worker *w)
 {
 	off_t from = w->r->c % (1 << 20);
 
-	sendfile(fd_of(w), disk, &from, w->r->a * 256);
+	sendfile(slot_get(w), disk, &from, w->r->a * 256);
 }
 
 /* Another place for each mapping: who still has the last one's address finds nothing. */
@@ -81,6 +74,19 @@ static void *place(void)
 	return (void *)(ARENA + THREADS * ARENA_STEP + nr * PLACE_SIZE);
 }
 
+/* In place of the mapping that is there. */
+void map_at(struct map *m, int fd, size_t len, int prot, int flags, uint64_t offset)
+{
+	void *at = mmap(place(), len, prot, flags, fd, offset);
+
+	if (at == MAP_FAILED)
+		return;
+	if (m->at)
+		munmap(m->at, m->len);
+	m->len = len;
+	m->at = at;
+}
+
 /* Mostly with the sizes that it has to have. */
 void op_mmap(struct worker *w)
 {
@@ -88,22 +94,16 @@ void op_mmap(struct worker *w)
 	struct sdp_info info = { .size = sizeof(info) };
 	bool tx = w->r->a & 4;
 	size_t len;
-	void *at;
 
-	if (ioctl(fd_of(w), SDP_IOC_INFO, &info))
+	if (ioctl(slot_get(w), SDP_IOC_INFO, &info))
 		return;
 	len = info.ring_data_offset + (tx ? info.tx_ring_bytes : info.rx_ring_bytes);
 	if (w->r->b >= 0xf0)
 		len = w->r->c & 0xfffff;
-	at = mmap(place(), len ?: 4096, w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
-		  w->r->b >= 0xd0 ? MAP_PRIVATE : MAP_SHARED, fd_of(w),
-		  w->r->b >= 0xf8 ? w->r->c & ~0xfffU : tx ? SDP_MMAP_TX_RING : SDP_MMAP_RX_RING);
-	if (at == MAP_FAILED)
-		return;
-	if (m->at)
-		munmap(m->at, m->len);
-	m->len = len ?: 4096;
-	m->at = at;
+	map_at(m, slot_get(w), len ?: 4096,
+	       w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
+	       w->r->b >= 0xd0 ? MAP_PRIVATE : MAP_SHARED,
+	       w->r->b >= 0xf8 ? w->r->c & ~0xfffU : tx ? SDP_MMAP_TX_RING : SDP_MMAP_RX_RING);
 }
 
 void op_munmap(struct worker *w)
@@ -211,7 +211,7 @@ void scribble_once(uint32_t *seed)
 
 void op_poll(struct worker *w)
 {
-	struct pollfd p = { .fd = fd_of(w), .events = w->r->c };
+	struct pollfd p = { .fd = slot_get(w), .events = w->r->c };
 
 	poll(&p, 1, w->r->a & 15);
 }
@@ -228,9 +228,10 @@ void op_pass(struct worker *w)
 	struct iovec iov = { .iov_base = w->page, .iov_len = 1 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
-	int fd = fd_of(w);
+	int fd = slot_get(w);
 
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	passed = true;
 	sendmsg(passing[0], &msg, 0);
 }
 
@@ -242,36 +243,41 @@ void op_take(struct worker *w)
 			      .msg_controllen = sizeof(control) };
 	int fd;
 
-	if (recvmsg(passing[1], &msg, MSG_CMSG_CLOEXEC) <= 0 || !msg.msg_controllen)
+	if (!passed || recvmsg(passing[1], &msg, MSG_CMSG_CLOEXEC) <= 0 || !msg.msg_controllen)
 		return;
 	memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
-	slot_set(w->r->a, fd);
+	slot_fill(w, w->r->a, fd);
 }
 
 void op_epoll(struct worker *w)
 {
 	struct epoll_event ev = { .events = w->r->c | (w->r->a & 8 ? EPOLLET : 0) };
 
+	/* Without anything in it there is nobody to ask. */
+	w->nothing = w->r->a & 16 && !polled;
+	if (w->nothing)
+		return;
+	polled = true;
 	if (w->r->a & 16)
 		epoll_wait(epoll, &ev, 1, w->r->b & 7);
 	else
-		epoll_ctl(epoll, 1 + (w->r->a & 3) % 3, fd_of(w), &ev);
+		epoll_ctl(epoll, 1 + (w->r->a & 3) % 3, slot_get(w), &ev);
 }
 
 void op_fcntl(struct worker *w)
 {
 	switch (w->r->a & 3) {
 	case 0:
-		fcntl(fd_of(w), F_SETFL, w->r->c & (O_NONBLOCK | O_ASYNC | O_APPEND));
+		fcntl(slot_get(w), F_SETFL, w->r->c & (O_NONBLOCK | O_ASYNC | O_APPEND));
 		break;
 	case 1:
-		fcntl(fd_of(w), F_SETOWN, w->r->b & 1 ? getpid() : (int)w->r->c);
+		fcntl(slot_get(w), F_SETOWN, w->r->b & 1 ? getpid() : (int)w->r->c);
 		break;
 	case 2:
-		fcntl(fd_of(w), F_SETSIG, w->r->b & 1 ? 0 : 29 /* SIGIO */);
+		fcntl(slot_get(w), F_SETSIG, w->r->b & 1 ? 0 : 29 /* SIGIO */);
 		break;
 	default:
-		lseek(fd_of(w), w->r->c, w->r->b & 3);
+		lseek(slot_get(w), w->r->c, w->r->b & 3);
 	}
 }
 
@@ -292,7 +298,7 @@ void op_option(struct worker *w)
 	};
 	struct sdp_native arg = { .size = sizeof(arg) };
 	uint32_t value[4] = { w->r->c & 0xff, w->r->c >> 8 & 0xff, 0, 0 };
-	int fd = ioctl(fd_of(w), SDP_IOC_NATIVE, &arg);
+	int fd = ioctl(slot_get(w), SDP_IOC_NATIVE, &arg);
 
 	if (fd < 0)
 		return;
@@ -318,7 +324,7 @@ void op_socket_ioctl(struct worker *w)
 
 	if (w->r->b < 0xd0)
 		*arg = w->r->c;
-	ioctl(fd_of(w), cmds[w->r->a % (sizeof(cmds) / sizeof(*cmds))], arg);
+	ioctl(slot_get(w), cmds[w->r->a % (sizeof(cmds) / sizeof(*cmds))], arg);
 }
 
 void op_proc(struct worker *w)
@@ -330,7 +336,7 @@ void op_proc(struct worker *w)
 	int fd;
 
 	if (w->r->a & 4)
-		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd_of(w));
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", slot_get(w));
 	else
 		snprintf(path, sizeof(path), "%s", files[w->r->a & 1]);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
