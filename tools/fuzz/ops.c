@@ -458,7 +458,9 @@ void ops_clean(void)
 	}
 	if (epoll < 0)
 		epoll = epoll_create1(EPOLL_CLOEXEC);
-	passed = piped = polled = false;
+	passed = false;
+	piped = false;
+	polled = false;
 	if (disk < 0) {
 		disk = memfd_create("fuzz", MFD_CLOEXEC);
 		if (disk < 0 || ftruncate(disk, 1 << 20))
