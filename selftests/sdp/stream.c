@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define BIG	(1 << 20)
+#define QUIET_MS	500	/* longer than TCP waits to ask for room again */
 
 static char out[BIG], in[BIG];
 static volatile sig_atomic_t caught;
@@ -61,19 +62,24 @@ static size_t read_all(int fd, char *buf, size_t len)
 	return done;
 }
 
-/* Writes until there is no room; returns the bytes. */
+/*
+ * Writes until there is no room, and none comes: what is under way makes some a little
+ * later, and less than is told of can still be written.  Returns the bytes.
+ */
 static size_t fill(int fd)
 {
-	size_t done = 0;
+	size_t done = 0, before;
+	bool told;
 	ssize_t n;
 
 	nonblock(fd, true);
-	/* Twice: what is under way makes room a little later. */
-	for (int i = 0; i < 20; i++) {
+	do {
+		before = done;
+		told = events(fd, POLLOUT, QUIET_MS);
 		while ((n = write(fd, out, 5000)) > 0)
 			done += n;
-		nap(20);
-	}
+		must(n < 0 && errno == EAGAIN);
+	} while (told || done != before);
 	nonblock(fd, false);
 	return done;
 }
