@@ -18,13 +18,18 @@
 static int used = -1;		/* the buffer of the message that was given out */
 static struct rdma_event_channel *channel;
 struct rdma_cm_id *id;
+/* Of all connections, made for the first */
+static struct ibv_comp_channel *completions;
 static struct ibv_cq *cq;
+static struct ibv_pd *pd;
 static struct ibv_mr *mr;
+static bool armed;			/* the next completion is told of */
 static unsigned char *mem;		/* BUFS to receive, SENDS to send */
 static unsigned int sent, posted;
 uint32_t mseq, last_rcvd;
 bool silent;
 unsigned int peer_bufs;
+uint16_t own_bufs = BUFS;
 
 void die(const char *what)
 {
@@ -86,6 +91,21 @@ static void post_recv(unsigned int slot)
 		die("post receive");
 }
 
+/* What all connections use. */
+static void make_device(struct ibv_context *verbs)
+{
+	completions = ibv_create_comp_channel(verbs);
+	pd = ibv_alloc_pd(verbs);
+	if (!completions || !pd)
+		die("device");
+	cq = ibv_create_cq(verbs, SLOTS, NULL, completions, 0);
+	if (!cq)
+		die("completion queue");
+	mr = ibv_reg_mr(pd, mem, SLOTS * BUF_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		die("memory region");
+}
+
 static void make_qp(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -96,16 +116,12 @@ static void make_qp(void)
 	};
 	unsigned int i;
 
-	cq = ibv_create_cq(id->verbs, SLOTS, NULL, NULL, 0);
 	if (!cq)
-		die("completion queue");
+		make_device(id->verbs);
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
-	if (rdma_create_qp(id, NULL, &attr))
+	if (rdma_create_qp(id, pd, &attr))
 		die("queue pair");
-	mr = ibv_reg_mr(id->pd, mem, SLOTS * BUF_BYTES, IBV_ACCESS_LOCAL_WRITE);
-	if (!mr)
-		die("memory region");
 	for (i = 0; i < BUFS; i++)
 		post_recv(i);
 }
@@ -118,8 +134,8 @@ static bool hello_ack_is_good(const struct rdma_conn_param *param)
 	       be32toh(ack->len) == HAH_BYTES && be16toh(ack->bufs);
 }
 
-/* False, and said why, if it does not come to be. */
-bool connect_to(const struct place *place, const struct hello *hello)
+/* Sends the request. */
+void ask(const struct place *place, const struct hello *hello)
 {
 	struct rdma_conn_param param = {
 		.private_data = hello,
@@ -128,8 +144,6 @@ bool connect_to(const struct place *place, const struct hello *hello)
 		.rnr_retry_count = 7,
 	};
 	struct sockaddr_ib src = {}, dst = {};
-	struct rdma_cm_event *ev;
-	bool good;
 
 	set_gid(&src, place->from);
 	set_gid(&dst, place->to);
@@ -140,35 +154,60 @@ bool connect_to(const struct place *place, const struct hello *hello)
 		die("connection manager");
 	if (rdma_bind_addr(id, (struct sockaddr *)&src))
 		die("bind");
-	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&dst, WAIT_MS))
+	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&dst, WAIT_MS) ||
+	    !expect(RDMA_CM_EVENT_ADDR_RESOLVED, NULL))
 		die("resolve address");
-	if (!expect(RDMA_CM_EVENT_ADDR_RESOLVED, NULL))
-		return false;
-	if (rdma_resolve_route(id, WAIT_MS))
+	if (rdma_resolve_route(id, WAIT_MS) || !expect(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL))
 		die("resolve route");
-	if (!expect(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL))
-		return false;
 	make_qp();
 	if (rdma_connect(id, &param))
 		die("connect");
+}
+
+/* The other side knows of it only with is_connected(). */
+void await_answer(void)
+{
+	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
+
+	if (poll(&p, 1, WAIT_MS) != 1)
+		die("answer");
+}
+
+/* False, and said why, if it does not come to be. */
+bool is_connected(void)
+{
+	const struct rdma_conn_param *param;
+	struct rdma_cm_event *ev;
+	bool good;
+
 	if (!expect(RDMA_CM_EVENT_ESTABLISHED, &ev))
 		return false;
-	good = hello_ack_is_good(&ev->param.conn);
+	param = &ev->param.conn;
+	good = hello_ack_is_good(param);
 	if (good)
-		peer_bufs = be16toh(((const struct bsdh *)ev->param.conn.private_data)->bufs);
+		peer_bufs = be16toh(((const struct bsdh *)param->private_data)->bufs);
 	rdma_ack_cm_event(ev);
 	if (!good && !silent)
 		printf("bad HelloAck");
 	return good;
 }
 
+bool connect_to(const struct place *place, const struct hello *hello)
+{
+	ask(place, hello);
+	return is_connected();
+}
+
 void disconnect(void)
 {
+	struct ibv_wc wc;
+
 	if (id->qp) {
 		rdma_disconnect(id);
 		rdma_destroy_qp(id);
-		ibv_dereg_mr(mr);
-		ibv_destroy_cq(cq);
+		/* What it has left there is not the next one's. */
+		while (ibv_poll_cq(cq, 1, &wc) > 0)
+			;
 	}
 	rdma_destroy_id(id);
 	sent = 0;
@@ -187,7 +226,7 @@ void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned
 	struct ibv_send_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_SEND }, *bad;
 
-	h.bufs = htobe16(BUFS);
+	h.bufs = htobe16(h.bufs);
 	h.len = htobe32(h.len);
 	h.mseq = htobe32(h.mseq);
 	h.ack = htobe32(h.ack);
@@ -203,7 +242,7 @@ void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned
 void send_good(uint8_t mid, const char *text)
 {
 	unsigned int bytes = sizeof(struct bsdh) + strlen(text);
-	struct bsdh h = { .mid = mid, .len = bytes, .ack = last_rcvd };
+	struct bsdh h = { .mid = mid, .bufs = own_bufs, .len = bytes, .ack = last_rcvd };
 
 	h.mseq = ++mseq;
 	send_bytes(h, text, strlen(text), bytes);
@@ -258,6 +297,31 @@ bool poll_once(const struct bsdh **h, unsigned int *bytes)
 	return true;
 }
 
+/*
+ * Waits for a completion or an event, until DEADLINE.  The first call after a
+ * completion returns at once: what came before it is to be looked for again.
+ */
+void await_news(long deadline)
+{
+	struct pollfd p[] = { { completions->fd, POLLIN, 0 }, { channel->fd, POLLIN, 0 } };
+	long left = deadline - now_ms();
+	struct ibv_cq *of;
+	void *context;
+
+	if (!armed) {
+		if (ibv_req_notify_cq(cq, 0))
+			die("completion queue");
+		armed = true;
+		return;
+	}
+	if (left <= 0 || poll(p, 2, left) <= 0 || !p[0].revents)
+		return;
+	if (ibv_get_cq_event(completions, &of, &context))
+		die("completion");
+	ibv_ack_cq_events(of, 1);
+	armed = false;
+}
+
 /* The next message; NULL if the connection ended first, or nothing came. */
 const struct bsdh *receive(unsigned int *bytes)
 {
@@ -276,7 +340,8 @@ const struct bsdh *receive(unsigned int *bytes)
 			return NULL;
 		/* What came before the end is in the queue by now. */
 		over = cm_says_over();
-		poll(NULL, 0, over ? 0 : 1);
+		if (!over)
+			await_news(deadline);
 	}
 	if (!silent)
 		printf("nothing, ");

@@ -15,7 +15,7 @@
 #define SENDS		64
 #define SLOTS		(BUFS + SENDS)
 #define BUF_BYTES	32768
-#define WAIT_MS		5000
+#define WAIT_MS		20000
 #define HAH_BYTES	24
 
 #define SDP_SERVICE_ID	0x10000ULL
@@ -59,23 +59,29 @@ extern struct rdma_cm_id *id;
 extern uint32_t mseq, last_rcvd;	/* sent last, received last */
 extern bool silent;			/* say nothing of how connecting failed */
 extern unsigned int peer_bufs;		/* receive buffers, as the HelloAck says */
+extern uint16_t own_bufs;		/* what is said of the own ones in all messages */
 
-void die(const char *what);
+__attribute__((noreturn)) void die(const char *what);
 long now_ms(void);
 void peer_init(void);
 void fill_hello(struct hello *hello, const struct place *place);
+void ask(const struct place *place, const struct hello *hello);
+void await_answer(void);
 bool connect_to(const struct place *place, const struct hello *hello);
+bool is_connected(void);
 void disconnect(void);
 void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes);
 void send_good(uint8_t mid, const char *text);
 const struct bsdh *receive(unsigned int *bytes);
 bool poll_once(const struct bsdh **h, unsigned int *bytes);
+void await_news(long deadline);
 unsigned int sends_posted(void);
 bool cm_says_over(void);
 bool is_echoed(const char *text);
 bool is_good(void);
 
 /* random.c */
-int run_random(const struct place *place, unsigned long seed, unsigned long messages);
+int run_random(const struct place *place, unsigned long seed, unsigned long messages,
+	       unsigned int peers);
 
 #endif /* SELFTESTS_WIRE_PEER_H */

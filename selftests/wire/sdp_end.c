@@ -9,8 +9,8 @@
  *				when the ones before have come back as they
  *				were; exit status 0 if all is well
  *
- * IPv4, and never TCP.  The servers take one connection after the other until
- * killed; they say "listening" when they are, and how each connection ended:
+ * IPv4, and never TCP.  The servers take connections until killed, each in a thread;
+ * they say "listening" when they are, "from PORT" for each, and how it ended:
  * "aborted" is one that had ended before it was accepted.
  * "end ERRNO REASON WORD", with the reason that the descriptor and the one that
  * /proc/net/sdp/endpoints tells.
@@ -18,7 +18,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <linux/sdp.h>
+
+#define LINE	500
 
 static void die(const char *what)
 {
@@ -46,7 +50,7 @@ static int endpoint(void)
 static int listen_on(unsigned int port)
 {
 	struct sdp_bind bind = { .size = sizeof(bind), .addr_len = sizeof(struct sockaddr_in) };
-	struct sdp_listen listen = { .size = sizeof(listen), .backlog = 16 };
+	struct sdp_listen listen = { .size = sizeof(listen), .backlog = 128 };
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
 	int fd = endpoint();
 
@@ -59,15 +63,14 @@ static int listen_on(unsigned int port)
 }
 
 /* What the last column of /proc/net/sdp/endpoints has for it */
-static const char *listed(unsigned long long id)
+static const char *listed(unsigned long long id, char line[LINE])
 {
-	static char line[500];
 	FILE *f = fopen("/proc/thread-self/net/sdp/endpoints", "r");
 	char *word = "no line";
 
 	if (!f)
 		die("endpoints");
-	while (fgets(line, sizeof(line), f))
+	while (fgets(line, LINE, f))
 		if (strtoull(line, NULL, 10) == id && strrchr(line, ' ')) {
 			word = strrchr(line, ' ') + 1;
 			word[strcspn(word, "\n")] = 0;
@@ -81,10 +84,11 @@ static const char *listed(unsigned long long id)
 static void tell_end(int fd, int error)
 {
 	struct sdp_info info = { .size = sizeof(info) };
+	char line[LINE];
 
 	if (ioctl(fd, SDP_IOC_INFO, &info))
 		die("info");
-	printf("end %d %u %s\n", error, info.reason, listed(info.id));
+	printf("end %d %u %s\n", error, info.reason, listed(info.id, line));
 	fflush(stdout);
 }
 
@@ -110,10 +114,24 @@ static void hold(int fd)
 		tell_end(fd, errno);
 }
 
-static void serve(unsigned int port, void (*talk)(int fd))
+/* How the server talks on each connection */
+static void (*talk)(int fd);
+
+static void *serve_one(void *arg)
+{
+	int fd = (intptr_t)arg;
+
+	talk(fd);
+	close(fd);
+	return NULL;
+}
+
+static void serve(unsigned int port)
 {
 	struct sdp_accept args;
-	int fd, conn;
+	pthread_t thread;
+	intptr_t conn;
+	int fd;
 
 	fd = listen_on(port);
 	printf("listening\n");
@@ -123,8 +141,11 @@ static void serve(unsigned int port, void (*talk)(int fd))
 		args.size = sizeof(args);
 		conn = ioctl(fd, SDP_IOC_ACCEPT, &args);
 		if (conn >= 0) {
-			talk(conn);
-			close(conn);
+			printf("from %d\n", ntohs(((struct sockaddr_in *)&args.addr)->sin_port));
+			fflush(stdout);
+			if (pthread_create(&thread, NULL, serve_one, (void *)conn))
+				die("thread");
+			pthread_detach(thread);
 		} else if (errno == ECONNABORTED) {
 			printf("aborted\n");
 			fflush(stdout);
@@ -184,9 +205,11 @@ int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 3 && !strcmp(argv[1], "echo")) {
-		serve(atoi(argv[2]), echo);
+		talk = echo;
+		serve(atoi(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
-		serve(atoi(argv[2]), hold);
+		talk = hold;
+		serve(atoi(argv[2]));
 	} else if (argc == 6 && !strcmp(argv[1], "send") && atoi(argv[5]) > 0) {
 		send_all(argv[2], atoi(argv[3]), strtoul(argv[4], NULL, 0), atoi(argv[5]));
 	} else {

@@ -2,7 +2,7 @@
 /*
  * A peer that speaks SDP badly: in ways that have names, and at random.
  *
- *   sdp_peer FROM TO SRC DST PORT CASE... | random SEED MESSAGES
+ *   sdp_peer FROM TO SRC DST PORT CASE... | order | random SEED MESSAGES PEERS
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
  * names.  CASE is a name out of the tables below, or "good".  Prints a line for
@@ -16,7 +16,9 @@
  *   echoed		the good conversation went as it should
  *   nothing		none of this, for five seconds
  *
- * What "random" does is in random.c.  The first byte of a Hello cannot be made
+ * With "order" one connection is asked for and answered, then another one is made,
+ * and then the first one is, unless the argument "alone" follows; their ports are
+ * 40000 and 40001.  What "random" does is in random.c.  The first byte of a Hello cannot be made
  * wrong: the connection manager writes it.
  */
 #include <endian.h>
@@ -25,6 +27,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "peer.h"
 
@@ -104,6 +108,7 @@ static void run_bad(const struct bad_message *m)
 	for (i = 0; i < (m->times ?: 1); i++) {
 		struct bsdh wrong = {
 			.mid = m->mid,
+			.bufs = own_bufs,
 			.len = m->bytes + m->len,
 			.mseq = ++mseq + m->mseq,
 			.ack = last_rcvd + m->ack,
@@ -198,6 +203,49 @@ static void run(const struct place *place, const char *name)
 	disconnect();
 }
 
+/* The one that is asked for later: says how it went, and stays. */
+static void run_second(const struct place *place, bool alone, int other)
+{
+	struct hello hello;
+	char c;
+
+	if (read(other, &c, 1) != 1)
+		exit(1);
+	peer_init();
+	fill_hello(&hello, place);
+	hello.port = htobe16(40001);
+	c = connect_to(place, &hello) && (!alone || is_good());
+	if (write(other, &c, 1) != 1 || read(other, &c, 1))
+		exit(1);
+	exit(0);
+}
+
+/* Two processes: each connection has a connection manager of its own. */
+static int run_order(const struct place *place, bool alone)
+{
+	struct hello hello;
+	char good = 0;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		die("sockets");
+	switch (fork()) {
+	case -1:
+		die("fork");
+	case 0:
+		close(pair[0]);
+		run_second(place, alone, pair[1]);
+	}
+	close(pair[1]);
+	peer_init();
+	fill_hello(&hello, place);
+	ask(place, &hello);
+	await_answer();
+	if (write(pair[0], "", 1) != 1 || read(pair[0], &good, 1) != 1)
+		die("the second");
+	return !good || (!alone && (!is_connected() || !is_good()));
+}
+
 int main(int argc, char **argv)
 {
 	struct place place;
@@ -205,13 +253,16 @@ int main(int argc, char **argv)
 
 	if (argc < 7) {
 		fprintf(stderr,
-			"usage: sdp_peer FROM TO SRC DST PORT CASE... | random SEED MESSAGES\n");
+			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | random SEED MESSAGES PEERS\n");
 		return 2;
 	}
 	place = (struct place){ argv[1], argv[2], argv[3], argv[4], atoi(argv[5]) };
+	if (argc == 10 && !strcmp(argv[6], "random"))
+		return run_random(&place, strtoul(argv[7], NULL, 0), strtoul(argv[8], NULL, 0),
+				  atoi(argv[9]));
+	if (!strcmp(argv[6], "order"))
+		return run_order(&place, argc == 8);
 	peer_init();
-	if (argc == 9 && !strcmp(argv[6], "random"))
-		return run_random(&place, strtoul(argv[7], NULL, 0), strtoul(argv[8], NULL, 0));
 	for (i = 6; i < argc; i++)
 		run(&place, argv[i]);
 	return 0;
