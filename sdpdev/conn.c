@@ -201,6 +201,7 @@ static void sdp_conn_destroy(struct sdp_ep *ep)
 	list_splice_init(&ep->tx_free, &bufs);
 	list_splice_init(&ep->tx_pending, &bufs);
 	list_splice_init(&ep->tx_ctl, &bufs);
+	list_splice_init(&ep->rx_early, &bufs);
 	spin_unlock_bh(&ep->lock);
 	sdp_bufs_free(ep, ep->conn, &bufs);
 	mutex_unlock(&ep->tx_mutex);

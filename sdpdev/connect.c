@@ -180,20 +180,17 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 		sdp_connect_failed(ep, SDP_REASON_BAD_HELLO, -EPROTO);
 		return;
 	}
-	/* A message that overtook this event is newer than it. */
-	if (!ep->rx_mseq)
-		ep->tx_bufs_told = hello.bufs;
+	ep->tx_bufs_told = hello.bufs;
 	ep->tx_idle_bufs = hello.bufs;
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	ep->live = true;
 	ep->carrier = SDP_CARRIER_SDP;
-	ep->state = ep->fin_rcvd ? SDP_STATE_CLOSING : SDP_STATE_CONNECTED;
+	ep->state = SDP_STATE_CONNECTED;
 	sdp_count(SDP_CNT_CONNECTED);
 	sdp_alive_begin(ep);
 	sdp_tx_push(ep);
-	/* Those who wait for data may have it by now. */
-	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM |
-			(ep->rx_mseq ? EPOLLIN | EPOLLRDNORM | EPOLLRDHUP : 0));
+	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	sdp_rx_begin(ep);
 }
 
 /**

@@ -49,6 +49,7 @@ struct sdp_ep *sdp_ep_create(struct sdp_ep *listener)
 	INIT_DELAYED_WORK(&ep->timer, sdp_conn_timeout);
 	INIT_DELAYED_WORK(&ep->alive, sdp_alive_work);
 	INIT_DELAYED_WORK(&ep->idle, sdp_size_idle);
+	INIT_LIST_HEAD(&ep->rx_early);
 	INIT_LIST_HEAD(&ep->rx_queue);
 	INIT_LIST_HEAD(&ep->tx_free);
 	INIT_LIST_HEAD(&ep->tx_pending);

@@ -301,7 +301,7 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	return 0;
 }
 
-/* Send the DREQ that had to wait for the RTU, either side's.  Under conn->mutex. */
+/* Send the DREQ that had to wait for the peer's RTU.  Under conn->mutex. */
 static void sdp_ib_cm_dreq_now(struct sdp_ib_conn *conn)
 {
 	if (conn->dreq_due)
@@ -354,8 +354,8 @@ int sdp_ib_cm_request(struct sdp_ib_conn *conn)
  * sdp_ib_cm_reply() - the peer has accepted
  * @conn: the connection
  *
- * The protocol hears of it before the RTU goes, so that a peer that waits for
- * the RTU is never heard earlier.
+ * The RTU goes before the protocol hears of it: what the protocol sends at once does
+ * not overtake it, and a connection that is asked for next comes later than it.
  */
 void sdp_ib_cm_reply(struct sdp_ib_conn *conn)
 {
@@ -369,28 +369,21 @@ void sdp_ib_cm_reply(struct sdp_ib_conn *conn)
 	mutex_lock(&conn->mutex);
 	if (conn->state == SDP_IB_CONNECTING) {
 		ret = sdp_ib_qp_connect(conn);
-		if (ret) {
+		if (ret)
 			ib_send_cm_rej(conn->cm_id, IB_CM_REJ_NO_RESOURCES,
 				       NULL, 0, NULL, 0);
-		} else {
+		else
+			ret = ib_send_cm_rtu(conn->cm_id, NULL, 0);
+		if (!ret) {
 			cancel_delayed_work(&conn->timer);
 			conn->state = SDP_IB_ESTABLISHED;
 		}
 	}
 	mutex_unlock(&conn->mutex);
-	if (ret) {
-		sdp_ib_conn_fail(conn, ret);
-		return;
-	}
-	sdp_ib_conn_event(conn, &ev);
-
-	mutex_lock(&conn->mutex);
-	if (conn->state == SDP_IB_ESTABLISHED || conn->dreq_due)
-		ret = ib_send_cm_rtu(conn->cm_id, NULL, 0);
-	sdp_ib_cm_dreq_now(conn);
-	mutex_unlock(&conn->mutex);
 	if (ret)
 		sdp_ib_conn_fail(conn, ret);
+	else
+		sdp_ib_conn_event(conn, &ev);
 }
 
 /**
@@ -537,7 +530,7 @@ void sdp_ib_disconnect(struct sdp_xprt_conn *xc)
 	case SDP_IB_ACCEPTED:
 	case SDP_IB_ESTABLISHED:
 		ret = ib_send_cm_dreq(conn->cm_id, NULL, 0);
-		/* The RTU is to come or to go, or ib_cm is about to tell the end. */
+		/* The RTU is to come, or ib_cm is about to tell the end. */
 		conn->dreq_due = ret == -EINVAL;
 		if (!ret || conn->dreq_due) {
 			conn->state = SDP_IB_DISCONNECTING;

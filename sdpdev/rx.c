@@ -238,30 +238,13 @@ static bool sdp_rx_message(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	return sdp_rx_dispatch(ep, buf, &pdu);
 }
 
-/**
- * sdp_rx_done() - the transport gives a receive buffer back
- * @ep: the endpoint
- * @conn: its connection
- * @buf: the buffer, with a message in it
- * @error: negative errno where there is none
- */
-void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-		 struct sdp_xprt_buf *buf, int error)
+/* A message of a connection that is there, and what follows from it. */
+static void sdp_rx_one(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 {
-	u64 before;
+	u64 before = ep->rx_bytes;
 	bool kept;
 
-	spin_lock_bh(&ep->lock);
 	ep->rx_posted--;
-	if (error || ep->ending || ep->kill) {
-		sdp_buf_free(ep, conn, buf);
-		goto out;
-	}
-	/* The peer heard of the acceptance before we heard that it did. */
-	if (ep->listener && ep->state == SDP_STATE_CONNECTING)
-		sdp_incoming_established(ep);
-
-	before = ep->rx_bytes;
 	kept = sdp_rx_message(ep, buf);
 	if (!kept && sdp_rx_empty(buf) && sdp_size_surplus(ep))
 		sdp_rx_drop(ep, buf);
@@ -276,6 +259,49 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		ep->tx_nospace = false;
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
+}
+
+/**
+ * sdp_rx_begin() - deal with the messages that came too early
+ * @ep: an endpoint that has become connected, ep->lock held
+ */
+void sdp_rx_begin(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf, *next;
+
+	list_for_each_entry_safe(buf, next, &ep->rx_early, list) {
+		/* The rest goes with the connection. */
+		if (ep->ending || ep->kill)
+			return;
+		list_del(&buf->list);
+		sdp_rx_one(ep, buf);
+	}
+}
+
+/**
+ * sdp_rx_done() - the transport gives a receive buffer back
+ * @ep: the endpoint
+ * @conn: its connection
+ * @buf: the buffer, with a message in it
+ * @error: negative errno where there is none
+ */
+void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		 struct sdp_xprt_buf *buf, int error)
+{
+	spin_lock_bh(&ep->lock);
+	if (error || ep->ending || ep->kill) {
+		ep->rx_posted--;
+		sdp_buf_free(ep, conn, buf);
+		goto out;
+	}
+	/* The peer heard of the acceptance before we heard that it did. */
+	if (ep->listener && ep->state == SDP_STATE_CONNECTING)
+		sdp_incoming_established(ep);
+	/* Its event comes, with the HelloAck. */
+	if (ep->state == SDP_STATE_CONNECTING)
+		list_add_tail(&buf->list, &ep->rx_early);
+	else
+		sdp_rx_one(ep, buf);
 out:
 	spin_unlock_bh(&ep->lock);
 }

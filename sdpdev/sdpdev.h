@@ -246,9 +246,10 @@ struct sdp_kring {
  * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @work: what has to be done in process context
  * @timer: limits how long an orderly end may take
+ * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
- * @rx_posted: receive buffers that the transport has
+ * @rx_posted: receive buffers that the transport has, or that are in @rx_early
  * @rx_bufs: receive buffers that there are
  * @rx_min: how many there are while nothing is received
  * @rx_max: how many there may be, by SO_RCVBUF
@@ -375,6 +376,7 @@ struct sdp_ep {
 	struct work_struct work;
 	struct delayed_work timer;
 
+	struct list_head rx_early;
 	struct list_head rx_queue;
 	u32 rx_queued;
 	u32 rx_posted;
@@ -607,6 +609,7 @@ int sdp_disconnect(struct sdp_ep *ep);
 /* rx.c */
 void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		 struct sdp_xprt_buf *buf, int error);
+void sdp_rx_begin(struct sdp_ep *ep);
 ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		 long timeo, unsigned int *out_flags);
 u64 sdp_rx_avail(struct sdp_ep *ep);

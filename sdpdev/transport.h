@@ -77,9 +77,7 @@ struct sdp_xprt_buf {
  *	(-ECONNREFUSED: no listener).  Process context
  * @SDP_XPRT_ESTABLISHED: messages flow; carries the acceptance's private data on
  *	the side that connected.  Process context.  The first messages of the
- *	peer can come before it (the two contexts run side by side): on the
- *	side that accepted this is ordinary, on the side that connected only a
- *	peer that does not wait for its own event does it
+ *	peer can come before it, on either side: the two contexts run side by side
  * @SDP_XPRT_REJECTED: the peer or its transport refused; @reason and private
  *	data if any.  Process context
  * @SDP_XPRT_UNREACHABLE: no route, address, path or answer; @error.  Process
