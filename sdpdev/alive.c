@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Is the peer still there?  SO_KEEPALIVE with its times, and TCP_USER_TIMEOUT.
- * Does it say anything?  TCP_DEFER_ACCEPT.
+ * Does it say anything?  TCP_DEFER_ACCEPT.  Has what it asked for before come?
  *
  * A probe is a Data message without stream bytes: no peer's user notices, and
  * its transport acknowledges it, or ours tells that it does not.  Where there
@@ -39,7 +39,8 @@ void sdp_alive_begin(struct sdp_ep *ep)
 
 	sdp_alive_heard(ep);
 	sdp_opts_get(ep, &opts);
-	if (opts.keepalive || opts.user_timeout || ep->deferred)
+	if (opts.keepalive || opts.user_timeout || ep->deferred ||
+	    READ_ONCE(ep->held))
 		sdp_alive_arm(ep, 0);
 }
 
@@ -104,7 +105,7 @@ static unsigned long sdp_alive_probe(struct sdp_ep *ep,
 /* Jiffies until it is offered to accept(2) whatever the peer sent. */
 static unsigned long sdp_alive_deferred(struct sdp_ep *ep)
 {
-	if (!ep->deferred)
+	if (!ep->deferred && !READ_ONCE(ep->held))
 		return MAX_JIFFY_OFFSET;
 	if (time_before(jiffies, ep->defer_end))
 		return ep->defer_end - jiffies;

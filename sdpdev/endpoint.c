@@ -43,6 +43,8 @@ struct sdp_ep *sdp_ep_create(struct sdp_ep *listener)
 	ep->opts.rcvlowat = 1;
 	INIT_LIST_HEAD(&ep->accept_queue);
 	INIT_LIST_HEAD(&ep->deferred_queue);
+	INIT_LIST_HEAD(&ep->coming);
+	INIT_LIST_HEAD(&ep->coming_node);
 	INIT_LIST_HEAD(&ep->accept_node);
 	INIT_HLIST_NODE(&ep->port_node);
 	INIT_WORK(&ep->work, sdp_conn_work);

@@ -6,6 +6,13 @@
  * holds a reference to its listener until it is accepted or forgotten, and it
  * is in the listener's queue once established; with TCP_DEFER_ACCEPT in another
  * queue until there is something to read, or the time is over.
+ *
+ * Those of one peer are accepted in the order in which it asked for them: who connects
+ * twice, one after the other, counts on that, but transports tell of different
+ * connections from different processors, in any order.  So one that is established
+ * before another that the same peer asked for earlier is held in that other queue
+ * until that one is established or has ended, and for SDP_ORDER_TIME at most.  The
+ * connections of other peers wait for neither.
  */
 #include <linux/file.h>
 #include <linux/hash.h>
@@ -18,6 +25,12 @@
 #include <net/tcp.h>
 
 #include "sdpdev.h"
+
+/*
+ * How long one that is not established may hold later ones: a message of the
+ * transport's that was lost is there again after a second or so.
+ */
+#define SDP_ORDER_TIME	(2 * HZ)
 
 static DEFINE_HASHTABLE(sdp_ports, 8);
 static DEFINE_SPINLOCK(sdp_ports_lock);
@@ -233,6 +246,10 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 					 accept_node);
 	if (child) {
 		list_del_init(&child->accept_node);
+		list_del_init(&child->coming_node);
+		/* It may be one that was deferred, for sdp_unlisten(). */
+		child->accept_queued = true;
+		child->held = false;
 		ep->pending--;
 	}
 	spin_unlock_bh(&ep->lock);
@@ -467,6 +484,10 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	spin_lock_bh(&ep->lock);
 	sdp_conn_init(ep, xprt, conn);
 	ep->listener = listener;
+	ep->defer_end = jiffies + SDP_ORDER_TIME;
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	list_add_tail(&ep->coming_node, &listener->coming);
+	spin_unlock(&listener->lock);
 	ep->tx_bufs_told = hello.bufs;
 	ep->tx_idle_bufs = hello.bufs;
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
@@ -543,24 +564,83 @@ static unsigned long sdp_defer_time(struct sdp_ep *listener)
 	return all;
 }
 
-/* Puts it into one of the listener's queues; false if nobody listens any more. */
-static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener)
+/* Lets a connection be accepted; its listener's lock held. */
+static void sdp_offer(struct sdp_ep *listener, struct sdp_ep *ep)
+{
+	ep->held = false;
+	ep->accept_queued = true;
+	list_del_init(&ep->coming_node);
+	list_move_tail(&ep->accept_node, &listener->accept_queue);
+	sdp_count(SDP_CNT_ACCEPTED);
+	sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
+}
+
+/* May this one, which is not established, hold those that came later? */
+static bool sdp_holds(const struct sdp_ep *ep)
+{
+	return !ep->held && time_before(jiffies, ep->defer_end);
+}
+
+/* Has the peer asked for another one before, that is still to come? */
+static bool sdp_is_held(const struct sdp_ep *listener, const struct sdp_ep *ep)
+{
+	const struct sdp_ep *other;
+
+	list_for_each_entry(other, &listener->coming, coming_node) {
+		if (other == ep)
+			return false;
+		if (sdp_addr_same_host(&other->peer, &ep->peer) &&
+		    (other->held || sdp_holds(other)))
+			return true;
+	}
+	return false;
+}
+
+/* One of @peer does not come any more, or has come: lets those behind it go. */
+static void sdp_offer_next(struct sdp_ep *listener,
+			   const struct sockaddr_storage *peer)
+{
+	struct sdp_ep *ep, *next;
+
+	list_for_each_entry_safe(ep, next, &listener->coming, coming_node) {
+		if (!sdp_addr_same_host(&ep->peer, peer))
+			continue;
+		if (sdp_holds(ep))
+			return;
+		if (ep->held)
+			sdp_offer(listener, ep);
+	}
+}
+
+/*
+ * Puts it into one of the listener's queues, with @defer jiffies in the one of those
+ * not to be accepted yet; false if nobody listens any more.
+ */
+static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener,
+			       unsigned long defer)
 {
 	bool listens;
 
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	listens = listener->state == SDP_STATE_LISTEN;
-	if (listens) {
-		list_add_tail(&ep->accept_node, ep->deferred ?
-			      &listener->deferred_queue : &listener->accept_queue);
-		ep->accept_queued = !ep->deferred;
+	if (listens && defer) {
+		ep->defer_end = jiffies + defer;
+		list_add_tail(&ep->accept_node, &listener->deferred_queue);
+		list_del_init(&ep->coming_node);
+		sdp_offer_next(listener, &ep->peer);
+	} else if (listens && sdp_is_held(listener, ep)) {
+		list_add_tail(&ep->accept_node, &listener->deferred_queue);
+		ep->held = true;
+	} else if (listens) {
+		sdp_offer(listener, ep);
+		sdp_offer_next(listener, &ep->peer);
 	}
 	spin_unlock(&listener->lock);
 	return listens;
 }
 
 /**
- * sdp_incoming_offer() - let a deferred connection be accepted
+ * sdp_incoming_offer() - let a connection be accepted that was not to be yet
  * @ep: its endpoint, ep->lock held
  */
 void sdp_incoming_offer(struct sdp_ep *ep)
@@ -571,16 +651,12 @@ void sdp_incoming_offer(struct sdp_ep *ep)
 	if (!listener)
 		return;
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	/* Otherwise sdp_unlisten() has taken it out, and ends it. */
-	if (!list_empty(&ep->accept_node)) {
-		list_move_tail(&ep->accept_node, &listener->accept_queue);
-		ep->accept_queued = true;
+	/* Otherwise that is done, or sdp_unlisten() has taken it out, and ends it. */
+	if (!ep->accept_queued) {
+		sdp_offer(listener, ep);
+		sdp_offer_next(listener, &ep->peer);
 	}
 	spin_unlock(&listener->lock);
-	if (ep->accept_queued) {
-		sdp_count(SDP_CNT_ACCEPTED);
-		sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
-	}
 }
 
 /**
@@ -597,41 +673,14 @@ void sdp_incoming_established(struct sdp_ep *ep)
 	ep->state = SDP_STATE_CONNECTED;
 	ep->live = true;
 	defer = sdp_defer_time(listener);
-	ep->deferred = defer;
-	ep->defer_end = jiffies + defer;
-	sdp_alive_begin(ep);
-
-	if (!sdp_incoming_queue(ep, listener)) {
+	if (!sdp_incoming_queue(ep, listener, defer)) {
 		/* sdp_incoming_forget() follows. */
-		ep->deferred = false;
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
 		return;
 	}
-	if (ep->accept_queued) {
-		sdp_count(SDP_CNT_ACCEPTED);
-		sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
-	}
+	ep->deferred = defer;
+	sdp_alive_begin(ep);
 	sdp_tx_push(ep);
-}
-
-/*
- * Takes one that ends out of its listener's deferred connections; false where
- * sdp_unlisten() has done so already, to end it itself.
- */
-static bool sdp_incoming_undefer(struct sdp_ep *ep)
-{
-	struct sdp_ep *listener = ep->listener;
-	bool queued;
-
-	/* It has never got as far as a queue, or that was refused it. */
-	if (!ep->deferred)
-		return true;
-	ep->deferred = false;
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	queued = !list_empty(&ep->accept_node);
-	list_del_init(&ep->accept_node);
-	spin_unlock(&listener->lock);
-	return queued;
 }
 
 /**
@@ -639,27 +688,40 @@ static bool sdp_incoming_undefer(struct sdp_ep *ep)
  * @ep: an endpoint that ends; nothing happens where it is none such
  *
  * One that is in the queue stays there: accept(2) returns it, and its error is
- * found later, as with TCP.  One that is deferred nobody will ever have heard of.
+ * found later, as with TCP.  So it is with one that is held, which waits for nothing
+ * any more.  One that is deferred nobody will ever have heard of.
  *
  * Context: the endpoint's work.
  */
 void sdp_incoming_forget(struct sdp_ep *ep)
 {
-	struct sdp_ep *listener = NULL;
+	struct sdp_ep *listener;
+	bool mine = false;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->listener && !ep->accept_queued && sdp_incoming_undefer(ep)) {
-		listener = ep->listener;
+	listener = ep->listener;
+	if (listener) {
+		spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+		if (ep->held)
+			sdp_offer(listener, ep);
+		mine = !ep->accept_queued;
+		if (mine) {
+			list_del_init(&ep->accept_node);
+			list_del_init(&ep->coming_node);
+			listener->pending--;
+		}
+		sdp_offer_next(listener, &ep->peer);
+		spin_unlock(&listener->lock);
+	}
+	if (mine) {
+		ep->deferred = false;
 		ep->listener = NULL;
 		ep->orphan = true;
 	}
 	spin_unlock_bh(&ep->lock);
-	if (!listener)
+	if (!mine)
 		return;
 
-	spin_lock_bh(&listener->lock);
-	listener->pending--;
-	spin_unlock_bh(&listener->lock);
 	sdp_ep_put(listener);
 	/* The reference from its making: nobody will accept it. */
 	sdp_ep_put(ep);

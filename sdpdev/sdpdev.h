@@ -221,18 +221,24 @@ struct sdp_kring {
  * @port: port listened on, host byte order; zero where not listening
  * @accept_queue: of a listener: endpoints to be accepted, by @accept_node
  * @deferred_queue: of a listener: established ones that are not to be accepted
- *	yet (TCP_DEFER_ACCEPT), by @accept_node
+ *	yet, by @accept_node: see @deferred and @held
+ * @coming: of a listener: those that are to be accepted in their order, until they
+ *	are in @accept_queue, by @coming_node
  * @accept_node: of an incoming connection: in one of its listener's queues once
  *	established
+ * @coming_node: of an incoming connection: in its listener's @coming
  * @no_tcp_listen: of a listener: the native socket does not listen
  * @backlog: of a listener: how many may wait
  * @pending: of a listener: incoming connections not yet accepted
  * @listener: of an incoming connection not yet accepted: referenced
  * @xprt: transport, referenced as long as @conn is there
- * @accept_queued: it has been put into its listener's @accept_queue
- * @deferred: it has been put into its listener's @deferred_queue, and not been
- *	offered since
- * @defer_end: jiffies when it is offered at the latest
+ * @accept_queued: it has been put into its listener's @accept_queue, or taken out of
+ *	the other one to end (@listener's lock)
+ * @deferred: it is in its listener's @deferred_queue by TCP_DEFER_ACCEPT
+ * @held: it is there, as the peer has asked for another one before that is still to be
+ *	established (@listener's lock)
+ * @defer_end: jiffies when it is offered at the latest; before it is established, when
+ *	it holds others no more
  * @conn: the transport's connection, or NULL
  * @live: messages may be posted
  * @ending: AbortConn is on its way, then the connection ends
@@ -352,13 +358,16 @@ struct sdp_ep {
 	u16 port;
 	struct list_head accept_queue;
 	struct list_head deferred_queue;
+	struct list_head coming;
 	struct list_head accept_node;
+	struct list_head coming_node;
 	bool no_tcp_listen;
 	int backlog;
 	int pending;
 	struct sdp_ep *listener;
 	bool accept_queued;
 	bool deferred;
+	bool held;
 	unsigned long defer_end;
 
 	const struct sdp_xprt_ops *xprt;
