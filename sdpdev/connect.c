@@ -378,8 +378,8 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		unsigned int len, unsigned int flags, bool nonblock)
 {
+	int err, begun;
 	long timeo;
-	int err;
 
 	if (mutex_lock_interruptible(&ep->op_mutex))
 		return -ERESTARTSYS;
@@ -397,10 +397,11 @@ int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	case -EINPROGRESS:
 		if (nonblock)
 			return err;
+		begun = err;
 		err = sdp_connect_wait(ep, &timeo);
 		/* A time-out of connect(2) tells that it goes on. */
 		if (err)
-			return err == -EAGAIN ? -EINPROGRESS : err;
+			return err == -EAGAIN ? begun : err;
 		break;
 	case -EISCONN:
 		break;

@@ -157,22 +157,29 @@ static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	return sdp_addr_same_host(&bound, ev->local) ? score + 4 : -1;
 }
 
-/* The best listener for an incoming connection, referenced. */
+/*
+ * The best listener for an incoming connection, referenced.  Of those that share a
+ * port (SO_REUSEPORT) each gets its part.
+ */
 static struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 {
 	u16 port = sdp_addr_port(ev->local);
 	struct sdp_ep *ep, *best = NULL;
 	int score, most = -1;
+	u32 same = 0;
 
 	spin_lock_bh(&sdp_ports_lock);
 	hash_for_each_possible(sdp_ports, ep, port_node, port) {
 		if (ep->port != port)
 			continue;
 		score = sdp_port_score(ep, ev);
-		if (score > most) {
-			most = score;
+		if (score < 0 || score < most)
+			continue;
+		if (score > most)
+			same = 0;
+		most = score;
+		if (!reciprocal_scale(get_random_u32(), ++same))
 			best = ep;
-		}
 	}
 	if (best)
 		sdp_ep_get(best);

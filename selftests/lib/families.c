@@ -94,13 +94,38 @@ static void between(int port, int server, int family, int in_address, int want)
 	close(l);
 }
 
+static int port_of(int fd)
+{
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+
+	must(!getsockname(fd, (struct sockaddr *)&addr, &len));
+	return ntohs(addr.sin_port);
+}
+
+/* A port that the one has the other cannot have, whoever chose it. */
+static void one_space(int first, int second)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	int a = socket(first, SOCK_STREAM, 0), b = socket(second, SOCK_STREAM, 0);
+
+	must(a >= 0 && b >= 0);
+	must(!bind(a, (struct sockaddr *)&addr, sizeof(addr)));
+	addr.sin_port = htons(port_of(a));
+	ok(addr.sin_port && fails(bind(b, (struct sockaddr *)&addr, sizeof(addr)), EADDRINUSE),
+	   "a port of %d, then of %d: EADDRINUSE", first, second);
+	close(a);
+	ok(!bind(b, (struct sockaddr *)&addr, sizeof(addr)), "free again when it is closed");
+	close(b);
+}
+
 /* argument: whether SDP is what AF_INET gets */
 int main(int argc, char **argv)
 {
 	int inet = argc > 1 && !strcmp(argv[1], "tcp") ? SDP_CARRIER_TCP : SDP_CARRIER_SDP;
 	int l;
 
-	tap_plan(18);
+	tap_plan(22);
 	between(PORT, AF_INET_OFFLOAD, AF_INET_OFFLOAD, AF_INET, SDP_CARRIER_SDP);
 	between(PORT + 1, AF_INET_OFFLOAD, AF_INET_OFFLOAD, AF_INET_OFFLOAD, SDP_CARRIER_SDP);
 	between(PORT + 2, AF_INET_DIRECT, AF_INET_DIRECT, AF_INET, SDP_CARRIER_TCP);
@@ -126,5 +151,7 @@ int main(int argc, char **argv)
 	ok(l >= 0 && fcntl(l, F_GETFL) & O_NONBLOCK && fcntl(l, F_GETFD) == FD_CLOEXEC,
 	   "a socket over SDP, with its flags");
 	close(l);
+	one_space(AF_INET_OFFLOAD, AF_INET_DIRECT);
+	one_space(AF_INET_DIRECT, AF_INET_OFFLOAD);
 	return tap_exit();
 }

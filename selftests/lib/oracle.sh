@@ -8,7 +8,8 @@
 
 . "$(dirname "$0")/tap.sh"
 
-ORACLES=(names stream ends keep files urgent options events control again every defer woken)
+ORACLES=(names stream ends keep files urgent options events control again every defer woken
+	ports waits)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
 	[32-bit]=10.77.0.2 [fallen back]=127.0.0.1)
 
@@ -28,7 +29,7 @@ programs() {
 	case $1 in
 	mapped) echo names stream ends keep again ;;
 	32-bit) echo names stream ends keep files options control ;;
-	'fallen back') echo urgent events control ;;
+	'fallen back') echo urgent events control waits ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
 }
