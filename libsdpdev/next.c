@@ -122,6 +122,14 @@ static int bare_fchown(int fd, uid_t uid, gid_t gid)
 #endif
 }
 
+#if __TIMESIZE == 32
+static int bare_recvmmsg64(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			   struct timespec64 *timeout)
+{
+	return syscall(SYS_recvmmsg_time64, fd, msgs, n, flags, timeout);
+}
+#endif
+
 struct next_calls next_calls = {
 	.socket = bare_socket,
 	.bind = bare_bind,
@@ -144,6 +152,10 @@ struct next_calls next_calls = {
 	.setsockopt = bare_setsockopt,
 	.fchmod = bare_fchmod,
 	.fchown = bare_fchown,
+#if __TIMESIZE == 32
+	.__recvmsg64 = bare_recvmsg,
+	.__recvmmsg64 = bare_recvmmsg64,
+#endif
 };
 
 #define FIND(call)							\
@@ -178,4 +190,8 @@ void next_find(void)
 	FIND(setsockopt);
 	FIND(fchmod);
 	FIND(fchown);
+#if __TIMESIZE == 32
+	FIND(__recvmsg64);
+	FIND(__recvmmsg64);
+#endif
 }

@@ -17,6 +17,8 @@
 
 #include "internal.h"
 
+struct timespec64;
+
 struct next_calls {
 	int (*socket)(int family, int type, int protocol);
 	int (*bind)(int fd, const struct sockaddr *addr, socklen_t len);
@@ -42,6 +44,11 @@ struct next_calls {
 	int (*setsockopt)(int fd, int level, int name, const void *val, socklen_t len);
 	int (*fchmod)(int fd, mode_t mode);
 	int (*fchown)(int fd, uid_t uid, gid_t gid);
+#if __TIMESIZE == 32
+	ssize_t (*__recvmsg64)(int fd, struct msghdr *msg, int flags);
+	int (*__recvmmsg64)(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			    struct timespec64 *timeout);
+#endif
 };
 
 __hidden extern struct next_calls next_calls;

@@ -449,3 +449,60 @@ __public int setsockopt(int fd, int level, int name, const void *val, socklen_t 
 	return ON(fd, sdp_setsockopt(fd, level, name, val, len),
 		  NEXT(setsockopt)(fd, level, name, val, len));
 }
+
+/* --- programs of 32 bits that are built with 64-bit times ----------------- */
+
+#if __TIMESIZE == 32
+
+struct timespec64 {
+	long long tv_sec;
+	int tv_nsec, padding;
+};
+
+/* The kernel tells options by number which time they mean. */
+__public int __getsockopt64(int fd, int level, int name, void *restrict val,
+			    socklen_t *restrict len)
+	__THROW __attribute__((alias("getsockopt")));
+__public int __setsockopt64(int fd, int level, int name, const void *val, socklen_t len)
+	__THROW __attribute__((alias("setsockopt")));
+/* Times are only in control messages that come. */
+__public ssize_t __sendmsg64(int fd, const struct msghdr *msg, int flags)
+	__attribute__((alias("sendmsg")));
+__public int __sendmmsg64(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+	__attribute__((alias("sendmmsg")));
+__public ssize_t __recvmsg64(int fd, struct msghdr *msg, int flags);
+__public int __recvmmsg64(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			  struct timespec64 *timeout);
+
+ssize_t __recvmsg64(int fd, struct msghdr *msg, int flags)
+{
+	return ON(fd, sdp_recvmsg(fd, msg, flags), NEXT(__recvmsg64)(fd, msg, flags));
+}
+
+static int recvmmsg64_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			       struct timespec64 *timeout)
+{
+	struct timespec wait;
+	int ret;
+
+	if (!timeout)
+		return recvmmsg_endpoint(fd, msgs, n, flags, NULL);
+	wait.tv_sec = timeout->tv_sec > INT_MAX ? INT_MAX :
+		      timeout->tv_sec < 0 ? -1 : timeout->tv_sec;
+	wait.tv_nsec = timeout->tv_nsec;
+	ret = recvmmsg_endpoint(fd, msgs, n, flags, &wait);
+	if (ret >= 0) {
+		timeout->tv_sec = wait.tv_sec;
+		timeout->tv_nsec = wait.tv_nsec;
+	}
+	return ret;
+}
+
+int __recvmmsg64(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+		 struct timespec64 *timeout)
+{
+	return ON(fd, recvmmsg64_endpoint(fd, msgs, n, flags, timeout),
+		  NEXT(__recvmmsg64)(fd, msgs, n, flags, timeout));
+}
+
+#endif /* __TIMESIZE == 32 */

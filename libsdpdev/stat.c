@@ -7,6 +7,9 @@
  *
  * Who changes the mode or the owner of an endpoint means its socket.  The file is
  * that of the device, and everybody's.
+ *
+ * For i386 this is compiled once more for programs with 64-bit times, whose fstat()
+ * has another name and another structure.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -52,6 +55,8 @@ __public int fstat(int fd, struct stat *st)
 		AS_SOCKET(fd, st);
 	return ret;
 }
+
+#ifndef __USE_TIME_BITS64
 
 __public int fstat64(int fd, struct stat64 *st)
 {
@@ -138,3 +143,5 @@ __public int fchown(int fd, uid_t uid, gid_t gid)
 		sdp_unnative(native);
 	return ret;
 }
+
+#endif /* __USE_TIME_BITS64 */

@@ -3,17 +3,18 @@
 #
 # Programs that know nothing of SDP write down what their socket calls gave:
 # over TCP first, then the same programs over SDP.  Each line is a test: it must
-# read the same.  "mapped" is IPv4 by IPv6 sockets, "32-bit" are programs for i386;
-# "fallen back" is where SDP cannot go, so that TCP carries the connections after all.
+# read the same.  "mapped" is IPv4 by IPv6 sockets, "32-bit" are programs for i386,
+# "64-bit times" those of them that are built with such; "fallen back" is where SDP
+# cannot go, so that TCP carries the connections after all.
 
 . "$(dirname "$0")/tap.sh"
 
 ORACLES=(names stream ends keep files urgent options events control again every defer woken
 	ports waits)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
-	[32-bit]=10.77.0.2 [fallen back]=127.0.0.1)
+	[32-bit]=10.77.0.2 [64-bit times]=10.77.0.2 [fallen back]=127.0.0.1)
 
-declare -A FOLDER=([32-bit]=32/)
+declare -A FOLDER=([32-bit]=32/ [64-bit times]=time64/)
 
 # transcript FAMILY NAME OUTPUT [RUNNER]
 transcript() {
@@ -29,6 +30,7 @@ programs() {
 	case $1 in
 	mapped) echo names stream ends keep again ;;
 	32-bit) echo names stream ends keep files options control ;;
+	'64-bit times') echo names stream files options ;;
 	'fallen back') echo urgent events control waits ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
@@ -42,7 +44,7 @@ carried() {
 	grep -q "over $right" "$2" && ! grep -q "over $wrong" "$2"
 }
 
-families=(IPv4 IPv6 mapped 32-bit 'fallen back')
+families=(IPv4 IPv6 mapped 32-bit '64-bit times' 'fallen back')
 # The checked kernel runs no programs for i386: they cannot be executed there.
 if [ -e /sys/kernel/debug/kcov ]; then
 	status=0
