@@ -256,7 +256,8 @@ int main(int argc, char **argv)
 	pairs = calloc(total, sizeof(*pairs));
 	must(pairs);
 	allow_descriptors(2 * total + 64);
-	write_file(IDLE_TIME, "1000");
+	/* What a busy machine is late with counts as no silence: half of it is to spare. */
+	write_file(IDLE_TIME, total > 1000 ? "10000" : "1000");
 
 	tap_plan(8);
 	test_connect();
