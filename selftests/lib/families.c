@@ -96,7 +96,7 @@ static void between(int port, int server, int family, int in_address, int want)
 
 static int port_of(int fd)
 {
-	struct sockaddr_in addr;
+	struct sockaddr_in addr = { 0 };
 	socklen_t len = sizeof(addr);
 
 	must(!getsockname(fd, (struct sockaddr *)&addr, &len));

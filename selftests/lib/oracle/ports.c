@@ -12,13 +12,14 @@ static long set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+/* The port lies at the same place in both. */
 static int port_of(int fd)
 {
-	struct sockaddr_storage addr;
+	struct sockaddr_in6 addr = { 0 };
 	socklen_t len = sizeof(addr);
 
 	must(!getsockname(fd, (struct sockaddr *)&addr, &len));
-	return ntohs(((struct sockaddr_in *)&addr)->sin_port);
+	return ntohs(addr.sin6_port);
 }
 
 /* bind(): to @text, an address of its family, and that port. */
@@ -57,7 +58,7 @@ static int of_family(int family, const char *ns)
 static void say_accepted(const char *label, int l)
 {
 	char text[INET6_ADDRSTRLEN];
-	struct sockaddr_in6 in6;
+	struct sockaddr_in6 in6 = { 0 };
 	socklen_t len = sizeof(in6);
 	int fd;
 
