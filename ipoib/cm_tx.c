@@ -138,7 +138,8 @@ void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
  * @p: the path
  * @rec: what it is now
  *
- * A connection keeps the one that it was opened with.
+ * A connection keeps the one that it was opened with. One that has failed is tried
+ * again with the next packet.
  */
 void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
 {
@@ -150,6 +151,9 @@ void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
 		spin_lock_bh(&c->lock);
 		if (c->slid != slid || c->dlid != dlid || c->sl != rec->sl)
 			ipoib_conn_break_locked(c, 0);
+		/* What made it fail may be over; a refusal is the peer's. */
+		if (c->state == IPOIB_CONN_FAILED && !c->refused)
+			c->retry_at = jiffies;
 		spin_unlock_bh(&c->lock);
 	}
 	rcu_read_unlock();

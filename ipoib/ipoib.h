@@ -222,12 +222,12 @@ struct ipoib_path {
  * @rejoin:	the membership was lost or is to be renewed; under dest.lock
  * @answered:	@status and @rec hold an answer; under dest.lock
  * @backoff:	time to the next attempt after a failure; under dest.lock
+ * @plain:	the subnet administrator knows no send-only full members; any time
  * @wanted:	found in the stack's list by the scan under way; under ctl
  * @status:	of the join; of the work once @answered, as is what follows
  * @rec:	the answer, if @status is 0
  * @mc:		the membership, asked for or granted
  * @join_state:	what @mc asked for
- * @plain:	the subnet administrator knows no send-only full members
  * @attached:	the queue pair receives the group, under @mlid
  * @mlid:	the group's LID
  */
@@ -237,6 +237,7 @@ struct ipoib_mcast {
 	bool rejoin;
 	bool answered;
 	unsigned long backoff;
+	bool plain;
 
 	bool wanted;
 
@@ -244,7 +245,6 @@ struct ipoib_mcast {
 	struct ib_sa_mcmember_rec rec;
 	struct ib_sa_multicast *mc;
 	u8 join_state;
-	bool plain;
 	bool attached;
 	u16 mlid;
 };
@@ -700,6 +700,7 @@ bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec);
 struct ipoib_dest *ipoib_mcast_alloc(void);
 void ipoib_mcast_release(struct ipoib_dest *d);
 void ipoib_mcast_renew(struct ipoib_dest *d);
+void ipoib_mcast_retry(struct ipoib_dest *d);
 int ipoib_mcast_start(struct ipoib_dev *priv);
 void ipoib_mcast_list_work(struct work_struct *work);
 

@@ -339,8 +339,8 @@ int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 static void ipoib_dest_refresh(struct ipoib_dest *d)
 {
 	if (ipoib_gid_is_mcast(&d->gid))
-		return;		/* the core tells which groups are lost */
-	if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
+		ipoib_mcast_retry(d);
+	else if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
 		ipoib_path_requery(d);
 	else
 		ipoib_path_reset(d);

@@ -58,7 +58,7 @@ static u8 ipoib_mcast_join_state(struct ipoib_mcast *m, bool listen)
 {
 	if (listen)
 		return IPOIB_JOIN_FULL;
-	return m->plain ? IPOIB_JOIN_SEND : IPOIB_JOIN_SEND_FULL;
+	return READ_ONCE(m->plain) ? IPOIB_JOIN_SEND : IPOIB_JOIN_SEND_FULL;
 }
 
 static int ipoib_mcast_join(struct ipoib_mcast *m, bool listen)
@@ -128,7 +128,7 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 
 	/* Not every subnet administrator knows send-only full members. */
 	if (m->join_state == IPOIB_JOIN_SEND_FULL && err == -EINVAL) {
-		m->plain = true;
+		WRITE_ONCE(m->plain, true);
 		ipoib_dest_kick(d, 0);
 		return;
 	}
@@ -352,11 +352,35 @@ void ipoib_mcast_renew(struct ipoib_dest *d)
 	spin_lock_bh(&d->lock);
 	m->rejoin = true;
 	m->backoff = HZ;
+	WRITE_ONCE(m->plain, false);
 	d->failed = false;
 	spin_unlock_bh(&d->lock);
 
 	ipoib_dest_withdraw(d);
 	ipoib_dest_kick(d, 0);
+}
+
+/**
+ * ipoib_mcast_retry() - do not wait any longer before joining again
+ * @d: the group
+ *
+ * After an event that may end what has made joins fail. One that is joined stays
+ * so: the core tells which are lost.
+ */
+void ipoib_mcast_retry(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+	bool pausing;
+
+	spin_lock_bh(&d->lock);
+	pausing = d->failed && m->listen;
+	m->backoff = HZ;
+	WRITE_ONCE(m->plain, false);
+	d->failed = false;
+	spin_unlock_bh(&d->lock);
+
+	if (pausing)
+		ipoib_dest_kick(d, 0);
 }
 
 /**

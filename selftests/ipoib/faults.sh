@@ -110,20 +110,6 @@ few_queries() {
 	[ $joins -ge 2 ] && [ $joins -le 12 ]
 }
 
-start_sm() {
-	ups=$(sweeps)
-	opensm -B -f /tmp/opensm.log -P /run/partitions.conf > /dev/null &&
-	until_true 30 swept "$ups"
-}
-
-sweeps() {
-	grep -c 'SUBNET UP' /tmp/opensm.log
-}
-
-swept() {
-	[ "$(sweeps)" -gt "$1" ]
-}
-
 # From the moment when the subnet is up
 soon() {
 	local begin end

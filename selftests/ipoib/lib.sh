@@ -140,6 +140,32 @@ partitions() {
 	pkill -HUP -x opensm
 }
 
+stop_sm() {
+	pkill -x opensm
+	until_true 20 not pgrep -x opensm
+}
+
+# How often the subnet was up, as the log has it.
+sweeps() {
+	grep -c 'SUBNET UP' /tmp/opensm.log
+}
+
+swept() {
+	[ "$(sweeps)" -gt "$1" ]
+}
+
+# A subnet manager, until the subnet is up; more of its configuration may be in
+# /run/opensm.conf. Otherwise its log would be written late.
+start_sm() {
+	local before
+
+	before=$(sweeps)
+	{ cat /run/opensm.conf; echo "force_log_flush TRUE"; } \
+		> /run/opensm.now 2> /dev/null
+	opensm -B -F /run/opensm.now -f /tmp/opensm.log -P /run/partitions.conf \
+		> /dev/null && until_true 30 swept "$before"
+}
+
 ours() {
 	[ "$VM_IPOIB" = ours ]
 }

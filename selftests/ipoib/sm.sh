@@ -5,14 +5,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-stop_sm() {
-	pkill -x opensm && until_true 10 eval '! pgrep -x opensm'
-}
-
-start_sm() {
-	opensm -B -f /tmp/opensm.log -P /run/partitions.conf > /dev/null
-}
-
 # The new one knows all members of the broadcast group.
 all_joined() {
 	[ "$(members ff12:401b:ffff::ffff:ffff)" -ge "$VM_NODES" ]
