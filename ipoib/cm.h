@@ -129,7 +129,8 @@ enum ipoib_rx_flag {
  * @id:		the connection manager's
  * @qp:		receives; it sends nothing but the drain's work request
  * @ring:	private receive buffers, or NULL
- * @gid:	the peer's
+ * @gid:	the peer's, as it says
+ * @dlid:	the peer's, which our reply goes to
  * @qpn:	the peer's, of its link-layer address
  * @psn:	the peer's first
  * @flags:	what the queue pair's events have told, enum ipoib_rx_flag
@@ -149,6 +150,7 @@ struct ipoib_rx_conn {
 	struct ib_qp *qp;
 	struct ipoib_rc_ring *ring;
 	union ib_gid gid;
+	__be32 dlid;
 	u32 qpn;
 	u32 psn;
 	unsigned long flags;
@@ -316,7 +318,7 @@ bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb);
 void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
 			 int budget);
 void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
-			u32 qpn);
+			u32 qpn, __be32 dlid);
 void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec);
 void ipoib_conns_release(struct ipoib_path *p);
 void ipoib_conns_reap(struct ipoib_dev *priv);

@@ -379,11 +379,30 @@ static bool ipoib_rx_conn_count(struct ipoib_cm *cm)
 	return room;
 }
 
+static void ipoib_rx_conn_add(struct ipoib_rx_conn *c)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
+
+	spin_lock_bh(&cm->rx_lock);
+	list_add_tail(&c->node, &cm->rx[IPOIB_RX_LIVE]);
+	if (c->flags)
+		ipoib_rx_conn_doom_locked(c);
+	spin_unlock_bh(&cm->rx_lock);
+}
+
+static bool ipoib_rx_conn_same_sender(const struct ipoib_rx_conn *a,
+				      const struct ipoib_rx_conn *b)
+{
+	return a->qpn == b->qpn && a->dlid == b->dlid &&
+	       ipoib_gid_equal(&a->gid, &b->gid);
+}
+
 /*
- * Puts the connection among the others. One from the same sender, who opens one
- * only, is of before it was restarted. Returns whether there was one.
+ * A sender opens one connection only: those that it had before are of before it
+ * was restarted. A request can be made in anybody's name; but our reply went to
+ * who has the LID, and has been answered.
  */
-static bool ipoib_rx_conn_add(struct ipoib_rx_conn *c)
+static void ipoib_rx_conn_established(struct ipoib_rx_conn *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 	struct ipoib_rx_conn *old, *next;
@@ -391,16 +410,16 @@ static bool ipoib_rx_conn_add(struct ipoib_rx_conn *c)
 
 	spin_lock_bh(&cm->rx_lock);
 	list_for_each_entry_safe(old, next, &cm->rx[IPOIB_RX_LIVE], node) {
-		if (old->qpn != c->qpn || !ipoib_gid_equal(&old->gid, &c->gid))
+		if (old == c)
+			break;
+		if (!ipoib_rx_conn_same_sender(old, c))
 			continue;
 		again = true;
 		ipoib_rx_conn_doom_locked(old);
 	}
-	list_add_tail(&c->node, &cm->rx[IPOIB_RX_LIVE]);
-	if (c->flags)
-		ipoib_rx_conn_doom_locked(c);
 	spin_unlock_bh(&cm->rx_lock);
-	return again;
+	if (again)
+		ipoib_conn_suspect(c->priv, &c->gid, c->qpn, c->dlid);
 }
 
 /* The connection manager keeps the id. */
@@ -415,6 +434,7 @@ static void ipoib_rx_conn_abandon(struct ipoib_rx_conn *c)
 static struct ipoib_rx_conn *
 ipoib_rx_conn_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
+	struct sa_path_rec *path = event->param.req_rcvd.primary_path;
 	const struct ipoib_cm_data *data = event->private_data;
 	struct ipoib_rx_conn *c;
 
@@ -423,7 +443,8 @@ ipoib_rx_conn_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
 		return NULL;
 	c->priv = id->context;
 	c->id = id;
-	c->gid = event->param.req_rcvd.primary_path->dgid;
+	c->gid = path->dgid;
+	c->dlid = sa_path_get_dlid(path);
 	c->qpn = be32_to_cpu(data->qpn) & IPOIB_QPN_MASK;
 	c->psn = get_random_u32() & 0xffffff;
 	c->created = jiffies;
@@ -467,8 +488,7 @@ static int ipoib_rx_conn_accept(struct ib_cm_id *id,
 	id->context = c;
 	trace_ipoib_rx_conn_open(priv, &c->gid, c->qpn, 0);
 	ipoib_count(priv, IPOIB_CONN_ACCEPTED);
-	if (ipoib_rx_conn_add(c))
-		ipoib_conn_suspect(priv, &c->gid, c->qpn);
+	ipoib_rx_conn_add(c);
 	if (ipoib_rx_conn_reply(c, req))
 		ipoib_rx_conn_doom(c);
 	return 0;
@@ -508,6 +528,9 @@ int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 		return ipoib_rx_conn_request(id, event);
 	case IB_CM_SIDR_REQ_RECEIVED:
 		return -EINVAL;		/* the service is connections only */
+	case IB_CM_RTU_RECEIVED:
+		ipoib_rx_conn_established(c);
+		break;
 	case IB_CM_DREQ_RECEIVED:
 		ib_send_cm_drep(id, NULL, 0);
 		ipoib_rx_conn_doom(c);

@@ -114,12 +114,13 @@ static void ipoib_conn_break(struct ipoib_conn *c, int err)
  * @priv: the interface
  * @gid: the peer's
  * @qpn: the peer's, of its link-layer address
+ * @dlid: where it is
  *
  * What is sent to it by the old connection would be lost, and the adapter takes
  * long to say so.
  */
 void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
-			u32 qpn)
+			u32 qpn, __be32 dlid)
 {
 	struct ipoib_conn *c = NULL;
 	struct ipoib_dest *d;
@@ -128,8 +129,13 @@ void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 	d = ipoib_gid_is_mcast(gid) ? NULL : ipoib_dest_find(priv, gid);
 	if (d)
 		c = ipoib_conn_find(ipoib_to_path(d), qpn);
-	if (c)
-		ipoib_conn_break(c, 0);
+	if (c) {
+		spin_lock_bh(&c->lock);
+		/* Somebody else may use the peer's name. */
+		if (c->dlid == dlid)
+			ipoib_conn_break_locked(c, 0);
+		spin_unlock_bh(&c->lock);
+	}
 	rcu_read_unlock();
 }
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Nonsense from all sides: frames that no driver would send, packet sockets, a
-# subnet administrator that lies, and settings that make no sense. It is counted
-# and dropped or refused, and traffic goes on. Both drivers are to survive it; of
-# what is in it the kernel's believes more, and has no counters for it.
+# subnet administrator that lies, requests for connections in somebody else's name,
+# and settings that make no sense. It is counted and dropped or refused, and traffic
+# goes on. Both drivers are to survive it; of what is in it the kernel's believes
+# more, and has no counters for it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -278,6 +279,62 @@ honest_again() {
 	until_true 20 ping -q -c 1 -W 1 fd77::3 && talks
 }
 
+# --- connections in somebody else's name -----------------------------------------
+
+connected() {
+	local node
+
+	for node in node1 node2; do
+		until_true 10 on $node sh -c "echo $1 > /sys/class/net/ib0/mode" || return
+	done
+}
+
+# Those of nodes 1 and 2 that are up, a line each
+queue_pairs() {
+	rdma resource show qp |
+		sed -n 's,^link \(softib[01]\)/.* lqpn \([0-9]*\) .*type RC state RTS.*,\1 \2,p'
+}
+
+two_ways() {
+	[ "$(queue_pairs | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 2 ] &&
+	[ "$(queue_pairs | wc -l)" -ge 4 ]
+}
+
+# end NODE-NUMBER: of a connection: GID, LID and QPN
+end() {
+	local address
+
+	address=$(lladdr "node$1")
+	echo "$(cat "$rdma/softib$(($1 - 1))/ports/1/gids/0") $(lid "$1")" \
+		"0x$(cut -c 4-11 <<< "$address" | tr -d :)"
+}
+
+# request NODE-NUMBER: node 3 asks node 1 for connections, as node 2, which it says
+# is where that node is.
+request() {
+	local gid qpn
+
+	read -r gid _ qpn <<< "$(end 2)"
+	# shellcheck disable=SC2046 # one argument a word
+	"$here/request.py" softib2 $(end 1) 10 "$gid" "$(lid "$1")" "$qpn"
+}
+
+# The two that have connections keep them.
+other_names() {
+	local accepted before pair
+
+	connected connected && until_true 20 ping -q -c 1 -W 1 -s 60000 10.77.0.2 &&
+	until_true 20 two_ways || return
+	before=$(queue_pairs)
+	accepted=$(counter conn_accepted)
+	request 2 && request 3 || return
+	! ours || until_true 20 at_least conn_accepted $((accepted + 20)) || return
+	no_loss -q -c 10 -i 0.05 -s 10000 10.77.0.2 || return
+	while read -r pair; do
+		queue_pairs | grep -qx "$pair" || { echo "$pair is gone"; return 1; }
+	done <<< "$before"
+}
+
 # --- settings ------------------------------------------------------------------
 
 # The kernel's driver takes any text for a number in umcast.
@@ -304,7 +361,7 @@ nothing_set() {
 # The path records that the kernel's driver believes: with other DGIDs, multicast
 # LIDs, no MTU, and rate 0
 stock_paths="0 1 2 4 5 6 7 8 9 a"
-plan 21
+plan 22
 mlid=$(mlid)
 start_sa
 : > $sent
@@ -331,6 +388,8 @@ check "its other tricks" tricks
 check "its groups of nonsense" bad_groups
 check "its broadcast groups of nonsense: no carrier" bad_broadcast
 check "all is well after it" honest_again
+check "connections in somebody else's name" other_names
+connected datagram
 state > /run/before
 check "settings: files" files
 check "settings: links" links
