@@ -759,8 +759,11 @@ static void ipoib_conn_work(struct work_struct *work)
 
 /* --- removal ------------------------------------------------------------- */
 
+/* Called under ctl. */
 static void ipoib_conn_destroy(struct ipoib_conn *c)
 {
+	enum ipoib_counter why = c->priv->up ? IPOIB_TX_UNREACHABLE :
+					       IPOIB_TX_LINK_DOWN;
 	struct sk_buff *skb;
 
 	spin_lock_bh(&c->lock);
@@ -773,7 +776,7 @@ static void ipoib_conn_destroy(struct ipoib_conn *c)
 	cancel_delayed_work_sync(&c->work);
 	while ((skb = __skb_dequeue(&c->queue))) {
 		atomic_dec(&c->priv->cm.queued);
-		ipoib_tx_drop(c->priv, IPOIB_TX_UNREACHABLE);
+		ipoib_tx_drop(c->priv, why);
 		dev_kfree_skb_any(skb);
 	}
 	kfree_rcu(c, rcu);

@@ -352,8 +352,12 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 
 /* --- removal ------------------------------------------------------------- */
 
+/* Called under ctl. */
 static void ipoib_dest_destroy(struct ipoib_dest *d)
 {
+	enum ipoib_counter why = d->priv->up ? IPOIB_TX_UNREACHABLE :
+					       IPOIB_TX_LINK_DOWN;
+
 	trace_ipoib_dest_remove(d);
 
 	spin_lock_bh(&d->lock);
@@ -367,7 +371,7 @@ static void ipoib_dest_destroy(struct ipoib_dest *d)
 		ipoib_path_release(d);
 
 	ipoib_dest_withdraw(d);
-	ipoib_dest_drop_queue(d, &d->queue, IPOIB_TX_UNREACHABLE);
+	ipoib_dest_drop_queue(d, &d->queue, why);
 	kfree_rcu(d, rcu);
 }
 

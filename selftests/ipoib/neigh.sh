@@ -57,6 +57,39 @@ unreachable() {
 	[ "$(counter tx_unreachable)" -gt 100 ]
 }
 
+# By how much a counter of the driver's grew
+grown() {
+	echo $(($(counter "$1") - $2))
+}
+
+# What waits for a path is 64 packets; those that still do when the interface goes
+# down are lost for that.
+causes() {
+	local full down status
+
+	ip neigh replace 10.77.0.98 dev ib0 nud permanent \
+		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:98
+	full=$(counter tx_queue_full) down=$(counter tx_link_down)
+	killall -q -STOP opensm
+	python3 - <<-EOF
+	import socket
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	for _ in range(100):
+	    s.sendto(b"", ("10.77.0.98", 9))
+	EOF
+	ip link set ib0 down
+	echo "$(grown tx_queue_full "$full") too many," \
+		"$(grown tx_link_down "$down") when it went down"
+	[ "$(grown tx_queue_full "$full")" -eq 36 ] &&
+	[ "$(grown tx_link_down "$down")" -ge 64 ]
+	status=$?
+	killall -q -CONT opensm
+	ip neigh del 10.77.0.98 dev ib0 2> /dev/null
+	address_up node1 1
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+	return $status
+}
+
 # Who has an address, asked by a program that speaks for itself. (ndisc6 knows
 # addresses of six bytes only.)
 asked_by_arping() {
@@ -73,7 +106,7 @@ taken() {
 	arping -q -D -c 2 -w 5 -I ib0 10.77.0.88
 }
 
-plan 10
+plan "$(ours && echo 11 || echo 10)"
 no_loss -q -c 1 10.77.0.2 > /dev/null
 no_loss -q -c 1 fd77::2 > /dev/null
 check "ARP finds the 20 bytes" resolved 10.77.0.2
@@ -87,4 +120,5 @@ check "first packet to a new peer, IPv6" no_loss -q -c 1 fd77::4
 check "no loss after a flush of the neighbours" after_flush
 check "unreachable GID delays nobody$(! ours || echo " and costs few queries")" \
 	unreachable
+! ours || check "packets that cannot wait, or waited in vain, are told apart" causes
 finish
