@@ -10,6 +10,7 @@
 
 tracing=/sys/kernel/debug/tracing
 parameters=/sys/module/ib_ipoib/parameters
+links=/sys/kernel/config/softib/links
 has_kprobes=false
 [ ! -e $tracing/kprobe_events ] || has_kprobes=true
 
@@ -79,6 +80,35 @@ vf_guid() {
 	seen "vf=2 port=1 guid=0x11223344556677 type=$2\$"
 }
 
+# --- what ethtool tells ------------------------------------------------------------
+
+driver() {
+	local lines adapter
+
+	adapter=$(readlink -f /sys/class/infiniband/softib0/device)
+	lines=$(ethtool -i ib0) && echo "$lines" &&
+	grep -x "driver: ib_ipoib" <<< "$lines" &&
+	grep -x "bus-info: ${adapter##*/}" <<< "$lines"
+}
+
+speed_is() {
+	local lines
+
+	lines=$(ethtool ib0) && echo "$lines" && [[ $lines == *"Speed: $1"* ]]
+}
+
+# speed RATE: of the cable, in Gbit/s, in both nodes
+speed() {
+	echo "$1" > $links/softib0/rate && until_true 30 carrier &&
+	until_true 5 speed_is "$(($1 * 1000))Mb/s" &&
+	ethtool ib0 | grep -x "[[:space:]]*Duplex: Full"
+}
+
+no_speed() {
+	ip link set ib0 down && speed_is "Unknown!" && address_up node1 1 &&
+	until_true 20 carrier
+}
+
 # logged PATTERN: in the kernel's log, since mark was called.
 mark() {
 	echo "test: $1" > /dev/kmsg
@@ -104,7 +134,14 @@ levels() {
 	same "$(cat $parameters/debug_level) $(cat $parameters/mcast_debug_level)" "0 0"
 }
 
-if ours; then plan 12; else plan 6; fi
+mountpoint -q /sys/kernel/config ||
+	mount -t configfs configfs /sys/kernel/config || exit
+if ours; then plan 17; else plan 11; fi
+check "the driver's name" driver
+check "speed, from the port's rate and width" speed_is 40000Mb/s
+check "of a slower cable" speed 10
+check "and the other again" speed 40
+check "none without a link" no_speed
 check "no moderation to begin with" moderation_is "0 0"
 check "sending has no moderation" refused "unsupported parameter" \
 	ethtool -C ib0 tx-usecs 16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * links NAME: what the kernel says of an IPoIB interface, read with libnl
+ * links NAME: what the kernel says of an IPoIB interface, read with libnl.
+ * libnl-route-3 (3.7.0) knows nothing of this kind of link, so this is its part.
  */
 #include <net/if.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@ v4=ff12:401b:ffff::f4d:102
 v6=ff12:601b:ffff::77:1
 sent=ff12:401b:ffff::f4d:909
 stat=/sys/class/net/ib0/statistics
+capture=/dev/shm/mcast.pcap
 
 # datagrams TEXT COUNT TARGET: sends so many, of one line each.
 datagrams() {
@@ -94,6 +95,95 @@ send_then_listen() {
 	return "$status"
 }
 
+# --- what the stack tells others -----------------------------------------------
+
+# told FILTER: such a packet of node 1 crossed the fabric.
+told() {
+	tshark -r $capture -Y "$1" 2> /dev/null | grep -q .
+}
+
+# Both groups' addresses are in packets, as they are not in GIDs.
+in_capture() {
+	LC_ALL=C grep -qaP '\xef\x4d\x08\x08' $capture &&
+	LC_ALL=C grep -qaP '\xff\x05\x00{11}\x77\x00\x08' $capture
+}
+
+# IGMP and MLD are to groups that routers listen to.
+reports() {
+	local taker listeners status
+
+	cat /sys/kernel/debug/softib/capture > $capture &
+	taker=$!
+	until_true 10 test -s $capture
+	socat -u UDP4-RECV:7002,reuseaddr,ip-add-membership=239.77.8.8:ib0 - &
+	listeners=$!
+	socat -u "UDP6-RECV:7002,reuseaddr,ipv6-join-group=[ff05::77:8]:ib0" - &
+	listeners+=" $!"
+	until_true 20 in_capture
+	status=$?
+	# shellcheck disable=SC2086 # one argument a word
+	kill $taker $listeners
+	# shellcheck disable=SC2086
+	wait $taker $listeners 2> /dev/null
+	[ $status -eq 0 ] && told "igmp.maddr == 239.77.8.8 && ip.src == 10.77.0.1" &&
+	told "icmpv6.mldr.mar.multicast_address == ff05::77:8"
+}
+
+# --- groups of user space's own ---------------------------------------------------
+
+listed() {
+	grep -qx "GID: $1" /sys/kernel/debug/ipoib/*_mcg
+}
+
+joined() {
+	cat /sys/kernel/debug/ipoib/*_mcg |
+		awk -v RS= -v g="GID: $1" '{ split($0, line, "\n") }
+			line[1] == g && /complete: *yes/ { yes = 1 } END { exit !yes }'
+}
+
+# listening: to the group of a program, and to another one behind it
+listening() {
+	local listeners status
+
+	socat -u UDP4-RECV:7003,reuseaddr,ip-add-membership=239.77.6.6:ib0 - &
+	listeners=$!
+	until_true 10 in_list 239.77.6.6
+	socat -u UDP4-RECV:7004,reuseaddr,ip-add-membership=239.77.6.7:ib0 - &
+	listeners+=" $!"
+	until_true 20 joined ff12:401b:ffff:0:0:0:f4d:607 && "$@"
+	status=$?
+	# shellcheck disable=SC2086 # one argument a word
+	kill $listeners
+	# shellcheck disable=SC2086
+	wait $listeners 2> /dev/null
+	until_true 20 not listed ff12:401b:ffff:0:0:0:f4d:607
+	return $status
+}
+
+in_list() {
+	ip maddr show dev ib0 | grep -q "$1"
+}
+
+# What a program has joined by itself is left alone, if umcast is 1.
+programs_own() {
+	local program status
+
+	mckey -m 239.77.6.6 -p 0x0002 -b 10.77.0.1 > /tmp/mckey 2>&1 &
+	program=$!
+	until_true 20 member ff12:401b:ffff::f4d:606 1 || { cat /tmp/mckey; return 1; }
+	echo 1 > /sys/class/net/ib0/umcast &&
+	listening not listed ff12:401b:ffff:0:0:0:f4d:606 &&
+	echo 0 > /sys/class/net/ib0/umcast &&
+	listening until_true 20 joined ff12:401b:ffff:0:0:0:f4d:606
+	status=$?
+	echo 0 > /sys/class/net/ib0/umcast
+	kill $program
+	wait $program 2> /dev/null
+	return $status
+}
+
+# --- all of them -------------------------------------------------------------------
+
 all_nodes() {
 	local output
 
@@ -146,13 +236,15 @@ many_groups() {
 	many_joined 0
 }
 
-plan 9
+plan 11
 check "IPv4 group: what is sent arrives" receive_v4
 check "IPv4 group: left when nobody listens" left $v4
 check "IPv6 group: what is sent arrives" receive_v6
 check "IPv6 group: left when nobody listens" left $v6
 check "sent to without listening" send_only
 check "then listened to" send_then_listen
+check "IGMP and MLD" reports
+check "a program's own group is left to it, by umcast" programs_own
 check "all nodes answer to ff02::1" until_true 10 all_nodes
 check "own multicast does not come back" no_echo
 check "100 groups joined and left" many_groups
