@@ -53,8 +53,11 @@ static bool takes_receive(const struct rvt_swqe *wqe)
 /* Send again from the first PSN that was not acknowledged. */
 static void restart(struct rvt_qp *qp)
 {
+	struct softib_qp *priv = qp->priv;
+
 	softib_conn_local(qp);
 	qp->s_psn = una(qp);
+	priv->req_asked = qp->s_psn;
 	qp->s_cur = qp->s_last;
 	qp->s_num_rd_atomic = 0;
 	softib_qp_schedule(qp);
@@ -113,9 +116,24 @@ static void advance(struct softib_qp *priv, u32 psn)
 	priv->gap = false;
 }
 
-/* What was sent before, and was to be sent again, may be acknowledged yet. The
- * retry timer runs while anything is unacknowledged.
+/* The retry timer runs while an answer is due that was asked for (9.7.6.1.3): the
+ * packets before the one that asks may take their time.
  */
+static void set_timer(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+
+	if (softib_psn_diff(priv->req_max, una(qp)) <= 0)
+		rvt_stop_rc_timers(qp);
+	else if (qp->s_flags & RVT_S_WAIT_RNR)
+		return;
+	else if (softib_psn_diff(priv->req_asked, una(qp)) <= 0)
+		rvt_stop_rc_timers(qp);
+	else if (qp->timeout)
+		rvt_mod_retry_timer(qp);
+}
+
+/* What was sent before, and was to be sent again, may be acknowledged yet. */
 static void settle(struct softib_qp *priv)
 {
 	struct rvt_qp *qp = priv->qp;
@@ -127,10 +145,7 @@ static void settle(struct softib_qp *priv)
 		qp->s_psn = una(qp);
 		qp->s_cur = qp->s_last;
 	}
-	if (softib_psn_diff(priv->req_max, una(qp)) <= 0)
-		rvt_stop_rc_timers(qp);
-	else if (qp->timeout && !(qp->s_flags & RVT_S_WAIT_RNR))
-		rvt_mod_retry_timer(qp);
+	set_timer(priv);
 	softib_qp_schedule(qp);
 }
 
@@ -423,6 +438,7 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	struct softib_hdrs hdrs;
 	struct rvt_swqe *wqe;
 	struct sk_buff *skb;
+	bool asks = true;
 
 	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
 		return softib_flush_send(qp);
@@ -446,7 +462,8 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	if (is_rd_atomic(wqe)) {
 		skb = build_rd_atomic(priv, wqe, &hdrs);
 	} else {
-		if (wants_ack(qp, wqe))
+		asks = wants_ack(qp, wqe);
+		if (asks)
 			hdrs.psn |= IB_BTH_REQ_ACK;
 		skb = softib_msg_build(priv, wqe, &hdrs);
 	}
@@ -454,7 +471,10 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 		__skb_queue_tail(out, skb);
 	if (softib_psn_diff(qp->s_psn, priv->req_max) > 0)
 		priv->req_max = qp->s_psn;
-	if (qp->timeout && !(qp->s_flags & RVT_S_TIMER))
-		rvt_mod_retry_timer(qp);
+	if (asks) {
+		priv->req_asked = qp->s_psn;
+		if (qp->timeout && !(qp->s_flags & RVT_S_TIMER))
+			rvt_mod_retry_timer(qp);
+	}
 	return true;
 }

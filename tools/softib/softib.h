@@ -122,6 +122,8 @@ enum softib_msg_result {
  * qp->s_lock.
  *
  * @req_max:	first PSN that was never sent
+ * @req_asked:	the PSN after that of the last packet that asked for an answer;
+ *		before una() if none did since what is unacknowledged was sent
  * @req_pos:	data of the next packet of a send or write
  * @rd_pos:	where the next RDMA READ response goes
  * @gap:	responses are missing and were asked for again
@@ -145,6 +147,7 @@ struct softib_qp {
 	bool draining;
 
 	u32 req_max;
+	u32 req_asked;
 	struct softib_pos req_pos;
 	struct softib_pos rd_pos;
 	bool gap;

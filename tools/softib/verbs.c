@@ -231,6 +231,7 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & IB_QP_SQ_PSN) {
 		priv->req_max = qp->s_psn;
+		priv->req_asked = qp->s_psn;
 		priv->req_pos.valid = false;
 		priv->rd_pos.valid = false;
 	}
