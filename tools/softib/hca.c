@@ -187,6 +187,8 @@ static bool work_rx(struct softib_hca *hca)
 	struct sk_buff *skb;
 	int n;
 
+	if (atomic_read(&hca->detaching))
+		return false;
 	for (n = 0; n < RX_BUDGET; n++) {
 		skb = skb_dequeue(&hca->rxq);
 		if (!skb)
@@ -294,6 +296,28 @@ static void hca_work(struct work_struct *work)
 	local_bh_enable();
 	if (again)
 		queue_work(softib_wq, &hca->work);
+}
+
+/**
+ * softib_hca_pause - have an HCA receive nothing, for a moment
+ * @hca:	the HCA
+ *
+ * What comes waits.
+ */
+void softib_hca_pause(struct softib_hca *hca)
+{
+	atomic_inc(&hca->detaching);
+	flush_work(&hca->work);
+}
+
+/**
+ * softib_hca_resume - undo softib_hca_pause()
+ * @hca:	the HCA
+ */
+void softib_hca_resume(struct softib_hca *hca)
+{
+	atomic_dec(&hca->detaching);
+	queue_work(softib_wq, &hca->work);
 }
 
 static void hca_receive(struct softib_port *port, struct sk_buff *skb)
@@ -531,6 +555,13 @@ void softib_hca_unregister(struct softib_hca *hca)
 {
 	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
+	/* Consumers go, and with them the QPs; then nobody is left to receive
+	 * anything. rdmavt would let the consumers go, too, but free its table
+	 * of QPs at once.
+	 */
+	ib_unregister_device(&hca->rdi.ibdev);
+	WRITE_ONCE(hca->deaf, true);
+	flush_work(&hca->work);
 	rvt_unregister_device(&hca->rdi);
 }
 

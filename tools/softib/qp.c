@@ -20,13 +20,11 @@ void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
 		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
 }
 
-/* User space posts receives without a word to the kernel. rdmavt flushes what
- * is there when a QP falls into error, so now and then it falls again.
+/* rdmavt flushes the receives that are there when a QP falls into error; for
+ * those that come later it falls again.
  */
-static void late_receives(struct timer_list *t)
+static void fall_again(struct rvt_qp *qp)
 {
-	struct softib_qp *priv = from_timer(priv, t, late_timer);
-	struct rvt_qp *qp = priv->qp;
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->r_lock, flags);
@@ -37,6 +35,31 @@ static void late_receives(struct timer_list *t)
 	}
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
+}
+
+/* User space posts receives without a word to the kernel. */
+static void late_receives(struct timer_list *t)
+{
+	struct softib_qp *priv = from_timer(priv, t, late_timer);
+
+	fall_again(priv->qp);
+}
+
+/**
+ * softib_qp_posted - the kernel has posted receives to a QP
+ * @qp:		the QP, without a lock
+ *
+ * rdmavt looks at the state before it takes the queue's lock: the QP may have
+ * fallen into error since.
+ */
+void softib_qp_posted(struct rvt_qp *qp)
+{
+	/* Either this sees the state, or rdmavt the receives: pairs with the
+	 * barrier in softib_qp_error_notify().
+	 */
+	smp_mb();
+	if (unlikely(READ_ONCE(qp->state) == IB_QPS_ERR) && !qp->ip && !qp->ibqp.srq)
+		fall_again(qp);
 }
 
 /**
@@ -106,6 +129,10 @@ void softib_qp_error_notify(struct rvt_qp *qp)
 
 	/* Messages in progress are over, and rdmavt drops their references. */
 	priv->msg = SOFTIB_MSG_NONE;
+	/* The state is set, the receives come next: pairs with the barrier in
+	 * softib_qp_posted().
+	 */
+	smp_mb();
 	if (qp->ip && !qp->ibqp.srq)
 		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
 }

@@ -45,11 +45,15 @@
  * @stalled:	@work waits for @inflight to fall
  * @rvt_create_qp: what rdmavt does when a QP is made
  * @rvt_destroy_qp: and when it is destroyed
+ * @rvt_post_recv: and with a receive that is posted
+ * @rvt_detach_mcast: and when a QP leaves a multicast group
  * @under:	all verbs calls as they are where none is made to fail
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
- * @deaf:	rdmavt frees its table of QPs, in which @work looks for receivers
+ * @detaching:	how many QPs leave multicast groups; @work receives nothing meanwhile
+ * @deaf:	consumers have gone: rdmavt frees its table of QPs, in which @work
+ *		looks for receivers
  */
 struct softib_hca {
 	struct rvt_dev_info rdi;
@@ -66,12 +70,16 @@ struct softib_hca {
 	int (*rvt_create_qp)(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			     struct ib_udata *udata);
 	int (*rvt_destroy_qp)(struct ib_qp *ibqp, struct ib_udata *udata);
+	int (*rvt_post_recv)(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad);
+	int (*rvt_detach_mcast)(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct ib_device_ops under;
 #endif
 	struct platform_device *parent;
 	struct dentry *debugfs;
 	bool registered;
+	atomic_t detaching;
 	bool deaf;
 };
 
@@ -218,6 +226,8 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid);
 void softib_hca_unregister(struct softib_hca *hca);
 void softib_hca_destroy(struct softib_hca *hca);
 void softib_hca_kill(struct softib_hca *hca);
+void softib_hca_pause(struct softib_hca *hca);
+void softib_hca_resume(struct softib_hca *hca);
 void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
 void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb);
 void softib_qp_schedule(struct rvt_qp *qp);
@@ -230,6 +240,7 @@ void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp);
 void softib_qp_reset(struct rvt_qp *qp);
 void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status);
 void softib_qp_error_notify(struct rvt_qp *qp);
+void softib_qp_posted(struct rvt_qp *qp);
 void softib_qp_quiesce(struct rvt_qp *qp);
 void softib_qp_drain(struct softib_qp *priv);
 void softib_qp_report(struct rvt_qp *qp, unsigned long events);

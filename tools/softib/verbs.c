@@ -139,14 +139,9 @@ static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	kfree(qp->priv);
 }
 
-/* rdmavt has freed all that it knows of, and we keep no QP elsewhere. */
-/* There are none any more, and what comes is for nobody. */
+/* rdmavt insists on it, but never calls it. */
 static unsigned int free_all_qps(struct rvt_dev_info *rdi)
 {
-	struct softib_hca *hca = container_of(rdi, struct softib_hca, rdi);
-
-	WRITE_ONCE(hca->deaf, true);
-	flush_work(&hca->work);
 	return 0;
 }
 
@@ -388,6 +383,30 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
 }
 
+static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad)
+{
+	struct rvt_qp *qp = ibqp_to_rvtqp(ibqp);
+	int ret = qp_to_hca(qp)->rvt_post_recv(ibqp, wr, bad);
+
+	softib_qp_posted(qp);
+	return ret;
+}
+
+/* rdmavt frees a group once nobody uses it, and does not wait until who used it last
+ * has woken it up.
+ */
+static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct softib_hca *hca = to_softib_hca(ibqp->device);
+	int ret;
+
+	softib_hca_pause(hca);
+	ret = hca->rvt_detach_mcast(ibqp, gid, lid);
+	softib_hca_resume(hca);
+	return ret;
+}
+
 static int no_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		  struct ib_udata *udata)
 {
@@ -405,8 +424,12 @@ static int wrap_ops(struct ib_device *ibdev)
 		return 0;
 	hca->rvt_create_qp = ibdev->ops.create_qp;
 	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
+	hca->rvt_post_recv = ibdev->ops.post_recv;
+	hca->rvt_detach_mcast = ibdev->ops.detach_mcast;
 	ibdev->ops.create_qp = create_qp;
 	ibdev->ops.destroy_qp = destroy_qp;
+	ibdev->ops.post_recv = post_recv;
+	ibdev->ops.detach_mcast = detach_mcast;
 	if (!hca->rdi.dparms.props.max_srq)
 		ibdev->ops.create_srq = no_srq;
 	softib_fail_wrap(hca);
