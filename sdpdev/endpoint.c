@@ -174,6 +174,9 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 	__poll_t mask = 0;
 	u64 avail, hidden;
 
+	/* The rest is for who may still be another's. */
+	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
+		return false;
 	sdp_opts_get(ep, &opts);
 	spin_lock_bh(&ep->lock);
 	/* Under the lock, since a fall back ends CONNECTING at any time. */
