@@ -141,7 +141,7 @@ void slot_fill(const struct worker *w, unsigned int slot, int fd);
 bool op_run(struct worker *w, const struct record *r);	/* true: it counts */
 unsigned int op_kind(const struct record *r);
 struct __kernel_sockaddr_storage;
-unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v);
+unsigned int endpoint_address(struct __kernel_sockaddr_storage *ss, unsigned int v);
 int endpoint(unsigned int family, unsigned int flags, bool nonblock);
 int listen_somewhere(unsigned int port);
 bool op_is_async(const struct record *r);

@@ -118,7 +118,7 @@ static const char *const addresses6[] = {
 };
 
 /* By bits of v: family, which address, which port. */
-unsigned int address(struct __kernel_sockaddr_storage *ss, unsigned int v)
+unsigned int endpoint_address(struct __kernel_sockaddr_storage *ss, unsigned int v)
 {
 	static const uint16_t ports[] = { PORT, PORT + 1, PORT + 2, 0, 7, PORT + 1, 40000, PORT };
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
@@ -207,7 +207,7 @@ static void op_bind(struct worker *w)
 {
 	struct sdp_bind arg = { .size = sizeof(arg) };
 
-	arg.addr_len = address(&arg.addr, w->r->c);
+	arg.addr_len = endpoint_address(&arg.addr, w->r->c);
 	CALL(w, SDP_IOC_BIND, arg);
 }
 
@@ -230,7 +230,7 @@ static void op_connect(struct worker *w)
 {
 	struct sdp_connect arg = { .size = sizeof(arg), .flags = w->r->a & 3 };
 
-	arg.addr_len = address(&arg.addr, w->r->c);
+	arg.addr_len = endpoint_address(&arg.addr, w->r->c);
 	CALL(w, SDP_IOC_CONNECT, arg);
 }
 

@@ -38,7 +38,7 @@ static bool connect_pair(struct pair *p, unsigned int flags, bool nonblock)
 	struct pollfd poll_in = { .fd = listener, .events = POLLIN };
 
 	accept.flags = nonblock ? SDP_ACCEPT_NONBLOCK : 0;
-	connect.addr_len = address(&connect.addr, 0);
+	connect.addr_len = endpoint_address(&connect.addr, 0);
 	p->fd[0] = endpoint(AF_INET, 0, false);
 	if (p->fd[0] < 0)
 		return false;
