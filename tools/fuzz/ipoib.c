@@ -456,26 +456,58 @@ const struct op ipoib_ops[] = {
 
 const unsigned int ipoib_ops_n = sizeof(ipoib_ops) / sizeof(*ipoib_ops);
 
+/* Of a node: all interfaces but ib0 and lo, whatever name somebody gave them. */
+static unsigned int find_children(const struct node *n, int *found, unsigned int most)
+{
+	struct ifinfomsg head = {};
+	union {
+		struct nlmsghdr head;
+		char space[16384];
+	} answer;
+	const struct ifinfomsg *info;
+	const struct nlmsghdr *h;
+	unsigned int i = 0;
+	struct message m;
+	int len;
+
+	message(&m, RTM_GETLINK, NLM_F_DUMP, &head, sizeof(head));
+	if (send(n->route, &m, m.head.nlmsg_len, MSG_DONTWAIT) < 0)
+		return 0;
+	while ((len = recv(n->route, &answer, sizeof(answer), MSG_DONTWAIT)) > 0)
+		for (h = &answer.head; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
+			info = NLMSG_DATA(h);
+			if (h->nlmsg_type == RTM_NEWLINK && info->ifi_index != n->index &&
+			    !(info->ifi_flags & IFF_LOOPBACK) && i < most)
+				found[i++] = info->ifi_index;
+		}
+	return i;
+}
+
+static void remove_children(const struct node *n)
+{
+	struct ifinfomsg head = {};
+	int children[256];
+	struct message m;
+	unsigned int i;
+
+	i = find_children(n, children, sizeof(children) / sizeof(*children));
+	while (i--) {
+		head.ifi_index = children[i];
+		message(&m, RTM_DELLINK, 0, &head, sizeof(head));
+		say(n->route, &m);
+	}
+}
+
 /* No children, and ib0 up, in every node that was used. */
 void ipoib_clean(void)
 {
 	struct ifreq r = { .ifr_name = "ib0" };
-	struct ifinfomsg head = {};
-	unsigned int t, i;
-	struct message m;
+	unsigned int t;
 
 	for (t = 0; t < THREADS; t++) {
 		if (nodes[t].datagram <= 0)
 			continue;
-		for (i = 0; i < 3 * CHILDREN; i++) {
-			const char *name = interface(i);
-
-			if (!strcmp(name, "ib0"))
-				continue;
-			message(&m, RTM_DELLINK, 0, &head, sizeof(head));
-			put(&m, IFLA_IFNAME, name, strlen(name) + 1);
-			say(nodes[t].route, &m);
-		}
+		remove_children(&nodes[t]);
 		if (ioctl(nodes[t].datagram, SIOCGIFFLAGS, &r))
 			die("ib0");
 		if (!(r.ifr_flags & IFF_UP)) {
