@@ -116,10 +116,11 @@ static unsigned long number(const char *text)
 
 static void loop(unsigned long limit_s, unsigned long limit_ops, uint32_t seed)
 {
-	time_t shown = began;
+	time_t from = seconds(), shown = from;
 	struct input in = {};
 
-	while ((!limit_s || seconds() - began < (time_t)limit_s) &&
+	/* Without the time that the corpus took. */
+	while ((!limit_s || seconds() - from < (time_t)limit_s) &&
 	       (!limit_ops || shared->operations < limit_ops)) {
 		corpus_mutate(&in, &seed);
 		run(&in);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections with the standing listener: two slots each, over SDP or TCP, with rings
- * or without.  To make one takes as long as a hundred other calls, so an input has two at
+ * or without.  To make one takes as long as forty other calls, so an input has two at
  * most, and those that it leaves as good as new are kept for those that follow.
  */
 #include "fuzz.h"
