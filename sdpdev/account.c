@@ -4,8 +4,9 @@
  * limit on each, and whose memory control group the buffers are charged to.
  *
  * A user is who made the endpoint; of an incoming connection, who listens.
- * Everything in an account was charged for an endpoint and goes with it, so an
- * account lives as long as its endpoints.
+ * What is in an account was charged for an endpoint and goes with it, except the
+ * memory of rings, which is there as long as somebody has it mapped.  An account lives
+ * as long as its endpoints and such memory.
  */
 #include <linux/hashtable.h>
 #include <linux/sched/mm.h>
@@ -16,7 +17,7 @@
 /**
  * struct sdp_user - a user's account
  * @node: in the table of users; sdp_users_lock
- * @refs: endpoints that hold it; sdp_users_lock
+ * @refs: endpoints and memory of rings that hold it; sdp_users_lock
  * @uid: the user
  * @used: what the user has of each; memory in bytes
  */
@@ -60,6 +61,13 @@ static struct sdp_user *sdp_user_get(kuid_t uid)
 	spin_unlock_bh(&sdp_users_lock);
 	kfree(new);
 	return user;
+}
+
+static void sdp_user_hold(struct sdp_user *user)
+{
+	spin_lock_bh(&sdp_users_lock);
+	user->refs++;
+	spin_unlock_bh(&sdp_users_lock);
 }
 
 static void sdp_user_put(struct sdp_user *user)
@@ -127,6 +135,34 @@ void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n)
 	atomic_long_sub(n, &ep->user->used[which]);
 	if (which == SDP_LIMIT_MEMORY)
 		atomic_long_sub(n, &ep->memory);
+}
+
+/**
+ * sdp_account_lend() - charge memory that may outlive the endpoint
+ * @ep: the endpoint, whose own count of memory is the caller's
+ * @bytes: how much
+ *
+ * Return: the account, held until sdp_account_return(); NULL where it would be too
+ * much.
+ */
+struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes)
+{
+	if (sdp_charge(ep, SDP_LIMIT_MEMORY, bytes))
+		return NULL;
+	atomic_long_sub(bytes, &ep->memory);
+	sdp_user_hold(ep->user);
+	return ep->user;
+}
+
+/**
+ * sdp_account_return() - the reverse
+ * @user: the account
+ * @bytes: as charged before
+ */
+void sdp_account_return(struct sdp_user *user, long bytes)
+{
+	atomic_long_sub(bytes, &user->used[SDP_LIMIT_MEMORY]);
+	sdp_user_put(user);
 }
 
 static bool sdp_memcg_tryget(struct mem_cgroup *memcg)

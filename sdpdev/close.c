@@ -141,6 +141,7 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 			ep->state = SDP_STATE_CLOSING;
 			sdp_tx_uncork(ep);
 		}
+		sdp_ring_tx_flags(ep);
 		sdp_ring_rx_flags(ep);
 		sdp_tx_push(ep);
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |
@@ -242,7 +243,7 @@ void sdp_close(struct sdp_ep *ep)
 						 opts.linger);
 
 	spin_lock_bh(&ep->lock);
-	ep->orphan = true;
+	sdp_ring_orphan(ep);
 	ep->file = NULL;
 	if (ep->conn) {
 		if (orderly && !ep->kill && !ep->ending)

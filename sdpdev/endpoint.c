@@ -131,7 +131,7 @@ void sdp_ep_put(struct sdp_ep *ep)
 	WARN_ON_ONCE(ep->conn);
 
 	sdp_native_release(ep);
-	sdp_rings_free(ep);
+	sdp_ring_mem_detach(ep);
 	if (ep->counted) {
 		put_net(ep->net);
 		sdp_uncharge(ep, SDP_LIMIT_ENDPOINTS, 1);
@@ -288,6 +288,7 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 	spin_unlock_bh(&ep->lock);
 	info->family = ep->family;
 	info->id = ep->id;
+	info->recv_by_call = sdp_recv_by_call(ep);
 
 	if (sdp_ep_native(ep))
 		sdp_native_info(ep, info);

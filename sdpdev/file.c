@@ -80,9 +80,13 @@ static int sdp_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* Somebody closes a descriptor: with it go what locks it has. */
+/*
+ * Somebody closes a descriptor, by whatever call: with it go what locks it has, and
+ * who remembers the descriptor's number is told.
+ */
 static int sdp_flush(struct file *file, fl_owner_t id)
 {
+	sdp_ring_closing(file->private_data);
 	sdp_unlock(file, id);
 	return 0;
 }

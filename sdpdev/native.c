@@ -224,6 +224,18 @@ int sdp_rcvlowat(struct sdp_ep *ep)
 }
 
 /**
+ * sdp_recv_by_call() - are there options that only calls which receive regard?
+ * @ep: the endpoint
+ */
+bool sdp_recv_by_call(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	int peek_off = sk ? READ_ONCE(sk->sk_peek_off) : ep->inherited.peek_off;
+
+	return sdp_rcvlowat(ep) > 1 || peek_off >= 0;
+}
+
+/**
  * sdp_opts_get() - the socket options that hold now
  * @ep: the endpoint
  * @opts: out: the options

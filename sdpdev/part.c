@@ -46,8 +46,9 @@ static void sdp_part_begin(struct sdp_ep *ep)
  * The peer finds its end reset, and the error that is pending then is ECONNRESET,
  * as with TCP.  It takes a moment, since the transport has to let go first.
  *
- * Return: zero or a negative errno; -EOPNOTSUPP with rings, which may be mapped and
- * hold bytes of this connection.
+ * Rings go with the connection, and with the bytes in them.
+ *
+ * Return: zero or a negative errno.
  */
 int sdp_disconnect(struct sdp_ep *ep)
 {
@@ -55,12 +56,11 @@ int sdp_disconnect(struct sdp_ep *ep)
 
 	if (sdp_ep_native(ep))
 		return sdp_part_native(ep);
-	if (ep->tx_ring.size)
-		return -EOPNOTSUPP;
 	err = sdp_native_ensure(ep);
 	if (err)
 		return err;
 	sdp_part_begin(ep);
+	sdp_ring_drop(ep);
 	err = wait_event_interruptible(ep->wait, !READ_ONCE(ep->parting));
 	if (err)
 		return err;

@@ -8,9 +8,7 @@
  * between the kernel's own and the size of the ring.  What it copies out of
  * the data may change while it does, which matters only to user space.
  */
-#include <linux/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/vmalloc.h>
 
 #include "sdpdev.h"
 
@@ -38,79 +36,6 @@ static u32 sdp_ring_piece(const struct sdp_kring *ring, u64 index, u32 len)
 	return min_t(u32, len, ring->size - (index & (ring->size - 1)));
 }
 
-/* A full control group is an error, and no reason to kill somebody. */
-#define SDP_RING_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
-
-static int sdp_ring_alloc(struct sdp_kring *ring, u32 bytes)
-{
-	unsigned int n = 1 + bytes / PAGE_SIZE, i;
-	struct page **pages;
-
-	/* kvmalloc and not kmalloc, for vfree() to free it with the pages. */
-	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		pages[i] = alloc_page(SDP_RING_GFP);
-		if (!pages[i])
-			goto err;
-	}
-	ring->map = vmap(pages, n, VM_MAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
-	if (!ring->map)
-		goto err;
-	ring->pages = pages;
-	ring->own = 0;
-	ring->user = 0;
-	return 0;
-
-err:
-	while (i--)
-		__free_page(pages[i]);
-	kvfree(pages);
-	return -ENOMEM;
-}
-
-/* What the rings are charged for. */
-static long sdp_rings_bytes(u32 tx_bytes, u32 rx_bytes)
-{
-	return 2 * PAGE_SIZE + (long)tx_bytes + rx_bytes;
-}
-
-/**
- * sdp_rings_free() - free the rings
- * @ep: an endpoint that is freed, so they are mapped nowhere; it may have none
- */
-void sdp_rings_free(struct sdp_ep *ep)
-{
-	if (!ep->tx_ring.size)
-		return;
-	vfree(ep->tx_ring.map);
-	vfree(ep->rx_ring.map);
-	sdp_uncharge(ep, SDP_LIMIT_MEMORY,
-		     sdp_rings_bytes(ep->tx_ring.size, ep->rx_ring.size));
-}
-
-/* Both rings or none, at the expense of the endpoint's user. */
-static int sdp_rings_alloc(struct sdp_ep *ep, struct sdp_kring *tx, u32 tx_bytes,
-			   struct sdp_kring *rx, u32 rx_bytes)
-{
-	long bytes = sdp_rings_bytes(tx_bytes, rx_bytes);
-
-	if (sdp_charge(ep, SDP_LIMIT_MEMORY, bytes))
-		return -ENOMEM;
-	if (sdp_ring_alloc(tx, tx_bytes))
-		goto err_charge;
-	if (sdp_ring_alloc(rx, rx_bytes))
-		goto err_tx;
-	return 0;
-
-err_tx:
-	vfree(tx->map);
-err_charge:
-	sdp_uncharge(ep, SDP_LIMIT_MEMORY, bytes);
-	return -ENOMEM;
-}
-
 static bool sdp_ring_size_ok(u32 bytes)
 {
 	return bytes >= max_t(u32, SDP_RING_MIN, PAGE_SIZE) &&
@@ -122,7 +47,7 @@ static int sdp_ring_refused(struct sdp_ep *ep)
 {
 	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return -EOPNOTSUPP;
-	if (!READ_ONCE(ep->live))
+	if (!READ_ONCE(ep->live) || READ_ONCE(ep->parting))
 		return -ENOTCONN;
 	return ep->tx_ring.size ? -EEXIST : 0;
 }
@@ -137,7 +62,7 @@ static int sdp_ring_refused(struct sdp_ep *ep)
  */
 int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 {
-	struct sdp_kring tx = {}, rx = {};
+	struct sdp_ring_mem *mem;
 	int err;
 
 	if (!sdp_ring_size_ok(tx_bytes) || !sdp_ring_size_ok(rx_bytes))
@@ -150,19 +75,17 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 	}
 	err = sdp_ring_refused(ep);
 	if (!err)
-		err = sdp_tx_prepare(ep);
-	if (!err)
-		err = sdp_rings_alloc(ep, &tx, tx_bytes, &rx, rx_bytes);
+		err = sdp_tx_prepare(ep, SDP_IDLE_TX_BUFS);
 	if (err)
 		goto out_rx;
+	mem = sdp_ring_mem_alloc(ep, tx_bytes, rx_bytes);
+	if (!mem) {
+		err = -ENOMEM;
+		goto out_rx;
+	}
 
 	spin_lock_bh(&ep->lock);
-	ep->tx_ring = tx;
-	ep->rx_ring = rx;
-	/* Their sizes are what says that they are there. */
-	smp_wmb();
-	ep->tx_ring.size = tx_bytes;
-	ep->rx_ring.size = rx_bytes;
+	sdp_ring_mem_attach(ep, mem, tx_bytes, rx_bytes);
 	sdp_ring_tx_flags(ep);
 	sdp_ring_tx_sleep(ep);
 	spin_unlock_bh(&ep->lock);
@@ -175,38 +98,16 @@ out_tx:
 }
 
 /**
- * sdp_ring_mmap() - map a ring
+ * sdp_ring_drop() - take a connection's rings away
  * @ep: the endpoint
- * @vma: where to
- *
- * The mapping holds the file, so it does not outlive the endpoint.
- *
- * Return: zero; -ENXIO without rings; -EINVAL where the offset or the length is
- * not exactly a ring's, or the mapping is private; -EPERM to execute.
  */
-int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma)
+void sdp_ring_drop(struct sdp_ep *ep)
 {
-	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	struct sdp_kring *ring;
-	u32 size;
-
-	if (offset == SDP_MMAP_TX_RING)
-		ring = &ep->tx_ring;
-	else if (offset == SDP_MMAP_RX_RING)
-		ring = &ep->rx_ring;
-	else
-		return -EINVAL;
-	/* Pairs with sdp_ring_setup(). */
-	size = smp_load_acquire(&ring->size);
-	if (!size)
-		return -ENXIO;
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE + (unsigned long)size ||
-	    !(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
-	if (vma->vm_flags & VM_EXEC)
-		return -EPERM;
-	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
-	return vm_map_pages_zero(vma, ring->pages, 1 + size / PAGE_SIZE);
+	mutex_lock(&ep->tx_mutex);
+	mutex_lock(&ep->rx_mutex);
+	sdp_ring_mem_detach(ep);
+	mutex_unlock(&ep->rx_mutex);
+	mutex_unlock(&ep->tx_mutex);
 }
 
 static void sdp_ring_bad(struct sdp_ep *ep)
@@ -224,15 +125,34 @@ static void sdp_ring_bad(struct sdp_ep *ep)
 bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
 {
 	struct sdp_kring *ring = &ep->tx_ring;
-	/* The bytes were stored before. */
-	u64 tail = smp_load_acquire(&ring->map->tail);
+	u64 tail = ring->user;
 
+	/* Once the file is closed no more come. */
+	if (!ep->orphan) {
+		/* The bytes were stored before. */
+		tail = smp_load_acquire(&ring->map->tail);
+	}
 	if (tail - ring->own > ring->size) {
 		sdp_ring_bad(ep);
 		return false;
 	}
 	*bytes = tail - ring->own;
 	return true;
+}
+
+/**
+ * sdp_ring_orphan() - what is in the transmit ring is all that comes
+ * @ep: an endpoint whose file is closed, ep->lock held; it may have no rings
+ *
+ * Somebody may still have the ring mapped.
+ */
+void sdp_ring_orphan(struct sdp_ep *ep)
+{
+	u32 bytes = 0;
+
+	if (ep->tx_ring.size && sdp_ring_tx_check(ep, &bytes))
+		ep->tx_ring.user = ep->tx_ring.own + bytes;
+	ep->orphan = true;
 }
 
 /**
@@ -305,6 +225,14 @@ u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 	return done;
 }
 
+/* Of the flags those that say whether anything is sent any more. */
+static u32 sdp_ring_tx_end(const struct sdp_ep *ep)
+{
+	if (ep->state == SDP_STATE_CLOSED)
+		return SDP_RING_NEED_ENTER | SDP_RING_ERROR;
+	return ep->shut & SEND_SHUTDOWN ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
+}
+
 /**
  * sdp_ring_tx_sleep() - let user space know whether it must call
  * @ep: the endpoint, ep->lock held
@@ -317,20 +245,20 @@ u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 {
 	struct sdp_kring *ring = &ep->tx_ring;
-	u32 bytes;
+	u32 bytes, end = sdp_ring_tx_end(ep);
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
 	if (ep->tx_posted || !list_empty(&ep->tx_pending)) {
-		WRITE_ONCE(ring->map->flags, 0);
+		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}
-	WRITE_ONCE(ring->map->flags, SDP_RING_NEED_ENTER);
+	WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
 	/* Pairs with the barrier between the tail and the flags in user space. */
 	smp_mb();
 	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
 		return false;
-	WRITE_ONCE(ring->map->flags, 0);
+	WRITE_ONCE(ring->map->flags, end);
 	return true;
 }
 
@@ -340,14 +268,10 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
  */
 void sdp_ring_tx_flags(struct sdp_ep *ep)
 {
-	u32 flags = SDP_RING_NEED_ENTER;
+	u32 end = sdp_ring_tx_end(ep);
 
-	if (!ep->tx_ring.size)
-		return;
-	if (ep->state == SDP_STATE_CLOSED)
-		WRITE_ONCE(ep->tx_ring.map->flags, flags | SDP_RING_ERROR);
-	else if (ep->fin_sent)
-		WRITE_ONCE(ep->tx_ring.map->flags, flags);
+	if (ep->tx_ring.size && end)
+		WRITE_ONCE(ep->tx_ring.map->flags, end);
 }
 
 /**
@@ -456,10 +380,23 @@ static bool sdp_ring_tx_full(struct sdp_ep *ep)
 
 	spin_lock_bh(&ep->lock);
 	ep->tx_nospace = true;
-	if (!(ep->shut & SEND_SHUTDOWN) && sdp_ring_tx_check(ep, &bytes))
+	if (ep->tx_ring.size && !(ep->shut & SEND_SHUTDOWN) &&
+	    sdp_ring_tx_check(ep, &bytes))
 		full = bytes > ep->tx_ring.size - ep->tx_ring.size / 3;
 	spin_unlock_bh(&ep->lock);
 	return full;
+}
+
+/* It fills faster than the buffers that there are empty it. */
+static int sdp_ring_tx_grow(struct sdp_ep *ep)
+{
+	if (READ_ONCE(ep->tx_bufs) >= READ_ONCE(ep->tx_max) ||
+	    !mutex_trylock(&ep->tx_mutex))
+		return 0;
+	/* Without memory it does with those. */
+	sdp_tx_prepare(ep, U32_MAX);
+	mutex_unlock(&ep->tx_mutex);
+	return sdp_tx_drain(ep);
 }
 
 static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
@@ -468,6 +405,8 @@ static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
 	int err;
 
 	err = sdp_tx_drain(ep);
+	if (!err && wait && sdp_ring_tx_full(ep))
+		err = sdp_ring_tx_grow(ep);
 	if (err || !wait || !sdp_ring_tx_full(ep))
 		return err;
 	if (!timeo)
@@ -511,7 +450,7 @@ int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock)
 {
 	int err = 0;
 
-	/* Pairs with sdp_ring_setup(). */
+	/* Pairs with sdp_ring_mem_attach(). */
 	if (!smp_load_acquire(&ep->rx_ring.size))
 		return -ENXIO;
 	if (flags & (SDP_ENTER_TX | SDP_ENTER_WAIT_TX))

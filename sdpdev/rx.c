@@ -320,10 +320,12 @@ static void sdp_rx_take(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
 
 /**
  * sdp_rx_fetch() - move what waits into the receive ring
- * @ep: an endpoint with rings, rx_mutex held
+ * @ep: an endpoint, rx_mutex held
  */
 void sdp_rx_fetch(struct sdp_ep *ep)
 {
+	if (!ep->rx_ring.size)
+		return;
 	spin_lock_bh(&ep->lock);
 	while (sdp_urg_fetch(ep))
 		sdp_rx_take(ep, list_first_entry(&ep->rx_queue,

@@ -43,6 +43,9 @@
 #define SDP_CTL_BUFS	4
 #define SDP_CTL_SIZE	64
 
+/* Send buffers that are kept: whoever talks rarely need not allocate each time. */
+#define SDP_IDLE_TX_BUFS	1
+
 /* What a send buffer is for, in buf->off. */
 #define SDP_BUF_DATA	0
 #define SDP_BUF_CTL	1
@@ -159,17 +162,17 @@ struct sdp_urg {
  * struct sdp_kring - the kernel's side of a mapped ring
  * @map: the mapped pages in one piece: head and data.  Hostile: user space
  *	writes there at any time
- * @pages: the pages, freed with @map
  * @size: bytes of data, a power of two; zero without the ring
  * @own: the kernel's own index: of the next byte to take (transmit ring) or to
  *	put (receive ring)
- * @user: the last index of user space's that was found good
+ * @user: the last index of user space's that was found good; of the transmit ring:
+ *	where it ends once the file is closed
  *
- * @map, @pages and @size are set once; the rest is protected by ep->lock.
+ * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together; the
+ * rest is protected by ep->lock.  @map is in @ring_mem of the endpoint.
  */
 struct sdp_kring {
 	struct sdp_ring *map;
-	struct page **pages;
 	u32 size;
 	u64 own;
 	u64 user;
@@ -303,6 +306,8 @@ struct sdp_kring {
  * @send_sm: SendSm owed to the peer
  * @cancel_acks: SinkCancelAck owed to the peer
  * @rcv_buf_acks: ChRcvBufAck owed to the peer
+ * @ring_mem: the memory of both rings, referenced; NULL without them.  Whoever
+ *	has them mapped holds it, too
  * @tx_ring: transmit ring
  * @rx_ring: receive ring
  * @tx_bytes: stream bytes sent
@@ -439,6 +444,7 @@ struct sdp_ep {
 	u32 cancel_acks;
 	u32 rcv_buf_acks;
 
+	struct sdp_ring_mem *ring_mem;
 	struct sdp_kring tx_ring;
 	struct sdp_kring rx_ring;
 
@@ -530,6 +536,8 @@ void sdp_conn_timeout(struct work_struct *work);
 /* account.c */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
 void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
+struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes);
+void sdp_account_return(struct sdp_user *user, long bytes);
 int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener);
 void sdp_account_close(struct sdp_ep *ep);
 struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv);
@@ -575,6 +583,7 @@ long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
 long sdp_timeo(struct sdp_ep *ep, bool send);
 int sdp_rcvlowat(struct sdp_ep *ep);
+bool sdp_recv_by_call(struct sdp_ep *ep);
 void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
 u8 sdp_nonagle(struct sdp_ep *ep);
 void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
@@ -641,7 +650,7 @@ u64 sdp_tx_queued(struct sdp_ep *ep);
 bool sdp_tx_room(struct sdp_ep *ep);
 struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep);
 void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
-int sdp_tx_prepare(struct sdp_ep *ep);
+int sdp_tx_prepare(struct sdp_ep *ep, u32 want);
 int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
 int sdp_tx_drain(struct sdp_ep *ep);
 bool sdp_tx_probe(struct sdp_ep *ep);
@@ -671,8 +680,8 @@ void sdp_close_progress(struct sdp_ep *ep);
 
 /* ring.c */
 int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
-void sdp_rings_free(struct sdp_ep *ep);
-int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
+void sdp_ring_drop(struct sdp_ep *ep);
+void sdp_ring_orphan(struct sdp_ep *ep);
 u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
 u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);
 bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes);
@@ -684,6 +693,14 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags, size_t *in_ring);
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
+
+/* ringmem.c */
+struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
+void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_bytes,
+			 u32 rx_bytes);
+void sdp_ring_mem_detach(struct sdp_ep *ep);
+void sdp_ring_closing(struct sdp_ep *ep);
+int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
 
 /* file.c */
 struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags);

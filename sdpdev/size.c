@@ -18,9 +18,6 @@
 
 #include "sdpdev.h"
 
-/* A send buffer is kept: whoever talks rarely need not allocate each time. */
-#define SDP_IDLE_TX_BUFS	1
-
 static bool sdp_quiet_since(unsigned long last, unsigned int ms)
 {
 	return time_after_eq(jiffies, last + msecs_to_jiffies(ms));
@@ -197,9 +194,7 @@ void sdp_size_stop(struct sdp_ep *ep)
 /* Takes the send buffers that are not needed off their list. */
 static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
 {
-	/* The transmit ring is drained where nothing can be allocated. */
-	while (!ep->tx_ring.size && ep->tx_bufs > SDP_IDLE_TX_BUFS &&
-	       !list_empty(&ep->tx_free)) {
+	while (ep->tx_bufs > SDP_IDLE_TX_BUFS && !list_empty(&ep->tx_free)) {
 		list_move(ep->tx_free.next, bufs);
 		ep->tx_bufs--;
 	}

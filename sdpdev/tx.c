@@ -182,6 +182,12 @@ void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	}
 }
 
+static void sdp_buf_from_ring(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u32 most)
+{
+	buf->len += sdp_ring_take(ep, buf->data + buf->len,
+				  min(most, sdp_buf_room(ep, buf)));
+}
+
 /* Fills free buffers from the transmit ring. */
 static void sdp_push_ring(struct sdp_ep *ep)
 {
@@ -192,8 +198,7 @@ static void sdp_push_ring(struct sdp_ep *ep)
 		buf = sdp_tx_get(ep);
 		if (!buf)
 			return;
-		buf->len += sdp_ring_take(ep, buf->data + buf->len,
-					  min(bytes, sdp_buf_room(ep, buf)));
+		sdp_buf_from_ring(ep, buf, bytes);
 		sdp_tx_put(ep, buf);
 	}
 }
@@ -408,18 +413,19 @@ static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_ep *ep)
 }
 
 /**
- * sdp_tx_prepare() - make sure that no send buffer need be allocated later
+ * sdp_tx_prepare() - have send buffers for the transmit ring
  * @ep: the endpoint, tx_mutex held
+ * @want: how many there shall be, if there may be so many
  *
  * The transmit ring is drained where nothing can be allocated.
  *
  * Return: zero, -ENOTCONN or -ENOMEM.
  */
-int sdp_tx_prepare(struct sdp_ep *ep)
+int sdp_tx_prepare(struct sdp_ep *ep, u32 want)
 {
 	struct sdp_xprt_buf *buf;
 
-	while (ep->tx_bufs < ep->tx_max) {
+	while (ep->tx_bufs < min(want, ep->tx_max)) {
 		if (!READ_ONCE(ep->live))
 			return -ENOTCONN;
 		buf = sdp_tx_alloc(ep);
@@ -458,17 +464,8 @@ static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
 	__must_hold(&ep->lock)
 {
 	struct sdp_xprt_buf *buf;
-	u32 ring = 0;
 	int err;
 
-	/* What is in the ring was written before. */
-	if (ep->tx_ring.size) {
-		sdp_push_ring(ep);
-		if (!sdp_ring_tx_check(ep, &ring) || ring) {
-			ep->tx_nospace = true;
-			return NULL;
-		}
-	}
 	buf = sdp_tx_get(ep);
 	if (buf)
 		return buf;
@@ -521,6 +518,34 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 	return n ? n : -EFAULT;
 }
 
+/*
+ * What is in the ring by now was written before, and what comes there later is not
+ * to come between the bytes of one call.  Zero: there is no room for all of it.
+ */
+static int sdp_tx_ring_first(struct sdp_ep *ep)
+	__must_hold(&ep->lock)
+{
+	struct sdp_xprt_buf *buf;
+	u32 bytes = 0;
+	u64 end;
+
+	if (ep->tx_ring.size && !sdp_ring_tx_check(ep, &bytes))
+		return -EPIPE;
+	for (end = ep->tx_ring.own + bytes; ep->tx_ring.own != end; ) {
+		if (sdp_tx_ended(ep))
+			return -EPIPE;
+		buf = sdp_tx_next(ep);
+		if (IS_ERR_OR_NULL(buf))
+			return PTR_ERR(buf);
+		/* It may have been aborted meanwhile. */
+		if (!ep->ending && ep->live)
+			sdp_buf_from_ring(ep, buf, end - ep->tx_ring.own);
+		sdp_tx_put(ep, buf);
+		sdp_tx_push(ep);
+	}
+	return 1;
+}
+
 /* Takes what there is room for.  Zero: there is none. */
 static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 			   unsigned int flags)
@@ -535,11 +560,14 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 	ep->tx_owned = true;
 	ep->tx_more = true;
 	ep->tx_nagle = !(nonagle & TCP_NAGLE_OFF);
-	do {
+	n = sdp_tx_ring_first(ep);
+	while (n > 0) {
 		n = sdp_tx_fill_one(ep, from, flags);
 		if (n > 0)
 			done += n;
-	} while (n > 0 && iov_iter_count(from));
+		if (!iov_iter_count(from))
+			break;
+	}
 	ep->tx_owned = false;
 	ep->tx_more = more && !iov_iter_count(from);
 	sdp_tx_push(ep);

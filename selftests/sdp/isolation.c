@@ -8,6 +8,8 @@
  */
 #include "end.h"
 
+#include <sys/mman.h>
+
 #include <net/if.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -318,6 +320,44 @@ static int ring_setup(int fd, unsigned int bytes)
 	return ioctl(fd, SDP_IOC_RING_SETUP, &arg) ? errno : 0;
 }
 
+/* Both ends close: whether that was seen in the end. */
+static bool closed(int fd, int peer, const struct sdp_ring *ring)
+{
+	close(fd);
+	close(peer);
+	for (int i = 0; i < 500; i++) {
+		if (__atomic_load_n(&ring->flags, __ATOMIC_ACQUIRE) & SDP_RING_ERROR)
+			return true;
+		poll(NULL, 0, 20);
+	}
+	return false;
+}
+
+/* What is mapped is the user's as long as it is, also without its connection. */
+static void test_mapped_memory(int port)
+{
+	int l = listener(SDP, SERVER4, port, 64), fd, err = ENOMEM;
+	size_t size = 512 << 10;
+	struct sdp_ring *ring;
+
+	write_number(PARAMETERS, "user_memory", 2);
+	fd = try_connect(OTHER, port, SDP_CONNECT_NO_TCP);
+	must(fd >= 0 && ring_setup(fd, size) == 0);
+	ring = mmap(NULL, 4096 + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, SDP_MMAP_TX_RING);
+	must(ring != MAP_FAILED && closed(fd, end_accept(SDP, l), ring));
+	fd = try_connect(OTHER, port, SDP_CONNECT_NO_TCP);
+	ok(fd >= 0 && ring_setup(fd, size) == ENOMEM, "mapped rings count when closed");
+	munmap(ring, 4096 + size);
+	for (int i = 0; i < 500 && err == ENOMEM; i++) {
+		err = ring_setup(fd, size);
+		poll(NULL, 0, 20);
+	}
+	ok(!err, "and not when unmapped");
+	write_number(PARAMETERS, "user_memory", 1024);
+	close(fd);
+	close(l);
+}
+
 static void test_memory(int port)
 {
 	int l = listener(SDP, SERVER4, port, 64), fd[MANY], n, other, err;
@@ -467,7 +507,7 @@ int main(int argc, char **argv)
 		return serve();
 
 	signal(SIGPIPE, SIG_IGN);
-	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + (cgroup_possible() ? 4 : 0));
+	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + (cgroup_possible() ? 4 : 0));
 	test_user(TCP, PORTS);
 	test_user(SDP, PORTS + 100);
 	test_namespaces(TCP, PORTS + 200);
@@ -475,6 +515,7 @@ int main(int argc, char **argv)
 	test_endpoints();
 	test_connections(PORTS + 400);
 	test_memory(PORTS + 500);
+	test_mapped_memory(PORTS + 501);
 	if (cgroup_possible())
 		test_cgroup(PORTS + 600);
 	return tap_exit();

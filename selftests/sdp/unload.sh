@@ -22,7 +22,16 @@ over() {
 	return 1
 }
 
-plan $((rounds * 4 + 1))
+# unused: nothing keeps the device, within 5 seconds.
+unused() {
+	for _ in $(seq 50); do
+		[ "$(cat /sys/module/sdpdev/refcnt)" -gt 0 ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+plan $((rounds * 4 + 4))
 for round in $(seq "$rounds"); do
 	"$traffic" 4 & pid=$!
 	check "$round: connections over SDP" over SDP
@@ -31,13 +40,20 @@ for round in $(seq "$rounds"); do
 	kill $pid
 	wait $pid 2> /dev/null
 	# The traffic's processes die a moment after their parent.
-	for _ in $(seq 50); do
-		[ "$(cat /sys/module/sdpdev/refcnt)" -gt 0 ] || break
-		sleep 0.1
-	done
+	unused
 	check "$round: and the device" rmmod sdpdev
 	modprobe sdp_ib
 done
+# A mapping is all that is left of a connection.
+exec {held}< <(exec "$build/selftests/sdp/mapped" hold)
+pid=$!
+read -r -u "$held"
+rmmod sdp_ib
+check "mapped: the device stays" eval '! rmmod sdpdev 2> /dev/null'
+kill $pid
+check "unmapped: nothing keeps it" unused
+check "and it goes" rmmod sdpdev
+modprobe sdp_ib
 "$traffic" 2 & pid=$!
 check "and all is as before" over SDP
 kill $pid

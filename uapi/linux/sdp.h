@@ -32,7 +32,7 @@
  * raises the major number, an addition the minor one.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		2
+#define SDP_API_MINOR		3
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -162,7 +162,8 @@ struct sdp_accept {
  * non-blocking use and errors are those of connect(2).
  *
  * With AF_UNSPEC, since 1.2, whatever there is ends as if it were reset, and the
- * endpoint can connect or listen again; with rings EOPNOTSUPP.
+ * endpoint can connect or listen again.  Its rings go with the connection; before
+ * 1.3 it was EOPNOTSUPP with rings.
  */
 struct sdp_connect {
 	__u32 size;
@@ -255,7 +256,8 @@ struct sdp_msg {
  * @tx_credits: out: messages that the peer has buffers for
  * @ring_data_offset: out: where the data begins in either mapping, zero without
  *	rings
- * @reserved32: zero
+ * @recv_by_call: out: not zero where SO_RCVLOWAT or SO_PEEK_OFF is set, which only the
+ *	system calls regard, not who reads from the receive ring; since 1.3
  * @tx_bytes: out: stream bytes sent over SDP
  * @rx_bytes: out: stream bytes received over SDP
  * @tx_msgs: out: SDP messages sent
@@ -282,7 +284,7 @@ struct sdp_info {
 	__u32 rx_ring_bytes;
 	__u32 tx_credits;
 	__u32 ring_data_offset;
-	__u32 reserved32;
+	__u32 recv_by_call;
 	__u64 tx_bytes;
 	__u64 rx_bytes;
 	__u64 tx_msgs;
@@ -332,7 +334,9 @@ struct sdp_native {
  *
  * Gives a connection over SDP its rings, which then are mapped with mmap(2) at
  * SDP_MMAP_TX_RING and SDP_MMAP_RX_RING: readable and writable, MAP_SHARED, in
- * one piece of @data_offset plus the data's size (else EINVAL).
+ * one piece of @data_offset plus the data's size (else EINVAL).  A mapping does not
+ * keep the connection: that ends with the last descriptor, and the rings say
+ * SDP_RING_ERROR then.
  *
  * Errors: EINVAL (sizes), ENOTCONN, EOPNOTSUPP (TCP carries this one), EEXIST
  * (it has rings; SDP_IOC_INFO tells their sizes), ENOMEM (also where it would be
@@ -351,6 +355,7 @@ struct sdp_ring_setup {
 #define SDP_RING_MAX		(16U << 20)
 #define SDP_MMAP_TX_RING	0x00000000ULL
 #define SDP_MMAP_RX_RING	0x10000000ULL
+#define SDP_MMAP_STATE		0x20000000ULL	/* since 1.3 */
 
 /**
  * struct sdp_ring - head of a mapped ring
@@ -399,6 +404,27 @@ struct sdp_ring {
 #define SDP_RING_NEED_ENTER	(1U << 0)	/* the kernel sleeps on it */
 #define SDP_RING_EOF		(1U << 1)	/* nothing follows @tail */
 #define SDP_RING_ERROR		(1U << 2)	/* ended; a call tells why */
+
+/**
+ * struct sdp_ring_state - what is mapped at SDP_MMAP_STATE; since 1.3
+ * @closes: how many descriptors of the connection's file have been closed, in whatever
+ *	process and by whatever call, since the rings were made
+ * @id: as in struct sdp_info
+ *
+ * One page (as long as @data_offset of struct sdp_ring_setup), which user space can
+ * map to read only (else EACCES): so no process deceives another that has the same
+ * connection.
+ *
+ * Who remembers which descriptor the rings belong to reads @closes, then asks
+ * SDP_IOC_INFO whether the descriptor has this @id.  It has as long as @closes stays
+ * the same.  A descriptor's number is free a moment before @closes counts that: a
+ * process in which one thread closes it must not let another one use the number, got
+ * in that moment, by what it remembers.
+ */
+struct sdp_ring_state {
+	__u64 closes;
+	__u64 id;
+};
 
 /**
  * struct sdp_ring_enter - argument of SDP_IOC_RING_ENTER
