@@ -107,6 +107,31 @@ static int bare_setsockopt(int fd, int level, int name, const void *val, socklen
 	return syscall(SYS_setsockopt, fd, level, name, val, len);
 }
 
+static ssize_t bare_read(int fd, void *buf, size_t n)
+{
+	return syscall(SYS_read, fd, buf, n);
+}
+
+static ssize_t bare_write(int fd, const void *buf, size_t n)
+{
+	return syscall(SYS_write, fd, buf, n);
+}
+
+static int bare_close(int fd)
+{
+	return syscall(SYS_close, fd);
+}
+
+static int bare_close_range(unsigned int first, unsigned int last, int flags)
+{
+	return syscall(SYS_close_range, first, last, flags);
+}
+
+static int bare_unshare(int flags)
+{
+	return syscall(SYS_unshare, flags);
+}
+
 static int bare_fchmod(int fd, mode_t mode)
 {
 	return syscall(SYS_fchmod, fd, mode);
@@ -150,6 +175,11 @@ struct next_calls next_calls = {
 	.getpeername = bare_getpeername,
 	.getsockopt = bare_getsockopt,
 	.setsockopt = bare_setsockopt,
+	.read = bare_read,
+	.write = bare_write,
+	.close = bare_close,
+	.close_range = bare_close_range,
+	.unshare = bare_unshare,
 	.fchmod = bare_fchmod,
 	.fchown = bare_fchown,
 #if __TIMESIZE == 32
@@ -188,6 +218,11 @@ void next_find(void)
 	FIND(getpeername);
 	FIND(getsockopt);
 	FIND(setsockopt);
+	FIND(read);
+	FIND(write);
+	FIND(close);
+	FIND(close_range);
+	FIND(unshare);
 	FIND(fchmod);
 	FIND(fchown);
 #if __TIMESIZE == 32

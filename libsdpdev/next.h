@@ -42,6 +42,11 @@ struct next_calls {
 	int (*getpeername)(int fd, struct sockaddr *addr, socklen_t *len);
 	int (*getsockopt)(int fd, int level, int name, void *val, socklen_t *len);
 	int (*setsockopt)(int fd, int level, int name, const void *val, socklen_t len);
+	ssize_t (*read)(int fd, void *buf, size_t n);
+	ssize_t (*write)(int fd, const void *buf, size_t n);
+	int (*close)(int fd);
+	int (*close_range)(unsigned int first, unsigned int last, int flags);
+	int (*unshare)(int flags);
 	int (*fchmod)(int fd, mode_t mode);
 	int (*fchown)(int fd, uid_t uid, gid_t gid);
 #if __TIMESIZE == 32

@@ -3,12 +3,11 @@
  * The preload library: an unmodified program's socket calls, on /dev/sdp where
  * the descriptor is an endpoint.
  *
- * It keeps no record of descriptors.  A call is tried on the kind of file that
- * the descriptor most likely is, and where that was wrong the kernel says so
- * and the other kind is tried.  So close(), dup(), fork(), exec(), descriptors
- * received over UNIX sockets and everything else that makes or unmakes
- * descriptors needs no wrapper, and read(), write(), poll() and the like reach
- * the kernel untouched.
+ * It keeps no record of descriptors but for the rings of some (fast.c).  A call is
+ * tried on the kind of file that the descriptor most likely is, and where that was
+ * wrong the kernel says so and the other kind is tried.  So dup(), fork(), exec(),
+ * descriptors received over UNIX sockets and everything else that makes or unmakes
+ * descriptors needs no wrapper, and poll() and the like reach the kernel untouched.
  */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fast.h"
 #include "internal.h"
 #include "next.h"
 #include "policy.h"
@@ -125,6 +125,9 @@ static void preload_init(void)
 	error = policy_read(program_invocation_short_name, file);
 	if (error)
 		say("%s; everything goes over TCP", error);
+	error = fast_init();
+	if (error)
+		say("%s; there are no rings", error);
 	errno = saved;
 }
 
@@ -143,7 +146,7 @@ static int socket_offload(int type, int protocol)
 	return fd;
 }
 
-__public int socket(int family, int type, int protocol)
+static int make_socket(int family, int type, int protocol)
 {
 	int fd, saved = errno;
 
@@ -164,6 +167,14 @@ __public int socket(int family, int type, int protocol)
 	}
 	fd = NEXT(socket)(family, type, protocol);
 	set_hint(fd, false);
+	return fd;
+}
+
+__public int socket(int family, int type, int protocol)
+{
+	int fd = make_socket(family, type, protocol);
+
+	fast_new(fd);
 	return fd;
 }
 
@@ -207,14 +218,20 @@ static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int fl
 
 __public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 {
-	return ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, 0),
-		  NEXT(accept)(fd, addr.__sockaddr__, len));
+	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, 0),
+		     NEXT(accept)(fd, addr.__sockaddr__, len));
+
+	fast_new(ret);
+	return ret;
 }
 
 __public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
 {
-	return ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, flags),
-		  NEXT(accept4)(fd, addr.__sockaddr__, len, flags));
+	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, flags),
+		     NEXT(accept4)(fd, addr.__sockaddr__, len, flags));
+
+	fast_new(ret);
+	return ret;
 }
 
 static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len,
@@ -245,9 +262,41 @@ __public int shutdown(int fd, int how)
 
 /* --- sending ------------------------------------------------------------- */
 
+/* What sdp_send() comes to where there are no flags. */
+__public ssize_t write(int fd, const void *buf, size_t n)
+{
+	ssize_t ret;
+
+	if (fast_send(fd, buf, n, 0))
+		return n;
+	if (!hint(fd))
+		return NEXT(write)(fd, buf, n);
+	if (fast_always(fd) && fast_send(fd, buf, n, 0))
+		return n;
+	ret = NEXT(write)(fd, buf, n);
+	fast_sent(fd, buf, n, ret);
+	return ret;
+}
+
+static ssize_t send_endpoint(int fd, const void *buf, size_t n, int flags)
+{
+	ssize_t ret;
+
+	if (!flags)
+		return sdp_send(fd, buf, n, 0);
+	if (fast_always(fd) && fast_send(fd, buf, n, flags))
+		return n;
+	ret = sdp_send(fd, buf, n, flags);
+	if (!(flags & ~FAST_FLAGS))
+		fast_sent(fd, buf, n, ret);
+	return ret;
+}
+
 __public ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
-	return ON(fd, sdp_send(fd, buf, n, flags), NEXT(send)(fd, buf, n, flags));
+	if (fast_send(fd, buf, n, flags))
+		return n;
+	return ON(fd, send_endpoint(fd, buf, n, flags), NEXT(send)(fd, buf, n, flags));
 }
 
 /* MSG_FASTOPEN connects, so the rules for that apply. */
@@ -272,12 +321,16 @@ static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
 		.msg_iov = &iov, .msg_iovlen = 1,
 	};
 
+	if (!addr && !(flags & MSG_FASTOPEN))
+		return send_endpoint(fd, buf, n, flags);
 	return sendmsg_endpoint(fd, &msg, flags);
 }
 
 __public ssize_t sendto(int fd, const void *buf, size_t n, int flags,
 			__CONST_SOCKADDR_ARG addr, socklen_t len)
 {
+	if (!addr.__sockaddr__ && fast_send(fd, buf, n, flags))
+		return n;
 	return ON(fd, sendto_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
 		  NEXT(sendto)(fd, buf, n, flags, addr.__sockaddr__, len));
 }
@@ -311,16 +364,51 @@ __public int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 
 /* --- receiving ----------------------------------------------------------- */
 
+__public ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t ret = fast_recv(fd, buf, n, 0);
+
+	if (ret)
+		return ret;
+	if (!hint(fd))
+		return NEXT(read)(fd, buf, n);
+	ret = fast_always(fd) ? fast_recv(fd, buf, n, 0) : 0;
+	if (ret)
+		return ret;
+	ret = NEXT(read)(fd, buf, n);
+	fast_received(fd, buf, n, ret);
+	return ret;
+}
+
+static ssize_t recv_endpoint(int fd, void *buf, size_t n, int flags)
+{
+	ssize_t ret;
+
+	if (!flags)
+		return sdp_recv(fd, buf, n, 0);
+	ret = fast_always(fd) ? fast_recv(fd, buf, n, flags) : 0;
+	if (ret)
+		return ret;
+	ret = sdp_recv(fd, buf, n, flags);
+	if (!(flags & ~FAST_FLAGS))
+		fast_received(fd, buf, n, ret);
+	return ret;
+}
+
 __public ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-	return ON(fd, sdp_recv(fd, buf, n, flags), NEXT(recv)(fd, buf, n, flags));
+	size_t done = fast_recv(fd, buf, n, flags);
+
+	if (done)
+		return done;
+	return ON(fd, recv_endpoint(fd, buf, n, flags), NEXT(recv)(fd, buf, n, flags));
 }
 
 /* A stream gives no source address: of length zero, as TCP does. */
 static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
 				 const struct sockaddr *addr, socklen_t *len)
 {
-	ssize_t ret = sdp_recv(fd, buf, n, flags);
+	ssize_t ret = recv_endpoint(fd, buf, n, flags);
 
 	if (ret >= 0 && addr && len)
 		*len = 0;
@@ -330,6 +418,10 @@ static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
 __public ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG addr,
 			  socklen_t *len)
 {
+	size_t done = addr.__sockaddr__ ? 0 : fast_recv(fd, buf, n, flags);
+
+	if (done)
+		return done;
 	return ON(fd, recvfrom_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
 		  NEXT(recvfrom)(fd, buf, n, flags, addr.__sockaddr__, len));
 }
@@ -392,11 +484,19 @@ __public int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 		  NEXT(recvmmsg)(fd, msgs, n, flags, timeout));
 }
 
-/* What recv() and recvfrom() are in a program built with _FORTIFY_SOURCE. */
+/* What read(), recv() and recvfrom() are in a program built with _FORTIFY_SOURCE. */
+__public ssize_t __read_chk(int fd, void *buf, size_t n, size_t size);
 __public ssize_t __recv_chk(int fd, void *buf, size_t n, size_t size, int flags);
 __public ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t size, int flags,
 				__SOCKADDR_ARG addr, socklen_t *len);
 extern void __chk_fail(void) __attribute__((noreturn));
+
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t size)
+{
+	if (n > size)
+		__chk_fail();
+	return read(fd, buf, n);
+}
 
 ssize_t __recv_chk(int fd, void *buf, size_t n, size_t size, int flags)
 {
@@ -444,9 +544,19 @@ __public int getsockopt(int fd, int level, int name, void *restrict val,
 		  NEXT(getsockopt)(fd, level, name, val, len));
 }
 
+static int setsockopt_endpoint(int fd, int level, int name, const void *val,
+			       socklen_t len)
+{
+	int ret = sdp_setsockopt(fd, level, name, val, len);
+
+	if (level == SOL_SOCKET && (name == SO_RCVLOWAT || name == SO_PEEK_OFF))
+		fast_options(fd);
+	return ret;
+}
+
 __public int setsockopt(int fd, int level, int name, const void *val, socklen_t len)
 {
-	return ON(fd, sdp_setsockopt(fd, level, name, val, len),
+	return ON(fd, setsockopt_endpoint(fd, level, name, val, len),
 		  NEXT(setsockopt)(fd, level, name, val, len));
 }
 

@@ -5,14 +5,16 @@
 # over TCP first, then the same programs over SDP.  Each line is a test: it must
 # read the same.  "mapped" is IPv4 by IPv6 sockets, "32-bit" are programs for i386,
 # "64-bit times" those of them that are built with such; "fallen back" is where SDP
-# cannot go, so that TCP carries the connections after all.
+# cannot go, so that TCP carries the connections after all, and "rings" where every
+# connection has them from the first call on, that of IPv4.
 
 . "$(dirname "$0")/tap.sh"
 
 ORACLES=(names stream ends keep files urgent options events control again every defer woken
-	ports waits)
+	ports waits busy)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
-	[32-bit]=10.77.0.2 [64-bit times]=10.77.0.2 [fallen back]=127.0.0.1)
+	[32-bit]=10.77.0.2 [64-bit times]=10.77.0.2 [fallen back]=127.0.0.1
+	[rings]=10.77.0.2)
 
 declare -A FOLDER=([32-bit]=32/ [64-bit times]=time64/)
 
@@ -29,7 +31,7 @@ transcript() {
 programs() {
 	case $1 in
 	mapped) echo names stream ends keep again ;;
-	32-bit) echo names stream ends keep files options control ;;
+	32-bit) echo names stream ends keep files options control busy ;;
 	'64-bit times') echo names stream files options ;;
 	'fallen back') echo urgent events control waits ;;
 	*) echo "${ORACLES[@]}" ;;
@@ -55,23 +57,33 @@ if [ -e /sys/kernel/debug/kcov ]; then
 	fi
 fi
 
+# They are the same on all kernels.
+rings=0
+[[ $(uname -r) == 6.1.* ]] || { families+=(rings); rings=1; }
+
 runs=()
 total=0
 for family in "${families[@]}"; do
 	for name in $(programs "$family"); do
-		transcript "$family" "$name" "$WORK/$family.$name.tcp" ||
+		if [ "$family" = rings ]; then
+			cp "$WORK/IPv4.$name.tcp" "$WORK/rings.$name.tcp"
+		else
+			transcript "$family" "$name" "$WORK/$family.$name.tcp"
+		fi ||
 			bail "$name over TCP and $family: $(tail -n 1 "$WORK/$family.$name.tcp")"
 		runs+=("$name $family")
 		total=$((total + 1 + $(wc -l < "$WORK/$family.$name.tcp")))
 	done
 done
-plan $((total + 1))
+plan $((total + 1 + rings))
 
 for run in "${runs[@]}"; do
 	read -r name family <<< "$run"
 	tcp=$WORK/$family.$name.tcp
 	sdp=$WORK/$family.$name.sdp
-	SDPDEV_DEBUG=1 transcript "$family" "$name" "$sdp" "$SDPRUN"
+	when=auto
+	[ "$family" != rings ] || when=always
+	SDPDEV_RINGS=$when SDPDEV_DEBUG=1 transcript "$family" "$name" "$sdp" "$SDPRUN"
 	echo "# $family, $name: exit status $?"
 	while IFS= read -r want <&3; do
 		IFS= read -r got <&4 || got='(nothing)'
@@ -86,6 +98,10 @@ for run in "${runs[@]}"; do
 	result $status "$family, $name: the right carrier for every connection"
 	[ $status -eq 0 ] || diag "$sdp.err"
 done
+if [ $rings -eq 1 ]; then
+	grep -q '^mapped: [1-9]' "$WORK/rings.busy.sdp.err"
+	result $? 'there were rings'
+fi
 # Some of them change the mode of what they take for their socket.
 [ "$(stat -c %a /dev/sdp)" = 666 ]
 result $? 'the device is everybody'"'"'s as before'
