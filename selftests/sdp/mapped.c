@@ -47,7 +47,7 @@ static void unmap_all(void)
 	must(munmap(tx, PAGE + RING) == 0 && munmap(rx, PAGE + RING) == 0);
 }
 
-static __u32 flags(const struct sdp_ring *ring)
+static __u32 ring_flags(const struct sdp_ring *ring)
 {
 	return __atomic_load_n(&ring->flags, __ATOMIC_ACQUIRE);
 }
@@ -162,7 +162,8 @@ static void test_close(void)
 	tx->tail = 1;
 	close(e[0]);
 	ok(read(e[1], buf, 2) == 1, "close sends what is in the ring");
-	ok(events(e[1], POLLRDHUP, 10000) && read(e[1], buf, 1) == 0, "and ends the connection, mapped or not");
+	ok(events(e[1], POLLRDHUP, 10000) && read(e[1], buf, 1) == 0,
+	   "and ends the connection, mapped or not");
 	tx->tail = 3;
 	close(e[1]);
 	unmap_all();
@@ -171,7 +172,7 @@ static void test_close(void)
 static bool has_ended(int unused)
 {
 	(void)unused;
-	return (flags(tx) & SDP_RING_ERROR) && (flags(rx) & SDP_RING_ERROR);
+	return (ring_flags(tx) & SDP_RING_ERROR) && (ring_flags(rx) & SDP_RING_ERROR);
 }
 
 static void test_ended(void)
@@ -200,7 +201,8 @@ static void test_shutdown(void)
 	pair(SDP, e);
 	map_all(e[0]);
 	must(write(e[0], "abc", 3) == 3 && end_shutdown(SDP, e[0], SHUT_WR) == 0);
-	ok(flags(tx) == (SDP_RING_EOF | SDP_RING_NEED_ENTER), "shutdown: the ring says so at once");
+	ok(ring_flags(tx) == (SDP_RING_EOF | SDP_RING_NEED_ENTER),
+	   "shutdown: the ring says so at once");
 	unmap_all();
 	close(e[0]);
 	close(e[1]);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 #include <linux/sdp.h>
 
-
 int slots[SLOTS], listener = -1, passing[2] = { -1, -1 }, pipes[2] = { -1, -1 };
 int epoll = -1, disk = -1;
 bool passed, piped, polled;
@@ -175,7 +174,8 @@ static void op_open(struct worker *w)
 
 static void op_open_bare(struct worker *w)
 {
-	slot_fill(w, w->r->slot, open(SDP_DEVICE_PATH, w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
+	slot_fill(w, w->r->slot, open(SDP_DEVICE_PATH,
+				      w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
 }
 
 static void op_init(struct worker *w)
