@@ -453,7 +453,9 @@ static void ipoib_send(struct ipoib_tx_queue *q, struct sk_buff *skb,
 	}
 
 	skb_tx_timestamp(skb);
-	netdev_tx_sent_queue(ipoib_txq(q), ipoib_tx_bytes(buf));
+	/* The limit of bytes in the ring holds behind a batch, not in it. */
+	__netdev_tx_sent_queue(ipoib_txq(q), ipoib_tx_bytes(buf),
+			       netdev_xmit_more());
 	txq_trans_cond_update(ipoib_txq(q));
 	WRITE_ONCE(q->head, q->head + 1);
 	if (ipoib_tx_pending(q) == priv->tx_size)
@@ -578,7 +580,7 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 
 	ipoib_xmit(q, skb);
 	/* Whoever stops the queue may do so before the last of a batch. */
-	if (!netdev_xmit_more() || netif_xmit_stopped(ipoib_txq(q)))
+	if (!netdev_xmit_more() || netif_tx_queue_stopped(ipoib_txq(q)))
 		ipoib_tx_post(q);
 	return NETDEV_TX_OK;
 }

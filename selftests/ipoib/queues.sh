@@ -117,6 +117,42 @@ one_queue() {
 	ethtool -L ib0 tx "$cpus" && return $status
 }
 
+# burst TIMES: packets of 1000 bytes, which the stack cuts sixteen of at a time from
+# a large one
+burst() {
+	python3 - "$1" <<-EOF
+	import socket, sys
+	UDP_SEGMENT = 103
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
+	for _ in range(int(sys.argv[1])):
+	    s.sendto(bytes(16000), ("10.77.0.2", 9))
+	EOF
+}
+
+passed() {
+	[ "$(grep -c net_dev_start_xmit $trace/trace)" -ge "$1" ]
+}
+
+# The adapter is told of many packets at once.
+batched() {
+	local packets posts status
+
+	echo "p:posts rvt_post_send" > $trace/kprobe_events || return
+	echo > $trace/trace
+	echo "name == \"ib0\"" > $event/filter
+	echo 1 > $event/enable && echo 1 > $trace/events/kprobes/posts/enable
+	burst 20 && until_true 10 passed 320
+	status=$?
+	echo 0 > $event/enable
+	echo 0 > $trace/events/kprobes/posts/enable
+	packets=$(grep -c net_dev_start_xmit $trace/trace)
+	posts=$(grep -c ' posts: ' $trace/trace)
+	echo > $trace/kprobe_events
+	echo "$packets packets, $posts posts"
+	[ $status -eq 0 ] && [ $((posts * 4)) -le "$packets" ]
+}
+
 # refused COUNT
 refused() {
 	local output
@@ -167,11 +203,14 @@ child_queues() {
 	ip link delete many && ip link delete few && same "$n" "$cpus 1"
 }
 
-plan "$(ours && echo 8 || echo 6)"
+# The checked kernel has no kprobes, and the kernel's driver no batches.
+probes=$(ours && [ -e $trace/kprobe_events ] && echo 1)
+plan $((6 + ${probes:-0} + $(ours && echo 2 || echo 0)))
 no_loss -q -c 1 10.77.0.2 > /dev/null
 check "one transmit queue for each CPU" queues_are "$cpus" "$cpus"
 check "what a CPU sends goes through its queue" each_cpu_its_own
 check "two CPUs and TCP at once, none lost" all_at_once
+[ -z "$probes" ] || check "one doorbell for many packets" batched
 if ours; then
 	check "fewer queues by ethtool" one_queue
 	check "numbers that there are not are refused" bad_numbers
