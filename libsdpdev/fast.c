@@ -341,9 +341,12 @@ void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
 	struct slot *slot = slot_of(fd);
 	__s32 run;
 
-	remember(buf, ret, READABLE);
-	if (!slot || load(&slot->state))
+	if (!slot)
 		return;
+	if (load(&slot->state)) {
+		remember(buf, ret, READABLE);
+		return;
+	}
 	run = load(&slot->run);
 	if (n > SMALL || ret != (ssize_t)n)
 		run = 0;
@@ -360,9 +363,12 @@ void fast_received(int fd, void *buf, size_t n, ssize_t ret)
 	struct slot *slot = slot_of(fd);
 	__s32 run;
 
-	remember(buf, ret, READABLE | WRITABLE);
-	if (!slot || load(&slot->state))
+	if (!slot)
 		return;
+	if (load(&slot->state)) {
+		remember(buf, ret, READABLE | WRITABLE);
+		return;
+	}
 	run = load(&slot->run);
 	if (n > SMALL || ret != (ssize_t)n)
 		run = 0;

@@ -282,11 +282,9 @@ static ssize_t send_endpoint(int fd, const void *buf, size_t n, int flags)
 {
 	ssize_t ret;
 
-	if (!flags)
-		return sdp_send(fd, buf, n, 0);
 	if (fast_always(fd) && fast_send(fd, buf, n, flags))
 		return n;
-	ret = sdp_send(fd, buf, n, flags);
+	ret = n && !flags ? NEXT(write)(fd, buf, n) : sdp_send(fd, buf, n, flags);
 	if (!(flags & ~FAST_FLAGS))
 		fast_sent(fd, buf, n, ret);
 	return ret;
@@ -384,12 +382,10 @@ static ssize_t recv_endpoint(int fd, void *buf, size_t n, int flags)
 {
 	ssize_t ret;
 
-	if (!flags)
-		return sdp_recv(fd, buf, n, 0);
 	ret = fast_always(fd) ? fast_recv(fd, buf, n, flags) : 0;
 	if (ret)
 		return ret;
-	ret = sdp_recv(fd, buf, n, flags);
+	ret = n && !flags ? NEXT(read)(fd, buf, n) : sdp_recv(fd, buf, n, flags);
 	if (!(flags & ~FAST_FLAGS))
 		fast_received(fd, buf, n, ret);
 	return ret;
