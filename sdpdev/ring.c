@@ -387,16 +387,33 @@ static bool sdp_ring_tx_full(struct sdp_ep *ep)
 	return full;
 }
 
-/* It fills faster than the buffers that there are empty it. */
+/* Are there bytes that only lack a send buffer? */
+static bool sdp_ring_tx_lacks(struct sdp_ep *ep)
+{
+	u32 bytes = 0;
+	bool lacks;
+
+	spin_lock_bh(&ep->lock);
+	lacks = ep->tx_ring.size && sdp_ring_tx_check(ep, &bytes) && bytes &&
+		list_empty(&ep->tx_free) && ep->tx_bufs < ep->tx_max;
+	spin_unlock_bh(&ep->lock);
+	return lacks;
+}
+
+/* As many send buffers as the ring has bytes for; without memory it does with fewer. */
 static int sdp_ring_tx_grow(struct sdp_ep *ep)
 {
-	if (READ_ONCE(ep->tx_bufs) >= READ_ONCE(ep->tx_max) ||
-	    !mutex_trylock(&ep->tx_mutex))
-		return 0;
-	/* Without memory it does with those. */
-	sdp_tx_prepare(ep, U32_MAX);
-	mutex_unlock(&ep->tx_mutex);
-	return sdp_tx_drain(ep);
+	int err = 0;
+
+	while (!err && sdp_ring_tx_lacks(ep) && mutex_trylock(&ep->tx_mutex)) {
+		if (sdp_tx_prepare(ep, ep->tx_bufs + 1)) {
+			mutex_unlock(&ep->tx_mutex);
+			break;
+		}
+		mutex_unlock(&ep->tx_mutex);
+		err = sdp_tx_drain(ep);
+	}
+	return err;
 }
 
 static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
@@ -405,7 +422,7 @@ static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
 	int err;
 
 	err = sdp_tx_drain(ep);
-	if (!err && wait && sdp_ring_tx_full(ep))
+	if (!err)
 		err = sdp_ring_tx_grow(ep);
 	if (err || !wait || !sdp_ring_tx_full(ep))
 		return err;
