@@ -195,6 +195,8 @@ static void sdp_conn_destroy(struct sdp_ep *ep)
 {
 	LIST_HEAD(bufs);
 
+	/* First, as the rest may take some time. */
+	sdp_port_drop(ep);
 	mutex_lock(&ep->tx_mutex);
 	spin_lock_bh(&ep->lock);
 	ep->live = false;

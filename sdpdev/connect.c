@@ -133,10 +133,13 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	sdp_addr_set_port(&params.local,
 			  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
 
+	err = sdp_port_pair(ep, &params);
+	if (err)
+		goto err_charge;
 	conn = xprt->conn_create(ep->net, ep);
 	if (IS_ERR(conn)) {
 		err = PTR_ERR(conn);
-		goto err_charge;
+		goto err_port;
 	}
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
 	params.recv_depth = ep->rx_depth;
@@ -155,6 +158,8 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	}
 	return 0;
 
+err_port:
+	sdp_port_drop(ep);
 err_charge:
 	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
 err_xprt:
@@ -356,6 +361,8 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP);
 	if (!err)
 		return -EINPROGRESS;
+	if (err == -EADDRNOTAVAIL)
+		return err;
 	if (err != -ENOBUFS)
 		sdp_count(SDP_CNT_NO_ROUTE);
 	WRITE_ONCE(ep->reason, err == -ENOBUFS ? SDP_REASON_LIMIT :

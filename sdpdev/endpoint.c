@@ -130,6 +130,7 @@ void sdp_ep_put(struct sdp_ep *ep)
 		return;
 	WARN_ON_ONCE(ep->conn);
 
+	sdp_port_drop(ep);
 	sdp_native_release(ep);
 	sdp_ring_mem_detach(ep);
 	if (ep->counted) {

@@ -15,8 +15,6 @@
  * connections of other peers wait for neither.
  */
 #include <linux/file.h>
-#include <linux/hash.h>
-#include <linux/hashtable.h>
 #include <linux/net.h>
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
@@ -31,161 +29,6 @@
  * transport's that was lost is there again after a second or so.
  */
 #define SDP_ORDER_TIME	(2 * HZ)
-
-static DEFINE_HASHTABLE(sdp_ports, 8);
-static DEFINE_SPINLOCK(sdp_ports_lock);
-
-static bool sdp_port_used(u16 port)
-{
-	struct sdp_ep *ep;
-
-	hash_for_each_possible(sdp_ports, ep, port_node, port)
-		if (ep->port == port)
-			return true;
-	return false;
-}
-
-/**
- * sdp_ports_for_each() - call a function for each port listened on
- * @fn: the function
- *
- * Context: process context, sdp_xprt_mutex held, so no port comes or goes.
- */
-void sdp_ports_for_each(void (*fn)(u16 port))
-{
-	struct hlist_node *pos;
-	struct sdp_ep *ep, *before;
-	int bucket;
-
-	hash_for_each(sdp_ports, bucket, ep, port_node) {
-		bool seen = false;
-
-		/* Of those that share a port the last in its bucket counts. */
-		for (pos = ep->port_node.next; pos; pos = pos->next) {
-			before = hlist_entry(pos, struct sdp_ep, port_node);
-			seen |= before->port == ep->port;
-		}
-		if (!seen)
-			fn(ep->port);
-	}
-}
-
-/*
- * Whether another one listens there without TCP: it is TCP that otherwise
- * finds two who want the same.
- */
-static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
-{
-	struct sdp_ep *other;
-
-	if (!ep->no_tcp_listen)
-		return false;
-	hash_for_each_possible(sdp_ports, other, port_node, port)
-		if (other->port == port && other->no_tcp_listen &&
-		    net_eq(other->net, ep->net) && !sdp_native_sk(ep)->sk_reuseport &&
-		    sdp_addr_same_host(&other->local, &ep->local))
-			return true;
-	return false;
-}
-
-static int sdp_port_add(struct sdp_ep *ep, u16 port)
-{
-	bool first;
-
-	mutex_lock(&sdp_xprt_mutex);
-	spin_lock_bh(&sdp_ports_lock);
-	if (sdp_port_taken(ep, port)) {
-		spin_unlock_bh(&sdp_ports_lock);
-		mutex_unlock(&sdp_xprt_mutex);
-		return -EADDRINUSE;
-	}
-	first = !sdp_port_used(port);
-	ep->port = port;
-	hash_add(sdp_ports, &ep->port_node, port);
-	spin_unlock_bh(&sdp_ports_lock);
-	if (first && sdp_xprt_listen(port))
-		sdp_count(SDP_CNT_LISTEN_FAILED);
-	mutex_unlock(&sdp_xprt_mutex);
-	return 0;
-}
-
-/* Returns whether it was there. */
-static bool sdp_port_del(struct sdp_ep *ep)
-{
-	u16 port;
-
-	mutex_lock(&sdp_xprt_mutex);
-	spin_lock_bh(&sdp_ports_lock);
-	port = ep->port;
-	if (port) {
-		hash_del(&ep->port_node);
-		ep->port = 0;
-	}
-	if (!port || sdp_port_used(port)) {
-		spin_unlock_bh(&sdp_ports_lock);
-		mutex_unlock(&sdp_xprt_mutex);
-		return port;
-	}
-	spin_unlock_bh(&sdp_ports_lock);
-	sdp_xprt_unlisten(port);
-	mutex_unlock(&sdp_xprt_mutex);
-	return true;
-}
-
-/*
- * How well a listener fits a destination: the more is fixed the better, as with
- * TCP; negative: not at all.
- */
-static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
-{
-	struct sock *sk = sdp_native_sk(ep);
-	struct sockaddr_storage bound = ep->local;
-	int dev = READ_ONCE(sk->sk_bound_dev_if);
-	int score = 0;
-
-	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex))
-		return -1;
-	if (dev)
-		score++;
-	sdp_addr_unmap(&bound);
-	if (sdp_addr_any(&bound)) {
-		if (bound.ss_family == ev->local->ss_family)
-			return score + 1;
-		return bound.ss_family == AF_INET6 && !ipv6_only_sock(sk) ?
-		       score : -1;
-	}
-	return sdp_addr_same_host(&bound, ev->local) ? score + 4 : -1;
-}
-
-/*
- * The best listener for an incoming connection, referenced.  Of those that share a
- * port (SO_REUSEPORT) each gets its part.
- */
-static struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
-{
-	u16 port = sdp_addr_port(ev->local);
-	struct sdp_ep *ep, *best = NULL;
-	int score, most = -1;
-	u32 same = 0;
-
-	spin_lock_bh(&sdp_ports_lock);
-	hash_for_each_possible(sdp_ports, ep, port_node, port) {
-		if (ep->port != port)
-			continue;
-		score = sdp_port_score(ep, ev);
-		if (score < 0 || score < most)
-			continue;
-		if (score > most)
-			same = 0;
-		most = score;
-		if (!reciprocal_scale(get_random_u32(), ++same))
-			best = ep;
-	}
-	if (best)
-		sdp_ep_get(best);
-	spin_unlock_bh(&sdp_ports_lock);
-	return best;
-}
 
 /**
  * sdp_listens_alone() - does it listen on SDP, but its native socket does not?
@@ -425,6 +268,7 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	sdp_inherit_get(sdp_native_sk(listener), &ep->inherited);
 	ep->connect_told = true;
 	ep->accepting = true;
+	sdp_port_lend(ep, listener);
 	sdp_ep_set_ready(ep, listener->family);
 	return ep;
 }

@@ -167,6 +167,15 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	return 0;
 }
 
+/* Connections still need its port, and nothing else of it. */
+static void sdp_native_only_bound(struct sock *sk)
+{
+	lock_sock(sk);
+	sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+	release_sock(sk);
+	kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
+}
+
 /**
  * sdp_native_release() - drop the native socket
  * @ep: an endpoint that nobody uses any more
@@ -178,6 +187,8 @@ void sdp_native_release(struct sdp_ep *ep)
 	if (!sk)
 		return;
 	remove_wait_queue(&sk->sk_socket->wq.wait, &ep->native_wait);
+	if (ep->port_lent)
+		sdp_native_only_bound(sk);
 	fput(ep->native);
 	ep->native = NULL;
 }

@@ -9,7 +9,7 @@
  *   ep->tx_mutex	one writer: order of the stream sent, send buffers
  *   ep->rx_mutex	one reader: order of the stream received
  *   sdp_eps.xa_lock	the table of all endpoints
- *   sdp_ports_lock	who listens where
+ *   sdp_ports_lock	who listens where, and connects from which port
  *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
@@ -222,6 +222,10 @@ struct sdp_kring {
  * @peer: the other's
  * @port_node: in the table of listeners (sdp_ports_lock)
  * @port: port listened on, host byte order; zero where not listening
+ * @port_lent: of a listener: there were connections on its port
+ * @port_file: of an incoming connection: its listener's native socket, referenced
+ *	until the connection has ended, for the port
+ * @pair: of an outgoing connection from a port that may be shared, else NULL
  * @accept_queue: of a listener: endpoints to be accepted, by @accept_node
  * @deferred_queue: of a listener: established ones that are not to be accepted
  *	yet, by @accept_node: see @deferred and @held
@@ -361,6 +365,9 @@ struct sdp_ep {
 
 	struct hlist_node port_node;
 	u16 port;
+	bool port_lent;
+	struct file *port_file;
+	struct sdp_pair *pair;
 	struct list_head accept_queue;
 	struct list_head deferred_queue;
 	struct list_head coming;
@@ -612,7 +619,15 @@ void sdp_incoming_forget(struct sdp_ep *ep);
 void sdp_incoming_accept(struct sdp_ep *ep);
 int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 		 const struct sdp_xprt_event *ev);
+
+/* port.c */
+int sdp_port_add(struct sdp_ep *ep, u16 port);
+bool sdp_port_del(struct sdp_ep *ep);
+struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev);
 void sdp_ports_for_each(void (*fn)(u16 port));
+void sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
+int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
+void sdp_port_drop(struct sdp_ep *ep);
 
 /* connect.c */
 int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,

@@ -97,6 +97,37 @@ static void reuse_addr(void)
 	must(!close(b) && !close(c));
 }
 
+/* A port is its connections' as well, even if nobody listens any more. */
+static void kept(bool reuse)
+{
+	int l = server_socket(0), other = server_socket(0), same = server_socket(0);
+	int c, a, port;
+
+	must(!set(same, SOL_SOCKET, SO_REUSEADDR, 1));
+	must(!set(l, SOL_SOCKET, SO_REUSEADDR, reuse));
+	set_port(0);
+	must(!bind(l, &server_addr.any, server_len) && !listen(l, 5));
+	port = port_of(l);
+	set_port(port);
+	c = client_socket(0);
+	must(!connect(c, &server_addr.any, server_len));
+	a = accept(l, NULL, NULL);
+	must(a >= 0 && !close(l));
+	say("bind where a connection is", bind(other, &server_addr.any, server_len));
+	say("with SO_REUSEADDR", bind(same, &server_addr.any, server_len));
+	if (reuse)
+		say("listen", listen(same, 5));
+	must(!close(same));
+	/* Who closes first would keep it, with TCP. */
+	must(!close(c));
+	wait_for(a, POLLIN);
+	must(!close(a));
+	while (bind(other, &server_addr.any, server_len))
+		must(errno == EADDRINUSE);
+	say("listen once it has ended", listen(other, 5));
+	must(!close(other));
+}
+
 static int reusing(int port)
 {
 	int fd = server_socket(0);
@@ -244,7 +275,7 @@ static void nearest(void)
 /* A client that is bound first. */
 static void from_port(void)
 {
-	int l = listener(5), c = of_family(AF_INET, client_ns), other, port, to = port_of(l);
+	int l = listener(5), c = of_family(AF_INET, client_ns), other, port, to = port_of(l), l2;
 	const char *here = "10.77.0.1", *there = "10.77.0.2";
 
 	must(!set(c, SOL_SOCKET, SO_REUSEADDR, 1));
@@ -257,8 +288,13 @@ static void from_port(void)
 	say("without SO_REUSEADDR", bind_at(other, here, port));
 	must(!set(other, SOL_SOCKET, SO_REUSEADDR, 1));
 	say("with it", bind_at(other, here, port));
+	say("from there to the same peer", connect_to(other, there, to));
 	say("to nobody", connect_to(other, there, 1));
-	must(!close(other) && !close(c));
+	must(!close(c));
+	l2 = listener(5);
+	say("to another port of it", connect_to(other, there, port_of(l2)));
+	must(!close(l2));
+	must(!close(other));
 
 	c = of_family(AF_INET, client_ns);
 	must(!set(c, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1));
@@ -279,6 +315,8 @@ int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
 	reuse_addr();
+	kept(false);
+	kept(true);
 	reuse_port();
 	v6_only();
 	nearest();

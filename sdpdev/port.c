@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ports: who listens where, and what else keeps one from others.  The native sockets
+ * have them from TCP, which finds most of those who want the same; what only SDP knows
+ * is here.
+ */
+#include <linux/file.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include <net/inet_sock.h>
+#include <net/ipv6.h>
+
+#include "sdpdev.h"
+
+/**
+ * struct sdp_pair - both ends of a connection from a port that may be shared
+ * @node: in the table of all (sdp_ports_lock)
+ * @net: whose addresses they are
+ * @local: its own, inner form
+ * @peer: the other's
+ *
+ * Belongs to the endpoint, from before the attempt until the connection has ended.
+ */
+struct sdp_pair {
+	struct hlist_node node;
+	const struct net *net;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+};
+
+static DEFINE_HASHTABLE(sdp_ports, 8);
+static DEFINE_HASHTABLE(sdp_pairs, 8);
+static DEFINE_SPINLOCK(sdp_ports_lock);
+
+static bool sdp_port_used(u16 port)
+{
+	struct sdp_ep *ep;
+
+	hash_for_each_possible(sdp_ports, ep, port_node, port)
+		if (ep->port == port)
+			return true;
+	return false;
+}
+
+/**
+ * sdp_ports_for_each() - call a function for each port listened on
+ * @fn: the function
+ *
+ * Context: process context, sdp_xprt_mutex held, so no port comes or goes.
+ */
+void sdp_ports_for_each(void (*fn)(u16 port))
+{
+	struct hlist_node *pos;
+	struct sdp_ep *ep, *before;
+	int bucket;
+
+	hash_for_each(sdp_ports, bucket, ep, port_node) {
+		bool seen = false;
+
+		/* Of those that share a port the last in its bucket counts. */
+		for (pos = ep->port_node.next; pos; pos = pos->next) {
+			before = hlist_entry(pos, struct sdp_ep, port_node);
+			seen |= before->port == ep->port;
+		}
+		if (!seen)
+			fn(ep->port);
+	}
+}
+
+/*
+ * Whether another one listens there without TCP: it is TCP that otherwise
+ * finds two who want the same.
+ */
+static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
+{
+	struct sdp_ep *other;
+
+	if (!ep->no_tcp_listen)
+		return false;
+	hash_for_each_possible(sdp_ports, other, port_node, port)
+		if (other->port == port && other->no_tcp_listen &&
+		    net_eq(other->net, ep->net) && !sdp_native_sk(ep)->sk_reuseport &&
+		    sdp_addr_same_host(&other->local, &ep->local))
+			return true;
+	return false;
+}
+
+/**
+ * sdp_port_add() - listen on a port
+ * @ep: the endpoint, op_mutex held
+ * @port: the port, host byte order
+ *
+ * Return: zero, or -EADDRINUSE.
+ */
+int sdp_port_add(struct sdp_ep *ep, u16 port)
+{
+	bool first;
+
+	mutex_lock(&sdp_xprt_mutex);
+	spin_lock_bh(&sdp_ports_lock);
+	if (sdp_port_taken(ep, port)) {
+		spin_unlock_bh(&sdp_ports_lock);
+		mutex_unlock(&sdp_xprt_mutex);
+		return -EADDRINUSE;
+	}
+	first = !sdp_port_used(port);
+	ep->port = port;
+	hash_add(sdp_ports, &ep->port_node, port);
+	spin_unlock_bh(&sdp_ports_lock);
+	if (first && sdp_xprt_listen(port))
+		sdp_count(SDP_CNT_LISTEN_FAILED);
+	mutex_unlock(&sdp_xprt_mutex);
+	return 0;
+}
+
+/**
+ * sdp_port_del() - stop listening
+ * @ep: the endpoint
+ *
+ * Return: whether it listened.
+ */
+bool sdp_port_del(struct sdp_ep *ep)
+{
+	u16 port;
+
+	mutex_lock(&sdp_xprt_mutex);
+	spin_lock_bh(&sdp_ports_lock);
+	port = ep->port;
+	if (port) {
+		hash_del(&ep->port_node);
+		ep->port = 0;
+	}
+	if (!port || sdp_port_used(port)) {
+		spin_unlock_bh(&sdp_ports_lock);
+		mutex_unlock(&sdp_xprt_mutex);
+		return port;
+	}
+	spin_unlock_bh(&sdp_ports_lock);
+	sdp_xprt_unlisten(port);
+	mutex_unlock(&sdp_xprt_mutex);
+	return true;
+}
+
+/*
+ * How well a listener fits a destination: the more is fixed the better, as with
+ * TCP; negative: not at all.
+ */
+static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sockaddr_storage bound = ep->local;
+	int dev = READ_ONCE(sk->sk_bound_dev_if);
+	int score = 0;
+
+	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex))
+		return -1;
+	if (dev)
+		score++;
+	sdp_addr_unmap(&bound);
+	if (sdp_addr_any(&bound)) {
+		if (bound.ss_family == ev->local->ss_family)
+			return score + 1;
+		return bound.ss_family == AF_INET6 && !ipv6_only_sock(sk) ?
+		       score : -1;
+	}
+	return sdp_addr_same_host(&bound, ev->local) ? score + 4 : -1;
+}
+
+/**
+ * sdp_port_find() - who gets an incoming connection
+ * @ev: the transport's event
+ *
+ * Of those that share a port (SO_REUSEPORT) each gets its part.
+ *
+ * Return: the listener that fits best, referenced, or NULL.
+ */
+struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
+{
+	u16 port = sdp_addr_port(ev->local);
+	struct sdp_ep *ep, *best = NULL;
+	int score, most = -1;
+	u32 same = 0;
+
+	spin_lock_bh(&sdp_ports_lock);
+	hash_for_each_possible(sdp_ports, ep, port_node, port) {
+		if (ep->port != port)
+			continue;
+		score = sdp_port_score(ep, ev);
+		if (score < 0 || score < most)
+			continue;
+		if (score > most)
+			same = 0;
+		most = score;
+		if (!reciprocal_scale(get_random_u32(), ++same))
+			best = ep;
+	}
+	if (best)
+		sdp_ep_get(best);
+	spin_unlock_bh(&sdp_ports_lock);
+	return best;
+}
+
+/**
+ * sdp_port_lend() - an incoming connection is on its listener's port
+ * @ep: its endpoint
+ * @listener: the listener
+ *
+ * As with TCP, nobody else gets the port before the last of them has ended, unless
+ * SO_REUSEADDR says so: the listener's native socket lives on for them.
+ */
+void sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
+{
+	WRITE_ONCE(listener->port_lent, true);
+	ep->port_file = get_file(listener->native);
+}
+
+static bool sdp_pair_same(const struct sdp_pair *a, const struct sdp_pair *b)
+{
+	return net_eq(a->net, b->net) &&
+	       sdp_addr_port(&a->local) == sdp_addr_port(&b->local) &&
+	       sdp_addr_port(&a->peer) == sdp_addr_port(&b->peer) &&
+	       sdp_addr_same_host(&a->local, &b->local) &&
+	       sdp_addr_same_host(&a->peer, &b->peer);
+}
+
+static int sdp_pair_add(struct sdp_pair *pair)
+{
+	u16 port = sdp_addr_port(&pair->local);
+	struct sdp_pair *other;
+	int err = 0;
+
+	spin_lock_bh(&sdp_ports_lock);
+	hash_for_each_possible(sdp_pairs, other, node, port)
+		if (sdp_pair_same(other, pair))
+			err = -EADDRNOTAVAIL;
+	if (!err)
+		hash_add(sdp_pairs, &pair->node, port);
+	spin_unlock_bh(&sdp_ports_lock);
+	return err;
+}
+
+/**
+ * sdp_port_pair() - a connection is about to be made
+ * @ep: the endpoint, op_mutex held
+ * @params: both ends of it
+ *
+ * Two that share a port (SO_REUSEADDR, SO_REUSEPORT) cannot both connect to the same
+ * peer.
+ *
+ * Return: zero, -EADDRNOTAVAIL where there is such a connection, or -ENOBUFS.
+ */
+int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sdp_pair *pair;
+	int err;
+
+	if (!sk->sk_reuse && !sk->sk_reuseport)
+		return 0;
+	pair = kmalloc(sizeof(*pair), GFP_KERNEL_ACCOUNT);
+	if (!pair)
+		return -ENOBUFS;
+	pair->net = ep->net;
+	pair->local = params->local;
+	pair->peer = params->peer;
+	err = sdp_pair_add(pair);
+	if (err)
+		kfree(pair);
+	else
+		ep->pair = pair;
+	return err;
+}
+
+/**
+ * sdp_port_drop() - the endpoint's connection has ended, or was not made
+ * @ep: the endpoint; where it has no part in a port nothing happens
+ *
+ * Context: process context, one at a time for each endpoint.
+ */
+void sdp_port_drop(struct sdp_ep *ep)
+{
+	if (ep->port_file)
+		fput(ep->port_file);
+	ep->port_file = NULL;
+	if (!ep->pair)
+		return;
+	spin_lock_bh(&sdp_ports_lock);
+	hash_del(&ep->pair->node);
+	spin_unlock_bh(&sdp_ports_lock);
+	kfree(ep->pair);
+	ep->pair = NULL;
+}
