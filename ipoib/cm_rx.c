@@ -409,6 +409,11 @@ static void ipoib_rx_conn_established(struct ipoib_rx_conn *c)
 	bool again = false;
 
 	spin_lock_bh(&cm->rx_lock);
+	/* Too late: another one of its has taken its place. */
+	if (c->state != IPOIB_RX_LIVE) {
+		spin_unlock_bh(&cm->rx_lock);
+		return;
+	}
 	list_for_each_entry_safe(old, next, &cm->rx[IPOIB_RX_LIVE], node) {
 		if (old == c)
 			break;
