@@ -91,7 +91,6 @@ struct sdp_ib_listener {
  * @SDP_IB_REQUESTED: has received a REQ
  * @SDP_IB_ACCEPTED: has sent a REP
  * @SDP_IB_ESTABLISHED: the protocol has been told, or is being told
- * @SDP_IB_DISCONNECTING: has sent a DREQ, or will after the RTU
  * @SDP_IB_CLOSED: over; the protocol has been told, or is being told
  */
 enum sdp_ib_state {
@@ -101,7 +100,6 @@ enum sdp_ib_state {
 	SDP_IB_REQUESTED,
 	SDP_IB_ACCEPTED,
 	SDP_IB_ESTABLISHED,
-	SDP_IB_DISCONNECTING,
 	SDP_IB_CLOSED,
 };
 
@@ -149,7 +147,6 @@ enum sdp_ib_event {
  * @mutex: @state, and the steps that go with its changes
  * @state: read by post_send() without the mutex
  * @cm_id: ib_cm's; from the first REQ to conn_destroy()
- * @dreq_due: @state says that it has been sent, but ib_cm waits for the RTU
  * @psn: that the peer begins with
  * @params: of connect()
  * @resolved: of connect()
@@ -161,7 +158,7 @@ enum sdp_ib_event {
  * @dead: conn_destroy() has begun: no more events
  * @replied: @pdata belongs to a REP
  * @work: deals with @events
- * @timer: limits connecting and disconnecting
+ * @timer: limits connecting
  * @status: of SDP_IB_EV_ADDR and _PATH, which cannot be under way together
  * @error: of SDP_IB_EV_END: the first one counts
  * @reason: of SDP_IB_EV_REJECTED
@@ -197,7 +194,6 @@ struct sdp_ib_conn {
 	struct mutex mutex;		/* state */
 	enum sdp_ib_state state;
 	struct ib_cm_id *cm_id;
-	bool dreq_due;
 	u32 psn;
 	struct sdp_xprt_params params;
 	int (*resolved)(struct sdp_xprt_conn *conn, void *ctx);
@@ -314,7 +310,6 @@ int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
 		  unsigned int len);
 void sdp_ib_reject(struct sdp_xprt_conn *xc, const void *pdata,
 		   unsigned int len);
-void sdp_ib_disconnect(struct sdp_xprt_conn *xc);
 
 /* ib_verbs.c */
 int sdp_ib_qp_create(struct sdp_ib_conn *conn,

@@ -20,8 +20,6 @@
 #define SDP_IB_CM_RETRIES	7
 /* How long the peer shall wait if it repeats a REQ that is being looked at */
 #define SDP_IB_CM_MRA_TIMEOUT	22	/* 17 s */
-/* How long to wait for the answer to a DREQ */
-#define SDP_IB_DREQ_MS		4000
 
 #define SDP_IB_RETRY_COUNT	7	/* of packets that are not acknowledged */
 #define SDP_IB_RNR_RETRY	7	/* without end: credits make it rare */
@@ -282,12 +280,8 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		ib_send_cm_drep(cm_id, NULL, 0);
 		sdp_ib_conn_end(conn, 0);
 		break;
-	case IB_CM_DREP_RECEIVED:
-		sdp_ib_conn_end(conn, 0);
-		break;
 	case IB_CM_REQ_ERROR:
 	case IB_CM_REP_ERROR:
-	case IB_CM_DREQ_ERROR:
 		sdp_ib_conn_end(conn, -ETIMEDOUT);
 		break;
 	case IB_CM_TIMEWAIT_EXIT:
@@ -299,13 +293,6 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		break;
 	}
 	return 0;
-}
-
-/* Send the DREQ that had to wait for the peer's RTU.  Under conn->mutex. */
-static void sdp_ib_cm_dreq_now(struct sdp_ib_conn *conn)
-{
-	if (conn->dreq_due)
-		conn->dreq_due = ib_send_cm_dreq(conn->cm_id, NULL, 0);
 }
 
 /* --- the side that connects ------------------------------------------------- */
@@ -485,8 +472,6 @@ void sdp_ib_cm_ready(struct sdp_ib_conn *conn)
 	ready = conn->state == SDP_IB_ACCEPTED;
 	if (ready)
 		conn->state = SDP_IB_ESTABLISHED;
-	else
-		sdp_ib_cm_dreq_now(conn);
 	mutex_unlock(&conn->mutex);
 
 	clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
@@ -511,40 +496,4 @@ void sdp_ib_reject(struct sdp_xprt_conn *xc, const void *pdata,
 	len = min_t(unsigned int, len, IB_CM_REJ_PRIVATE_DATA_SIZE);
 	ib_send_cm_rej(conn->cm_id, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0,
 		       pdata, len);
-}
-
-/**
- * sdp_ib_disconnect() - struct sdp_xprt_ops.disconnect
- * @xc: the connection
- *
- * The queue pair works on until the peer answers: what it has not seen
- * acknowledged yet can still be.
- */
-void sdp_ib_disconnect(struct sdp_xprt_conn *xc)
-{
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	int ret = 0;
-
-	mutex_lock(&conn->mutex);
-	switch (conn->state) {
-	case SDP_IB_ACCEPTED:
-	case SDP_IB_ESTABLISHED:
-		ret = ib_send_cm_dreq(conn->cm_id, NULL, 0);
-		/* The RTU is to come, or ib_cm is about to tell the end. */
-		conn->dreq_due = ret == -EINVAL;
-		if (!ret || conn->dreq_due) {
-			conn->state = SDP_IB_DISCONNECTING;
-			sdp_ib_conn_set_timer(conn, SDP_IB_DREQ_MS);
-			ret = 0;
-		}
-		break;
-	case SDP_IB_DISCONNECTING:
-	case SDP_IB_CLOSED:
-		break;
-	default:
-		ret = -ENOTCONN;
-	}
-	mutex_unlock(&conn->mutex);
-	if (ret)
-		sdp_ib_conn_end(conn, -ECONNABORTED);
 }

@@ -325,7 +325,6 @@ const struct sdp_xprt_ops sdp_ib_ops = {
 	.prepare	= sdp_ib_prepare,
 	.accept		= sdp_ib_accept,
 	.reject		= sdp_ib_reject,
-	.disconnect	= sdp_ib_disconnect,
 	.conn_destroy	= sdp_ib_conn_destroy,
 	.buf_alloc	= sdp_ib_buf_alloc,
 	.buf_free	= sdp_ib_buf_free,

@@ -212,7 +212,6 @@ int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	switch (READ_ONCE(conn->state)) {
 	case SDP_IB_ACCEPTED:
 	case SDP_IB_ESTABLISHED:
-	case SDP_IB_DISCONNECTING:
 		break;
 	default:
 		return -ENOTCONN;

@@ -221,9 +221,6 @@ struct sdp_xprt_params {
  *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
  * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer; no
  *	event follows
- * @disconnect: (sleeps) end an established connection; messages still go until
- *	the peer's transport agrees (or a few seconds have passed), then what is
- *	posted comes back flushed, then SDP_XPRT_DISCONNECTED follows once
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
  * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most
@@ -262,7 +259,6 @@ struct sdp_xprt_ops {
 		      const void *pdata, unsigned int len);
 	void (*reject)(struct sdp_xprt_conn *conn,
 		       const void *pdata, unsigned int len);
-	void (*disconnect)(struct sdp_xprt_conn *conn);
 	void (*conn_destroy)(struct sdp_xprt_conn *conn);
 
 	struct sdp_xprt_buf *(*buf_alloc)(struct sdp_xprt_conn *conn, u32 size,
