@@ -9,15 +9,16 @@
 
 folder=$(dirname "$(readlink -f "$0")")
 root=$folder/../..
+work=$(mktemp -d)
 
 # stat WORD: the number before it in the last line of statistics
 stat() {
-	sed -n "s/.*[ (]\([0-9]*\) $1.*/\1/p" /tmp/fuzz | tail -n 1
+	sed -n "s/.*[ (]\([0-9]*\) $1.*/\1/p" "$work/said" | tail -n 1
 }
 
 run_fuzz() {
 	"${BUILD:-$root/build}/tools/fuzz/fuzz" --time "$time" \
-		"$root/tools/fuzz/corpus" > /tmp/inputs 2> /tmp/fuzz
+		"$root/tools/fuzz/corpus" > "$work/inputs" 2> "$work/said"
 }
 
 # The standing listener goes with the program, and so does all else.
@@ -30,9 +31,9 @@ time=15
 plan 3
 run_fuzz
 status=$?
-grep '^fuzz: seed' /tmp/fuzz | sed 's/^/# /'
-tail -n 1 /tmp/fuzz | sed 's/^/# /'
-[ $status -eq 0 ] || diag "$(cat /tmp/fuzz; grep '^report' /tmp/inputs)"
+grep '^fuzz: seed' "$work/said" | sed 's/^/# /'
+tail -n 1 "$work/said" | sed 's/^/# /'
+[ $status -eq 0 ] || diag "$(cat "$work/said"; grep '^report' "$work/inputs")"
 result $status "no report of the kernel"
 [ "$(stat operations)" -ge 100 ]
 result $? "operations run"

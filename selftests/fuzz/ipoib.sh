@@ -6,15 +6,16 @@
 . "$(dirname "$0")/../tap.sh"
 
 root=$(dirname "$(readlink -f "$0")")/../..
+work=$(mktemp -d)
 broadcast=$(cat /sys/class/net/ib0/broadcast)
 
 run_fuzz() {
 	"${BUILD:-$root/build}/tools/fuzz/fuzz" --ipoib --time "$time" \
-		"$root/tools/fuzz/corpus.ipoib" > /tmp/inputs 2> /tmp/fuzz
+		"$root/tools/fuzz/corpus.ipoib" > "$work/inputs" 2> "$work/said"
 }
 
 operations() {
-	sed -n 's/.* \([0-9]*\) operations.*/\1/p' /tmp/fuzz | tail -n 1
+	sed -n 's/.* \([0-9]*\) operations.*/\1/p' "$work/said" | tail -n 1
 }
 
 only_ib0() {
@@ -39,9 +40,9 @@ time=10
 [ "$VM_KERNEL" != debug ] || time=30
 run_fuzz
 status=$?
-grep '^fuzz: seed' /tmp/fuzz | sed 's/^/# /'
-tail -n 1 /tmp/fuzz | sed 's/^/# /'
-[ $status -eq 0 ] || diag "$(cat /tmp/fuzz; grep '^report' /tmp/inputs)"
+grep '^fuzz: seed' "$work/said" | sed 's/^/# /'
+tail -n 1 "$work/said" | sed 's/^/# /'
+[ $status -eq 0 ] || diag "$(cat "$work/said"; grep '^report' "$work/inputs")"
 result $status "no report of the kernel"
 [ "$(operations)" -ge 50 ]
 result $? "operations run"
