@@ -82,6 +82,6 @@ bool is_good(void);
 
 /* random.c */
 int run_random(const struct place *place, unsigned long seed, unsigned long messages,
-	       unsigned int peers);
+	       unsigned int peers, unsigned int most);
 
 #endif /* SELFTESTS_WIRE_PEER_H */

@@ -24,8 +24,6 @@
 
 #define GOOD_EVERY	16	/* connections */
 #define TOLD_EVERY	256
-#define MESSAGES	200	/* of a connection, at most */
-#define RIGHT		40	/* before one thing is wrong, at most */
 #define KEPT_CREDITS	2
 #define EXT_MAX		64
 #define PEERS_MAX	64
@@ -50,6 +48,7 @@ static struct tally {
 static uint32_t state, last_acked;
 static int credits;
 static bool over, advertised;
+static unsigned int length;	/* messages before one thing is wrong, at most */
 
 static void count(unsigned long *what)
 {
@@ -448,7 +447,7 @@ static bool is_ended(void)
 
 static bool converse(void)
 {
-	unsigned int i, n = rnd(MESSAGES), odds = rnd(4) ? 100 : 5;
+	unsigned int i, n = rnd(5 * length), odds = rnd(4) ? 2 * length : 5;
 
 	for (i = 0; i < n && !over; i++) {
 		if (rnd(odds)) {
@@ -476,7 +475,7 @@ static bool converse(void)
 /* All is right, and then one thing is not. */
 static bool converse_well(const struct wrong *wrong)
 {
-	unsigned int i, n = rnd(RIGHT);
+	unsigned int i, n = rnd(length);
 
 	for (i = 0; i < n; i++) {
 		if (!await_credits(WAIT_MS))
@@ -562,11 +561,12 @@ static void run_peer(const struct place *place, unsigned long seed, unsigned lon
 }
 
 int run_random(const struct place *place, unsigned long seed, unsigned long messages,
-	       unsigned int peers)
+	       unsigned int peers, unsigned int most)
 {
 	unsigned int i;
 	int status;
 
+	length = most ?: 1;
 	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		   -1, 0);
 	if (all == MAP_FAILED || !peers || peers > PEERS_MAX)

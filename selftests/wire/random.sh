@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Peers that send random messages, right and wrong, in every state, and die at any:
-# MESSAGES, SEED and PEERS, how many at a time, in the environment, or some and any.
+# MESSAGES, SEED, PEERS, how many at a time, and LENGTH, messages before something is
+# wrong, in the environment, or some and any.  To make a connection takes as long as a
+# hundred messages: many come sooner with long ones.
 # After it all is as before, and each connection that was not right has ended for a
 # reason that is counted, and that the list of endpoints shows.
 
@@ -11,6 +13,7 @@
 messages=${MESSAGES:-$(fewer 5000)}
 seed=${SEED:-$RANDOM}
 peers=${PEERS:-4}
+length=${LENGTH:-40}
 
 # How many QPs of each kind users in the kernel have
 qps() {
@@ -66,7 +69,7 @@ cp /proc/net/sdp/snmp /tmp/snmp
 serve echo
 before=$(qps)
 echo "# $messages messages, seed $seed, $peers peers"
-check "all ends as it should" peer random "$seed" "$messages" "$peers"
+check "all ends as it should" peer random "$seed" "$messages" "$peers" "$length"
 diag "$(tail -n 1 <<< "$tap_output")"
 check "each kind of wrong was met and counted" all_moved
 check "each connection ended well, or has a reason" until_true 60 all_have_reasons

@@ -2,7 +2,7 @@
 /*
  * A peer that speaks SDP badly: in ways that have names, and at random.
  *
- *   sdp_peer FROM TO SRC DST PORT CASE... | order | random SEED MESSAGES PEERS
+ *   sdp_peer FROM TO SRC DST PORT CASE... | order | random SEED MESSAGES PEERS LENGTH
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
  * names.  CASE is a name out of the tables below, or "good".  Prints a line for
@@ -253,13 +253,13 @@ int main(int argc, char **argv)
 
 	if (argc < 7) {
 		fprintf(stderr,
-			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | random SEED MESSAGES PEERS\n");
+			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | random SEED MESSAGES PEERS LENGTH\n");
 		return 2;
 	}
 	place = (struct place){ argv[1], argv[2], argv[3], argv[4], atoi(argv[5]) };
-	if (argc == 10 && !strcmp(argv[6], "random"))
+	if (argc == 11 && !strcmp(argv[6], "random"))
 		return run_random(&place, strtoul(argv[7], NULL, 0), strtoul(argv[8], NULL, 0),
-				  atoi(argv[9]));
+				  atoi(argv[9]), atoi(argv[10]));
 	if (!strcmp(argv[6], "order"))
 		return run_order(&place, argc == 8);
 	peer_init();
