@@ -64,7 +64,7 @@ void sdp_alive_sending(struct sdp_ep *ep)
 {
 	if (!ep->user_timeout)
 		return;
-	if (!sdp_tx_queued(ep))
+	if (!ep->tx_unacked && list_empty(&ep->tx_pending))
 		ep->tx_moved = jiffies;
 	if (sdp_alive_wanted(ep) && !delayed_work_pending(&ep->alive))
 		sdp_alive_arm(ep, ep->user_timeout);

@@ -79,7 +79,7 @@ void sdp_abort_after(struct sdp_ep *ep)
 {
 	ep->tx_more = false;
 	sdp_tx_push(ep);
-	if (ep->live && !list_empty(&ep->tx_pending)) {
+	if (ep->live && sdp_tx_unsent(ep)) {
 		if (!ep->abort_due)
 			sdp_conn_timer(ep, SDP_ABORT_MS);
 		ep->abort_due = true;

@@ -146,6 +146,24 @@ void sdp_conn_kick(struct sdp_ep *ep)
 }
 
 /**
+ * sdp_ep_unlock() - let go of what writers or readers hold
+ * @ep: the endpoint
+ * @mutex: its tx_mutex or rx_mutex
+ *
+ * User memory, which may be of a kind that takes for ever, was touched meanwhile.  The
+ * endpoint's work does not wait for that, as others' work would wait behind it; where
+ * the connection has ended it is done now.
+ */
+void sdp_ep_unlock(struct sdp_ep *ep, struct mutex *mutex)
+{
+	mutex_unlock(mutex);
+	/* Pairs with sdp_conn_trylock(). */
+	smp_mb();
+	if (READ_ONCE(ep->kill) && READ_ONCE(ep->conn))
+		sdp_conn_kick(ep);
+}
+
+/**
  * sdp_conn_timer() - end the connection if it has not ended by then
  * @ep: the endpoint
  * @ms: milliseconds from now
@@ -190,14 +208,26 @@ static void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		sdp_buf_free(ep, conn, buf);
 }
 
-/* After this nothing is sent or received; what was received can be read. */
-static void sdp_conn_destroy(struct sdp_ep *ep)
+/* Does not wait for user memory that others touch meanwhile: see sdp_ep_unlock(). */
+static bool sdp_conn_trylock(struct mutex *mutex)
+{
+	/* ep->kill was set; pairs with sdp_ep_unlock(). */
+	smp_mb();
+	return mutex_trylock(mutex);
+}
+
+/*
+ * After this nothing is sent or received; what was received can be read.  False: it
+ * has to be tried again.
+ */
+static bool sdp_conn_destroy(struct sdp_ep *ep)
 {
 	LIST_HEAD(bufs);
 
 	/* First, as the rest may take some time. */
 	sdp_port_drop(ep);
-	mutex_lock(&ep->tx_mutex);
+	if (!sdp_conn_trylock(&ep->tx_mutex))
+		return false;
 	spin_lock_bh(&ep->lock);
 	ep->live = false;
 	list_splice_init(&ep->tx_free, &bufs);
@@ -213,21 +243,21 @@ static void sdp_conn_destroy(struct sdp_ep *ep)
 	spin_lock_bh(&ep->lock);
 	ep->destroyed = true;
 	spin_unlock_bh(&ep->lock);
+	return true;
 }
 
-/**
- * sdp_conn_free() - forget a destroyed connection and what it received
- * @ep: the endpoint; without such a connection nothing happens
- *
- * Context: process context, the caller holds a reference of its own.
+/*
+ * Forgets a destroyed connection and what it received.  False: it has to be tried
+ * again.
  */
-void sdp_conn_free(struct sdp_ep *ep)
+static bool sdp_conn_free(struct sdp_ep *ep)
 {
 	const struct sdp_xprt_ops *xprt = NULL;
 	struct sdp_xprt_conn *conn;
 	LIST_HEAD(bufs);
 
-	mutex_lock(&ep->rx_mutex);
+	if (!sdp_conn_trylock(&ep->rx_mutex))
+		return false;
 	spin_lock_bh(&ep->lock);
 	if (ep->conn && ep->destroyed) {
 		xprt = ep->xprt;
@@ -239,7 +269,7 @@ void sdp_conn_free(struct sdp_ep *ep)
 	spin_unlock_bh(&ep->lock);
 	mutex_unlock(&ep->rx_mutex);
 	if (!xprt)
-		return;
+		return true;
 
 	sdp_bufs_free(ep, conn, &bufs);
 	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
@@ -251,6 +281,7 @@ void sdp_conn_free(struct sdp_ep *ep)
 		sdp_ep_put(ep);
 	sdp_xprt_put();
 	sdp_ep_put(ep);
+	return true;
 }
 
 /**
@@ -279,15 +310,17 @@ void sdp_conn_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 	if (kill) {
 		sdp_incoming_forget(ep);
-		sdp_conn_destroy(ep);
+		if (!sdp_conn_destroy(ep))
+			goto out;
 	}
 
 	spin_lock_bh(&ep->lock);
 	free = ep->destroyed && (ep->orphan || ep->purge || settle);
 	spin_unlock_bh(&ep->lock);
-	if (free)
-		sdp_conn_free(ep);
+	if (free && !sdp_conn_free(ep))
+		goto out;
 	if (settle)
 		sdp_connect_settle(ep);
+out:
 	sdp_ep_put(ep);
 }

@@ -141,6 +141,8 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 		err = PTR_ERR(conn);
 		goto err_port;
 	}
+	/* As long as it is held nothing destroys the connection, whatever happens to it. */
+	mutex_lock(&ep->tx_mutex);
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
 	params.recv_depth = ep->rx_depth;
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
@@ -151,6 +153,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	hello.dst = params.peer;
 	sdp_build_hello(&hh, &hello);
 	err = xprt->connect(conn, &params, sdp_connect_resolved, &hh, sizeof(hh));
+	sdp_ep_unlock(ep, &ep->tx_mutex);
 	if (err) {
 		spin_lock_bh(&ep->lock);
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);

@@ -174,6 +174,7 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 	struct sdp_opts opts;
 	__poll_t mask = 0;
 	u64 avail, hidden;
+	bool waited_for;
 
 	/* The rest is for who may still be another's. */
 	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
@@ -202,10 +203,14 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (ep->urg.state == SDP_URG_VALID)
 		mask |= EPOLLPRI;
+	waited_for = ep->tx_nospace;
 	ep->tx_nospace = true;
 	if ((ep->shut & SEND_SHUTDOWN) || sdp_tx_room(ep)) {
 		mask |= EPOLLOUT | EPOLLWRNORM;
 		ep->tx_nospace = false;
+		/* Room that SO_SNDBUF has made: others have not heard of it. */
+		if (waited_for)
+			sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
 out:
 	spin_unlock_bh(&ep->lock);

@@ -444,9 +444,11 @@ int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
 	set_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
 	rep.qp_num = conn->qp->qp_num;
 	rep.starting_psn = conn->psn;
+	/* Before: the peer's first message may come, and be answered, at once. */
+	conn->state = SDP_IB_ACCEPTED;
 	ret = ib_send_cm_rep(conn->cm_id, &rep);
-	if (!ret)
-		conn->state = SDP_IB_ACCEPTED;
+	if (ret)
+		conn->state = SDP_IB_REQUESTED;
 out:
 	mutex_unlock(&conn->mutex);
 	return ret;

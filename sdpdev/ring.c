@@ -91,9 +91,9 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 	spin_unlock_bh(&ep->lock);
 	sdp_rx_fetch(ep);
 out_rx:
-	mutex_unlock(&ep->rx_mutex);
+	sdp_ep_unlock(ep, &ep->rx_mutex);
 out_tx:
-	mutex_unlock(&ep->tx_mutex);
+	sdp_ep_unlock(ep, &ep->tx_mutex);
 	return err;
 }
 
@@ -106,8 +106,8 @@ void sdp_ring_drop(struct sdp_ep *ep)
 	mutex_lock(&ep->tx_mutex);
 	mutex_lock(&ep->rx_mutex);
 	sdp_ring_mem_detach(ep);
-	mutex_unlock(&ep->rx_mutex);
-	mutex_unlock(&ep->tx_mutex);
+	sdp_ep_unlock(ep, &ep->rx_mutex);
+	sdp_ep_unlock(ep, &ep->tx_mutex);
 }
 
 static void sdp_ring_bad(struct sdp_ep *ep)
@@ -407,10 +407,10 @@ static int sdp_ring_tx_grow(struct sdp_ep *ep)
 
 	while (!err && sdp_ring_tx_lacks(ep) && mutex_trylock(&ep->tx_mutex)) {
 		if (sdp_tx_prepare(ep, ep->tx_bufs + 1)) {
-			mutex_unlock(&ep->tx_mutex);
+			sdp_ep_unlock(ep, &ep->tx_mutex);
 			break;
 		}
-		mutex_unlock(&ep->tx_mutex);
+		sdp_ep_unlock(ep, &ep->tx_mutex);
 		err = sdp_tx_drain(ep);
 	}
 	return err;
@@ -445,7 +445,7 @@ static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
 		if (mutex_lock_interruptible(&ep->rx_mutex))
 			return sock_intr_errno(timeo);
 		sdp_rx_fetch(ep);
-		mutex_unlock(&ep->rx_mutex);
+		sdp_ep_unlock(ep, &ep->rx_mutex);
 
 		if (sdp_rx_end(ep, 0, 1) || !wait || sdp_rx_ready(ep, 0))
 			return 0;

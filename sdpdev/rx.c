@@ -565,7 +565,7 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 			break;
 		}
 		n = sdp_rx_copy(ep, to, done, &skip, flags);
-		mutex_unlock(&ep->rx_mutex);
+		sdp_ep_unlock(ep, &ep->rx_mutex);
 		if (n < 0)
 			break;
 		done += n;

@@ -13,11 +13,11 @@
  *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
- * User memory is touched under the mutexes only.  Events of the transport take
+ * User memory is touched under the mutexes only, which sdp_ep_unlock() releases.  Events of the transport take
  * only the spinlocks, so it may be called and waited for under the mutexes.
  *
  * Lifetimes: an open file holds a reference to its endpoint, and so does the
- * transport's connection from its making until sdp_conn_free(); an endpoint
+ * transport's connection from its making until sdp_conn_work() frees it; an endpoint
  * whose file is closed lives on for its connection to end in an orderly way.
  */
 #ifndef _SDPDEV_H
@@ -536,7 +536,7 @@ int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
 int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
 void sdp_conn_kick(struct sdp_ep *ep);
 void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
-void sdp_conn_free(struct sdp_ep *ep);
+void sdp_ep_unlock(struct sdp_ep *ep, struct mutex *mutex);
 void sdp_conn_work(struct work_struct *work);
 void sdp_conn_timeout(struct work_struct *work);
 

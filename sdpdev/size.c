@@ -243,6 +243,6 @@ void sdp_size_idle(struct work_struct *work)
 	list_for_each_entry_safe(buf, next, &bufs, list)
 		sdp_buf_free(ep, ep->conn, buf);
 	if (mine)
-		mutex_unlock(&ep->tx_mutex);
+		sdp_ep_unlock(ep, &ep->tx_mutex);
 	sdp_ep_put(ep);
 }

@@ -195,6 +195,7 @@ static void sdp_push_ring(struct sdp_ep *ep)
 	u32 bytes;
 
 	while (sdp_ring_tx_check(ep, &bytes) && bytes) {
+		sdp_alive_sending(ep);
 		buf = sdp_tx_get(ep);
 		if (!buf)
 			return;
@@ -328,7 +329,7 @@ void sdp_tx_push(struct sdp_ep *ep)
 	} while (sdp_ring_tx_sleep(ep));
 	if (ep->ending)
 		return;
-	if (ep->abort_due && list_empty(&ep->tx_pending)) {
+	if (ep->abort_due && !sdp_tx_unsent(ep)) {
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
 		return;
 	}
@@ -656,7 +657,7 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 			break;
 		}
 		n = sdp_tx_fill(ep, from, flags);
-		mutex_unlock(&ep->tx_mutex);
+		sdp_ep_unlock(ep, &ep->tx_mutex);
 		if (n > 0)
 			done += n;
 		if (n < 0 || !iov_iter_count(from))

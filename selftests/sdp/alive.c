@@ -8,6 +8,7 @@
 #include "end.h"
 
 #include <netinet/tcp.h>
+#include <sys/mman.h>
 
 static const char *loss_file;
 
@@ -106,6 +107,34 @@ static void test_user_timeout(enum kind k)
 	unpair(e);
 }
 
+/* So it is with those in a ring. */
+static void test_ring_timeout(void)
+{
+	struct sdp_ring_setup setup = {
+		.size = sizeof(setup), .tx_bytes = SDP_RING_MIN, .rx_bytes = SDP_RING_MIN,
+	};
+	struct sdp_ring_enter enter = { .size = sizeof(enter), .flags = SDP_ENTER_TX };
+	struct sdp_ring *tx;
+	int e[2];
+
+	pair(SDP, e);
+	set(SDP, e[0], IPPROTO_TCP, TCP_USER_TIMEOUT, 1500);
+	must(ioctl(e[0], SDP_IOC_RING_SETUP, &setup) == 0);
+	tx = mmap(NULL, setup.data_offset + SDP_RING_MIN, PROT_READ | PROT_WRITE, MAP_SHARED,
+		  e[0], SDP_MMAP_TX_RING);
+	must(tx != MAP_FAILED);
+	ok(events(e[0], POLLRDHUP, 2500) == 0, "rings: with nothing to send none ends");
+	while (events(e[0], POLLOUT, 200) & POLLOUT) {
+		__atomic_store_n(&tx->tail, __atomic_load_n(&tx->head, __ATOMIC_ACQUIRE) +
+				 SDP_RING_MIN, __ATOMIC_RELEASE);
+		must(ioctl(e[0], SDP_IOC_RING_ENTER, &enter) == 0);
+	}
+	ok(events(e[0], POLLRDHUP, 30000) & POLLERR, "rings: unread for too long");
+	ok(end_error(SDP, e[0]) == ETIMEDOUT, "rings: ETIMEDOUT");
+	must(munmap(tx, setup.data_offset + SDP_RING_MIN) == 0);
+	unpair(e);
+}
+
 int main(int argc, char **argv)
 {
 	must(argc == 2);
@@ -115,6 +144,7 @@ int main(int argc, char **argv)
 		test_keepalive(k == SDP ? TCP : SDP);
 		test_user_timeout(k == SDP ? TCP : SDP);
 	}
+	test_ring_timeout();
 	test_closed();
 	printf("1..%u\n", tap_done);
 	return tap_exit();

@@ -350,6 +350,18 @@ static void test_agreement(void)
 	ok(end_recv(SDP, e[1], buf, RING, MSG_WAITALL) == RING && read(e[1], buf, 1) == 0,
 	   "close sends the ring first");
 	close(e[1]);
+
+	/* Also where unread bytes make a reset of it. */
+	pair(SDP, e);
+	set_up(&side[0], e[0]);
+	must(write(e[1], &byte, 1) == 1 && events(e[0], POLLIN, 1000) == POLLIN);
+	must(write(e[0], &byte, 1) == 1);
+	__atomic_store_n(&side[0].tx->tail, RING, __ATOMIC_RELEASE);
+	tear_down(&side[0]);
+	ok(end_recv(SDP, e[1], buf, RING + 1, MSG_WAITALL) == RING + 1 &&
+	   end_recv(SDP, e[1], buf, 1, 0) == -1 && errno == ECONNRESET,
+	   "and so does a reset");
+	close(e[1]);
 }
 
 int main(void)
