@@ -235,7 +235,9 @@ static bool map_slot(int fd, struct slot *slot)
 		return false;
 	slot->data = sysconf(_SC_PAGESIZE);
 	slot->state = map(fd, slot->data, PROT_READ, SDP_MMAP_STATE);
-	if (!slot->state || !verify(fd, slot, &info) || !info.tx_ring_bytes)
+	/* Another file may have the number by now: its mapping is not to be touched. */
+	if (!slot->state || sdp_info(fd, &info) || !verify(fd, slot, &info) ||
+	    !info.tx_ring_bytes)
 		return false;
 	closes = slot->seen;
 	slot->tx_bytes = info.tx_ring_bytes;
@@ -328,12 +330,14 @@ static bool known(const void *buf, size_t n, unsigned int how)
 	struct table *t = load(&table);
 	__u64 entry;
 
-	for (; t && page <= last; page++) {
+	if (!t || last < page)
+		return false;
+	for (; page <= last; page++) {
 		entry = load(&t->page[page % PAGES]);
 		if (entry >> 2 != page || !(entry & how))
 			return false;
 	}
-	return t;
+	return true;
 }
 
 void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)

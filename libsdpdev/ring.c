@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <linux/sockios.h>
 #include <unistd.h>
 
@@ -168,17 +169,24 @@ static int enter(const struct sdp_rings *rings, unsigned int flags)
 /*
  * The producers' lock: 0 free, 1 held, 2 held and waited for.  Held for a copy
  * only, never while waiting for room.  The futex is shared: the producers may
- * be in several processes.
+ * be in several processes.  False: who has it does not come back, or takes his time;
+ * nothing in the ring is his before its tail has moved, so others can do without.
  */
-static void lock_ring(__u32 *lock)
+static bool lock_ring(__u32 *lock, bool wait)
 {
+	static const struct timespec patience = { .tv_sec = 1 };
 	__u32 seen = 0;
 
 	if (__atomic_compare_exchange_n(lock, &seen, 1, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
-		return;
+		return true;
+	if (!wait)
+		return false;
 	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, lock, FUTEX_WAIT, 2, NULL, NULL, 0);
+		if (syscall(SYS_futex, lock, FUTEX_WAIT, 2, &patience, NULL, 0) &&
+		    errno == ETIMEDOUT)
+			return false;
+	return true;
 }
 
 static void unlock_ring(__u32 *lock)
@@ -187,24 +195,20 @@ static void unlock_ring(__u32 *lock)
 		syscall(SYS_futex, lock, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Puts in what there is room for; -1 where the indices are not possible. */
+/* Puts in what there is room for, with the lock; -1 where the indices are not possible. */
 static ssize_t put_bytes(const struct sdp_rings *rings, const char *buf, size_t len)
 {
 	struct sdp_ring *ring = rings->tx;
 	__u64 head, tail;
 	size_t n;
 
-	lock_ring(&ring->lock);
 	tail = load(&ring->tail);
 	head = load_acquire(&ring->head);
-	if (tail - head > rings->tx_bytes) {
-		unlock_ring(&ring->lock);
+	if (tail - head > rings->tx_bytes)
 		return sdp_fail(EPROTO);
-	}
 	n = smaller(len, rings->tx_bytes - (tail - head));
 	copy_in(ring_data(rings, ring), rings->tx_bytes, tail, buf, n);
 	store_release(&ring->tail, tail + n);
-	unlock_ring(&ring->lock);
 	return n;
 }
 
@@ -257,7 +261,12 @@ __public ssize_t sdp_ring_send(const struct sdp_rings *rings, const void *buf,
 			return sdp_send(rings->fd, buf, len, flags);
 		}
 
+		if (!lock_ring(&rings->tx->lock, !(flags & MSG_DONTWAIT))) {
+			n = sdp_send(rings->fd, from + done, len - done, flags);
+			return done && n < 0 ? (ssize_t)done : n + (ssize_t)done;
+		}
 		n = put_bytes(rings, from + done, len - done);
+		unlock_ring(&rings->tx->lock);
 		if (n < 0)
 			return done ? (ssize_t)done : -1;
 		done += n;

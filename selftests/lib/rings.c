@@ -482,6 +482,21 @@ static void impossible(void)
 	kernel_end();
 }
 
+/* By way of the kernel, which is played and does not know of such calls. */
+static void dead_producer(void)
+{
+	char c = 'x';
+
+	kernel_start();
+	rings.tx->lock = 1;
+	ok(sdp_ring_send(&rings, &c, 1, MSG_DONTWAIT) < 0 && errno == ENOTTY,
+	   "who holds the lock for ever is passed by");
+	ok(sdp_ring_send(&rings, &c, 1, 0) < 0 && errno == EPIPE, "also by who waits");
+	rings.tx->lock = 0;
+	ok(sdp_ring_send(&rings, &c, 1, 0) == 1, "and once it is free there is the ring");
+	kernel_end();
+}
+
 static void mapped_twice(void)
 {
 	struct sdp_rings again;
@@ -506,12 +521,13 @@ int main(void)
 	must(k != MAP_FAILED && seen != MAP_FAILED);
 	wrong = seen + SENDERS;
 
-	tap_plan(27);
+	tap_plan(30);
 	full_and_empty();
 	knocking();
 	ended();
 	impossible();
 	mapped_twice();
+	dead_producer();
 	stress("one sender, one receiver", 1, 1, false, 2 << 20);
 	stress("four senders, one receiver: each one's bytes in order", 4, 1, false,
 	       512 << 10);
