@@ -346,6 +346,21 @@ static void test_locked(void)
 	close_pair(a);
 }
 
+/* No memory at all, at the very end of what there could be. */
+static void test_nowhere(void)
+{
+	void *volatile nowhere = (void *)-1;
+	int a[2];
+
+	connected_long(a);
+	must(send(a[1], "waits", 5, 0) == 5);
+	wait_for(a[0], POLLIN);
+	say("write from nowhere", write(a[0], nowhere, 10));
+	say("read to nowhere", read(a[0], nowhere, 10));
+	say_pass("and then", a[0], a[1], "goes on");
+	must(!close(a[0]) && !close(a[1]));
+}
+
 static void test_ends(void)
 {
 	struct linger reset = { 1, 0 };
@@ -418,6 +433,7 @@ int main(int argc, char **argv)
 	test_exec(argv[0]);
 	test_signals();
 	test_locked();
+	test_nowhere();
 	test_ends();
 	test_cancelled();
 	say("mappings left", mappings());
