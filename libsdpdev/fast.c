@@ -62,6 +62,7 @@
  * @rx_bytes: size of the other's
  * @data: where the data begins in either
  * @by_call: receiving is not for the ring (SO_RCVLOWAT, SO_PEEK_OFF)
+ * @full: the kernel took less than it was given last: the ring is no way around that
  * @run: small sends since the last receive, or minus small receives since the last send
  * @wait: how long @run has to become, zero: RUN
  *
@@ -79,6 +80,7 @@ struct slot {
 	__u32 rx_bytes;
 	__u16 data;
 	__u16 by_call;
+	__u16 full;
 	__s32 run;
 	__s32 wait;
 };
@@ -240,6 +242,7 @@ static bool map_slot(int fd, struct slot *slot)
 	    !info.tx_ring_bytes)
 		return false;
 	closes = slot->seen;
+	slot->full = 0;
 	slot->tx_bytes = info.tx_ring_bytes;
 	slot->rx_bytes = info.rx_ring_bytes;
 	slot->data = info.ring_data_offset;
@@ -348,6 +351,7 @@ void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
 	if (!slot)
 		return;
 	if (load(&slot->state)) {
+		store(&slot->full, ret != (ssize_t)n);
 		remember(buf, ret, READABLE);
 		return;
 	}
@@ -518,7 +522,7 @@ static bool send_slot(int fd, struct slot *slot, const void *buf, size_t n)
 	if (flags & SDP_RING_ERROR)
 		store(&slot->gone, 1);
 	if ((flags & (SDP_RING_ERROR | SDP_RING_EOF)) || n > slot->tx_bytes ||
-	    !known(buf, n, READABLE) || !put_bytes(slot, buf, n))
+	    load(&slot->full) || !known(buf, n, READABLE) || !put_bytes(slot, buf, n))
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!(load(&slot->tx->flags) & SDP_RING_NEED_ENTER))

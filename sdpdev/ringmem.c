@@ -9,6 +9,7 @@
 #include <linux/anon_inodes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -98,15 +99,7 @@ static void sdp_ring_mem_put(struct sdp_ring_mem *mem)
 	kfree(mem);
 }
 
-/**
- * sdp_ring_mem_alloc() - memory for both rings, at the expense of the endpoint's user
- * @ep: the endpoint
- * @tx_bytes: size of the transmit ring's data
- * @rx_bytes: size of the receive ring's data
- *
- * Return: the memory, for sdp_ring_mem_attach(), or NULL.
- */
-struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
+static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 {
 	const u32 bytes[SDP_AREA_MAX] = { tx_bytes, rx_bytes, 0 };
 	struct sdp_ring_mem *mem;
@@ -129,6 +122,25 @@ struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_
 err:
 	sdp_ring_mem_put(mem);
 	return NULL;
+}
+
+/**
+ * sdp_ring_mem_alloc() - memory for both rings, at the expense of the endpoint's user
+ * @ep: the endpoint
+ * @tx_bytes: size of the transmit ring's data
+ * @rx_bytes: size of the receive ring's data
+ *
+ * As the buffers, it is the memory control group's of who opened the endpoint.
+ *
+ * Return: the memory, for sdp_ring_mem_attach(), or NULL.
+ */
+struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
+{
+	struct mem_cgroup *old = set_active_memcg(ep->memcg);
+	struct sdp_ring_mem *mem = sdp_ring_mem_make(ep, tx_bytes, rx_bytes);
+
+	set_active_memcg(old);
+	return mem;
 }
 
 static struct sdp_ring_state *sdp_ring_state(struct sdp_ring_mem *mem)
