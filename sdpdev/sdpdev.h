@@ -13,8 +13,9 @@
  *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
- * User memory is touched under the mutexes only, which sdp_ep_unlock() releases.  Events of the transport take
- * only the spinlocks, so it may be called and waited for under the mutexes.
+ * User memory is touched under the mutexes only, which sdp_ep_unlock() releases.
+ * Events of the transport take only the spinlocks, so it may be called and waited for
+ * under the mutexes.
  *
  * Lifetimes: an open file holds a reference to its endpoint, and so does the
  * transport's connection from its making until sdp_conn_work() frees it; an endpoint
