@@ -267,6 +267,8 @@ static void test_connections(int port)
 	close(a);
 	close(b);
 	close(c);
+	/* What it did not accept ends now, and not when their ends have waited enough. */
+	close(l);
 
 	enter_node(2);
 	theirs = try_open(USER);
@@ -288,7 +290,6 @@ static void test_connections(int port)
 	close(c);
 	close(d);
 	close(theirs);
-	close(l);
 	write_number(PARAMETERS, "user_connections", 8192);
 }
 
