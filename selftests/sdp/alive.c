@@ -63,18 +63,6 @@ static void test_keepalive(enum kind k)
 	unpair(e);
 }
 
-static int endpoints(void)
-{
-	FILE *f = fopen("/proc/net/sdp/endpoints", "re");
-	int c, lines = 0;
-
-	must(f);
-	while ((c = getc(f)) != EOF)
-		lines += c == '\n';
-	must(!fclose(f));
-	return lines - 1;
-}
-
 /* A probe that is due in two hours does not keep what is closed. */
 static void test_closed(void)
 {

@@ -287,4 +287,17 @@ static inline void unpair(int end[2])
 	close(end[1]);
 }
 
+/* How many there are in this namespace. */
+static inline int endpoints(void)
+{
+	FILE *f = fopen("/proc/net/sdp/endpoints", "re");
+	int c, lines = 0;
+
+	must(f);
+	while ((c = getc(f)) != EOF)
+		lines += c == '\n';
+	must(!fclose(f));
+	return lines - 1;
+}
+
 #endif /* SELFTESTS_SDP_END_H */

@@ -54,18 +54,6 @@ static void await_faults(int uffd)
 	}
 }
 
-static int endpoints(void)
-{
-	FILE *f = fopen("/proc/net/sdp/endpoints", "re");
-	int c, lines = 0;
-
-	must(f);
-	while ((c = getc(f)) != EOF)
-		lines += c == '\n';
-	must(!fclose(f));
-	return lines - 1;
-}
-
 int main(void)
 {
 	static pthread_t threads[MANY];
