@@ -14,6 +14,7 @@
 
 #define RECORDS		160	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
+#define BY_URING	0x80	/* in a record's slot: not by ioctl(2) */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)
 #define IOVS		3
@@ -126,6 +127,10 @@ op_fn op_pair;
 void pairs_keep(void);
 void pairs_forget(void);
 extern unsigned long pairs_made, pairs_reused;
+
+/* uring.c: another way to make the ioctls */
+int uring_ioctl(int fd, unsigned int cmd, void *arg);
+void uring_clean(void);
 
 /* ipoib.c: the other target */
 extern const struct op ipoib_ops[];

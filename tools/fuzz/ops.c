@@ -101,7 +101,7 @@ static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned in
 	} else if (w->r->b < 0xe0) {
 		memcpy(to, arg, size / 2);
 	}
-	return ioctl(fd, cmd, to);
+	return w->r->slot & BY_URING ? uring_ioctl(fd, cmd, to) : ioctl(fd, cmd, to);
 }
 
 #define CALL(w, cmd, arg) call(w, cmd, &(arg), sizeof(arg))
@@ -234,11 +234,21 @@ static void op_connect(struct worker *w)
 	CALL(w, SDP_IOC_CONNECT, arg);
 }
 
+/* Mostly a descriptor of the same slot that is not part of a connection of pair.c. */
 static void op_shutdown(struct worker *w)
 {
 	struct sdp_shutdown arg = { .size = sizeof(arg), .how = w->r->a & 3 };
+	const struct record *was = w->r;
+	struct record r = *was;
 
+	if (r.c & 0x3000)
+		r.slot |= SLOTS / 2;
+	w->nothing = slots[r.slot % SLOTS] <= 0;
+	if (w->nothing)
+		return;
+	w->r = &r;
 	CALL(w, SDP_IOC_SHUTDOWN, arg);
+	w->r = was;
 }
 
 static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
@@ -435,6 +445,7 @@ void ops_clean(void)
 
 	if (table == ipoib_ops)
 		ipoib_clean();
+	uring_clean();
 	for (i = 0; i < MAPS; i++)
 		if (maps[i].at) {
 			munmap(maps[i].at, maps[i].len);

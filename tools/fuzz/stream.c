@@ -62,7 +62,8 @@ void op_sendfile(struct worker *w)
 {
 	off_t from = w->r->c % (1 << 20);
 
-	sendfile(slot_get(w), disk, &from, w->r->a * 256);
+	/* Mostly not much: the time that it takes goes by the bytes. */
+	sendfile(slot_get(w), disk, &from, (w->r->a * 256) >> (w->r->b >> 2 & 7));
 }
 
 /* Another place for each mapping: who still has the last one's address finds nothing. */
@@ -172,7 +173,10 @@ void op_ring_put(struct worker *w)
 
 void op_scribble(struct worker *w)
 {
-	scribbling = w->r->a & 7;
+	/* Mostly without a wrong index, or the connection is gone with the first stroke. */
+	static const unsigned int harmless[] = { 0, 2, 5, 6 };
+
+	scribbling = w->r->c & 6 ? harmless[w->r->a & 3] : w->r->a & 7;
 }
 
 /* Values near what is right do more harm than those far from it. */
