@@ -175,7 +175,9 @@ static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
 		netdev_warn(c->priv->dev, "cannot move a connection to error\n");
 
 	spin_lock_bh(&cm->rx_lock);
-	ipoib_rx_conn_move(c, IPOIB_RX_DYING);
+	/* Unless who waits for it has given up. */
+	if (c->state == IPOIB_RX_DOOMED)
+		ipoib_rx_conn_move(c, IPOIB_RX_DYING);
 	/* What came back before this looked in vain for one that is dying. */
 	if (c->ring && ipoib_rx_conn_empty(c))
 		c->last_wqe = true;
@@ -231,14 +233,13 @@ static void ipoib_rx_conns_force(struct ipoib_dev *priv)
 	int state;
 
 	netdev_warn(priv->dev, "incoming connections never drained\n");
-	cancel_work_sync(&cm->rx_work);
 	ipoib_cm_pause(priv, true);
 	spin_lock_bh(&cm->rx_lock);
 	for (state = IPOIB_RX_LIVE; state < IPOIB_RX_DRAINED; state++)
 		list_for_each_entry_safe(c, next, &cm->rx[state], node)
 			ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
 	spin_unlock_bh(&cm->rx_lock);
-	ipoib_rx_conn_work(&cm->rx_work);
+	flush_work(&cm->rx_work);
 	ipoib_cm_pause(priv, false);
 }
 

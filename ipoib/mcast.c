@@ -139,8 +139,13 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 	m->backoff = min_t(unsigned long, 2 * backoff, IPOIB_MAX_BACKOFF);
 	spin_unlock_bh(&d->lock);
 
+	/*
+	 * A group that is only sent to is tried again with the next packet that
+	 * waits; none would, if the way of a lost membership was still there.
+	 */
+	if (!listen)
+		ipoib_dest_withdraw(d);
 	ipoib_dest_fail(d, backoff);
-	/* A group that is only sent to is tried again with the next packet. */
 	if (listen)
 		ipoib_dest_kick(d, backoff);
 }
@@ -326,7 +331,9 @@ static void ipoib_mcast_work(struct work_struct *work)
 		return;
 
 	spin_lock_bh(&d->lock);
-	wanted = listen || rejoin || !skb_queue_empty(&d->queue);
+	/* Where there is a way, no packet waits for it to be joined again. */
+	wanted = listen || rejoin || rcu_access_pointer(d->ah) ||
+		 !skb_queue_empty(&d->queue);
 	d->resolving = wanted;
 	spin_unlock_bh(&d->lock);
 	if (!wanted)

@@ -250,14 +250,6 @@ carrier_soon() {
 	trace 1 && start_sm && recovered && soon "ipoib_carrier: .* on$" carrier
 }
 
-# joined GID: nobody else has it. The subnet administrator would be asked for longer
-# than this may take.
-joined() {
-	cat /sys/kernel/debug/ipoib/*_mcg |
-		awk -v RS= -v g="GID: $1" '{ split($0, line, "\n") }
-			line[1] == g && /complete: *yes/ { yes = 1 } END { exit !yes }'
-}
-
 both_joined() {
 	soon "mcast_answer: .*0f4d:0303 status 0" joined $listened &&
 	soon "mcast_answer: .*0f4d:0404 status 0" joined $sent

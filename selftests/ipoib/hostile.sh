@@ -11,7 +11,6 @@
 
 here=$(dirname "$0")
 rdma=/sys/class/infiniband
-bcast=ff12:401b:ffff::ffff:ffff
 lies=/run/lies
 sent=/run/sent
 peer=$(lladdr node2)
@@ -37,16 +36,6 @@ talks() {
 }
 
 # --- frames ----------------------------------------------------------------
-
-lid() {
-	printf '%d' "$(cat "$rdma/softib$(($1 - 1))/ports/1/lid")"
-}
-
-mlid() {
-	saquery --smkey 1 MCMR 2> /dev/null | awk -v g="MGID[.]*$bcast\$" '
-		/MGID/ { found = $0 ~ g }
-		found && sub(/.*mlid\.*/, "") { print; exit }'
-}
 
 # frames KIND: from node 2's adapter, to node 1 and to all; how many to each
 frames() {
@@ -158,15 +147,6 @@ stop_sa() {
 	kill "$sa"
 	wait "$sa"
 } 2> /dev/null
-
-# redirect NODE-NUMBER: there is node 1's subnet administrator
-redirect() {
-	local lid
-
-	lid=$(lid "$1")
-	ibportstate -C softib0 -D 0 1 smlid "$lid" > /dev/null &&
-	until_true 10 same "$(printf '%d' "$(cat $rdma/softib0/ports/1/sm_lid)")" "$lid"
-}
 
 # told WHAT N: so many lies of the kind
 told() {

@@ -97,6 +97,14 @@ counter() {
 	ethtool -S ib0 | awk -v name="$1:" '$1 == name { print $2 }'
 }
 
+# joined GID: has an interface here joined the group, as debugfs has it? Nobody else
+# is in it. The subnet administrator would be asked for longer than this may take.
+joined() {
+	cat /sys/kernel/debug/ipoib/*_mcg |
+		awk -v RS= -v g="GID: $1" '{ split($0, line, "\n") }
+			line[1] == g && /complete: *yes/ { yes = 1 } END { exit !yes }'
+}
+
 # lladdr NODE: the link-layer address of its interface.
 lladdr() {
 	on "$1" cat /sys/class/net/ib0/address
@@ -131,6 +139,31 @@ give_all() {
 	for n in $(seq "$VM_NODES"); do
 		address_up "node$n" "$n" || return
 	done
+}
+
+# lid NODE-NUMBER: of its port
+lid() {
+	printf '%d' "$(cat "/sys/class/infiniband/softib$(($1 - 1))/ports/1/lid")"
+}
+
+# mlid: of the broadcast group
+mlid() {
+	saquery --smkey 1 MCMR 2> /dev/null | awk '
+		/MGID/ { found = /MGID[.]*ff12:401b:ffff::ffff:ffff$/ }
+		found && sub(/.*mlid\.*/, "") { print; exit }'
+}
+
+sm_lid_is() {
+	same "$(printf '%d' "$(cat /sys/class/infiniband/softib0/ports/1/sm_lid)")" "$1"
+}
+
+# redirect NODE-NUMBER: there is node 1's subnet administrator
+redirect() {
+	local lid
+
+	lid=$(lid "$1")
+	ibportstate -C softib0 -D 0 1 smlid "$lid" > /dev/null &&
+	until_true 10 sm_lid_is "$lid"
 }
 
 # partitions TEXT...: beside the default one

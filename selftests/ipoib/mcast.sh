@@ -135,12 +135,6 @@ listed() {
 	grep -qx "GID: $1" /sys/kernel/debug/ipoib/*_mcg
 }
 
-joined() {
-	cat /sys/kernel/debug/ipoib/*_mcg |
-		awk -v RS= -v g="GID: $1" '{ split($0, line, "\n") }
-			line[1] == g && /complete: *yes/ { yes = 1 } END { exit !yes }'
-}
-
 # listening: to the group of a program, and to another one behind it
 listening() {
 	local listeners status

@@ -24,14 +24,14 @@ def read(path):
         return f.read().strip()
 
 
-def agent(device):
-    """One that only sends; returns its number, too."""
+def agent(device, qpn, management, version):
+    """One that asks and does not answer; returns its number, too."""
     for path in glob.glob("/sys/class/infiniband_mad/umad*"):
         if read(path + "/ibdev") == device:
             fd = os.open("/dev/infiniband/" + os.path.basename(path), os.O_RDWR)
             fcntl.ioctl(fd, ENABLE_PKEY)
-            number = bytearray(struct.pack("=I16s7Bx", 0, bytes(16), 1,
-                                           CM_CLASS, CM_VERSION, 0, 0, 0, 0))
+            number = bytearray(struct.pack("=I16s7Bx", 0, bytes(16), qpn,
+                                           management, version, 0, 0, 0, 0))
             fcntl.ioctl(fd, REGISTER, number)
             return fd, struct.unpack("=I", number[-4:])[0]
     sys.exit("no such device: " + device)
@@ -59,7 +59,7 @@ def request(n, to, name):
 def main():
     device, to, count, name = sys.argv[1], sys.argv[2:5], sys.argv[5], sys.argv[6:9]
     to, name = end(*to), end(*name)
-    fd, number = agent(device)
+    fd, number = agent(device, 1, CM_CLASS, CM_VERSION)
     for n in range(1, int(count) + 1):
         header = struct.pack("=5I", number, 0, 0, 0, 256)
         header += struct.pack(">IIHBB", 1, GSI_QKEY, to[1], 0, 0)
@@ -69,4 +69,5 @@ def main():
         os.write(fd, header + bytes(HEADER - len(header)) + mad)
 
 
-main()
+if __name__ == "__main__":
+    main()

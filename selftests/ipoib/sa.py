@@ -13,7 +13,9 @@
 #				groups.py joins them
 #
 # and, after SIGUSR1, about the broadcast group with the first COUNT of BROADCAST, one
-# after the other. Prints how long these lists are, and each lie when it is told.
+# after the other. After SIGUSR2 it knows no send-only full members. Prints how long
+# these lists are, each lie when it is told, when it has become so old, and how else
+# somebody has joined what.
 
 import fcntl
 import glob
@@ -30,6 +32,7 @@ SA_CLASS, SA_VERSION = 3, 2
 GET, SET, DELETE, RESPONSE = 0x01, 0x02, 0x15, 0x80
 MCMEMBER, PATH = 0x38, 0x35
 GSI_QKEY = 0x80010000
+SEND_ONLY_FULL, INVALID = 8, 0x200
 EXACTLY = 0x80
 OTHER = b"\xfe\x80" + bytes(13) + b"\x77"
 
@@ -91,7 +94,9 @@ class Agent:
     def __init__(self, device, mlid, count):
         self.lids, self.mlid = ports(), mlid
         self.broadcast, self.told = [], 0
+        self.old = False
         signal.signal(signal.SIGUSR1, lambda *_: self.lie_more(count))
+        signal.signal(signal.SIGUSR2, lambda *_: self.become_old())
         self.own = int(read("/sys/class/infiniband/%s/ports/1/lid" % device), 16)
         self.raw = Sender(device, GSI_QKEY)
         for path in glob.glob("/sys/class/infiniband_mad/umad*"):
@@ -106,6 +111,10 @@ class Agent:
 
     def lie_more(self, count):
         self.broadcast = BROADCAST[:count]
+
+    def become_old(self):
+        self.old = True
+        tell("old")
 
     def send(self, header, mad):
         """One at a time: two of one transaction are refused."""
@@ -148,8 +157,14 @@ class Agent:
         elif asked[10:16] == b"\0\0\xff\xff\xff\xff":
             what, lies = "broadcast", self.broadcast
             n = self.told % max(len(lies), 1)
+        state = asked[48] & 15
+        if request[3] == SET and self.old and state == SEND_ONLY_FULL:
+            self.send(header, answer(request, status=INVALID))
+            return
         if request[3] != SET or n >= len(lies):
             self.send(header, answer(request, true))
+            if request[3] == SET:
+                tell("member %d %s" % (state, asked[:16].hex()))
             return
         where, lie = lies[n]
         self.send(header, answer(request, but(true, where, lie or request[8:16])))

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A group that is only sent to, whose membership is lost while packets flow: it is
+# joined again, also where that does not succeed at once.
+
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+group=ff12:401b:ffff:0:0:0:f4d:505
+mgid=ff12401bffff0000000000000f4d0505
+log=/run/sa
+
+# A subnet administrator that tells who joins
+takes_over() {
+	until_true 60 grep -q ^lies $log && redirect 2 && until_true 20 carrier &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.3
+}
+
+# How often it has let somebody join the group
+times() {
+	grep -c "^member .* $mgid$" $log
+}
+
+more() {
+	[ "$(times)" -gt "$1" ]
+}
+
+# What is sent to the group shows that it is joined.
+sent_to() {
+	until_true 20 more 0 && until_true 20 joined $group && more 0
+}
+
+# The subnet administrator is to have forgotten all.
+forgotten() {
+	local before
+
+	before=$(times)
+	"$here/reregister.py" softib0 && until_true 40 more "$before" &&
+	until_true 40 joined $group && more "$before"
+}
+
+# The first attempt is in vain.
+old() {
+	kill -USR2 "$sa"
+	until_true 20 grep -qx old $log && forgotten
+}
+
+# Nobody answers for a while.
+silence() {
+	kill -STOP "$sa" && "$here/reregister.py" softib0 &&
+	until_true 40 not joined $group && not joined $group
+}
+
+again() {
+	kill -CONT "$sa"
+	until_true 60 joined $group && joined $group
+}
+
+stop() {
+	kill "$sa" "$sender"
+	wait "$sa" "$sender"
+} 2> /dev/null
+
+plan 7
+"$here/sa.py" softib1 "$(mlid)" 0 > $log 2>&1 &
+sa=$!
+check "another subnet administrator" takes_over
+ping -q -i 0.1 -I ib0 239.77.5.5 > /dev/null 2>&1 &
+sender=$!
+check "a group that is only sent to" sent_to
+check "joined again when that is forgotten" forgotten
+check "and where send-only full members are not known" old
+check "nobody answers: not joined" silence
+check "joined again when somebody does" again
+kill -CONT "$sa"
+stop
+redirect 1
+check "traffic" until_true 40 no_loss -q -c 10 -i 0.05 10.77.0.4
+finish

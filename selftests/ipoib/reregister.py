@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# reregister.py DEVICE: has who uses DEVICE's port 1 believe that the subnet
+# administrator has forgotten all, as a new subnet manager does: by PortInfo's
+# ClientReregister. Nothing else of the port changes.
+
+import os
+import struct
+import sys
+
+from request import agent, HEADER
+
+DIRECTED_CLASS, VERSION = 0x81, 1
+GET, SET, PORT_INFO = 1, 2, 0x15
+PERMISSIVE = 0xffff
+MAD, DATA = 256, 64
+# In PortInfo: PortState and PortPhysicalState, 0 for no change; and what it is about
+STATE, PHYSICAL, REREGISTER = 32, 33, 51
+
+
+def ask(fd, number, n, method, info):
+    """PortInfo of the port itself, that is without a hop"""
+    header = struct.pack("=5I", number, 0, 3000, 0, MAD)
+    header += struct.pack(">IIHBB", 0, 0, PERMISSIVE, 0, 0)
+    mad = struct.pack(">BBBBHBBQHHIQHH", 1, DIRECTED_CLASS, VERSION, method, 0, 0, 0,
+                      n, PORT_INFO, 0, 0, 0, PERMISSIVE, PERMISSIVE)
+    mad += bytes(DATA - len(mad)) + info
+    os.write(fd, header + bytes(HEADER - len(header)) + mad + bytes(MAD - len(mad)))
+    message = os.read(fd, HEADER + MAD)
+    status = struct.unpack_from(">H", message, HEADER + 4)[0] & 0x7fff
+    if len(message) < HEADER + MAD or status:
+        sys.exit("no PortInfo: %#x" % status)
+    return bytearray(message[HEADER + DATA:HEADER + 2 * DATA])
+
+
+def main():
+    fd, number = agent(sys.argv[1], 0, DIRECTED_CLASS, VERSION)
+    info = ask(fd, number, 1, GET, bytes(DATA))
+    info[STATE] &= 0xf0
+    info[PHYSICAL] &= 0x0f
+    info[REREGISTER] |= 0x80
+    ask(fd, number, 2, SET, bytes(info))
+
+
+main()
