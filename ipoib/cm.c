@@ -378,6 +378,7 @@ void ipoib_cm_init(struct ipoib_dev *priv)
 	int i;
 
 	mutex_init(&cm->setup);
+	mutex_init(&cm->rx_end);
 	spin_lock_init(&cm->rx_lock);
 	for (i = 0; i < IPOIB_RX_STATES; i++)
 		INIT_LIST_HEAD(&cm->rx[i]);

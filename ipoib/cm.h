@@ -7,6 +7,7 @@
  * Locks, behind those in ipoib.h:
  *
  *   ipoib_cm.setup        what is made when the first connection needs it
+ *   ipoib_cm.rx_end       the end of incoming connections
  *   ipoib_dest.lock       membership of a path's list of connections
  *   ipoib_conn.lock       one outgoing connection
  *   ipoib_cm.rx_lock      the incoming connections' lists
@@ -258,6 +259,7 @@ struct ipoib_conn {
  * @sends:	of all connections, not yet complete
  * @queued:	packets that wait for them
  * @stuck:	an adapter that does not give back what it has
+ * @rx_end:	moving incoming connections towards their end
  * @rx_lock:	@rx, @rx_count and the connections' states
  * @rx:		incoming connections by state
  * @rx_count:	how many
@@ -285,6 +287,7 @@ struct ipoib_cm {
 	atomic_t queued;
 	bool stuck;
 
+	struct mutex rx_end;	/* moving connections towards their end */
 	spinlock_t rx_lock;	/* the incoming connections */
 	struct list_head rx[IPOIB_RX_STATES];
 	unsigned int rx_count;

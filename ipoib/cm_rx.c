@@ -175,9 +175,7 @@ static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
 		netdev_warn(c->priv->dev, "cannot move a connection to error\n");
 
 	spin_lock_bh(&cm->rx_lock);
-	/* Unless who waits for it has given up. */
-	if (c->state == IPOIB_RX_DOOMED)
-		ipoib_rx_conn_move(c, IPOIB_RX_DYING);
+	ipoib_rx_conn_move(c, IPOIB_RX_DYING);
 	/* What came back before this looked in vain for one that is dying. */
 	if (c->ring && ipoib_rx_conn_empty(c))
 		c->last_wqe = true;
@@ -199,13 +197,9 @@ static struct ipoib_rx_conn *ipoib_rx_conn_first(struct ipoib_cm *cm,
 	return c;
 }
 
-/**
- * ipoib_rx_conn_work() - move connections towards their end
- * @work: rx_work
- */
-void ipoib_rx_conn_work(struct work_struct *work)
+/* Called under rx_end: who looks at one must not have it freed by another. */
+static void ipoib_rx_conns_proceed(struct ipoib_cm *cm)
 {
-	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, rx_work);
 	struct ipoib_rx_conn *c;
 
 	ipoib_rx_conns_listen(cm);
@@ -213,6 +207,19 @@ void ipoib_rx_conn_work(struct work_struct *work)
 		ipoib_rx_conn_kill(c);
 	while ((c = ipoib_rx_conn_first(cm, IPOIB_RX_DRAINED)))
 		ipoib_rx_conn_destroy(c);
+}
+
+/**
+ * ipoib_rx_conn_work() - move connections towards their end
+ * @work: rx_work
+ */
+void ipoib_rx_conn_work(struct work_struct *work)
+{
+	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, rx_work);
+
+	mutex_lock(&cm->rx_end);
+	ipoib_rx_conns_proceed(cm);
+	mutex_unlock(&cm->rx_end);
 }
 
 static unsigned int ipoib_rx_conns_left(struct ipoib_cm *cm)
@@ -225,7 +232,7 @@ static unsigned int ipoib_rx_conns_left(struct ipoib_cm *cm)
 	return left;
 }
 
-/* Ends those that an adapter never drained. */
+/* Ends those that an adapter never drained, without waiting for a worker. */
 static void ipoib_rx_conns_force(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
@@ -234,12 +241,14 @@ static void ipoib_rx_conns_force(struct ipoib_dev *priv)
 
 	netdev_warn(priv->dev, "incoming connections never drained\n");
 	ipoib_cm_pause(priv, true);
+	mutex_lock(&cm->rx_end);
 	spin_lock_bh(&cm->rx_lock);
 	for (state = IPOIB_RX_LIVE; state < IPOIB_RX_DRAINED; state++)
 		list_for_each_entry_safe(c, next, &cm->rx[state], node)
 			ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
 	spin_unlock_bh(&cm->rx_lock);
-	flush_work(&cm->rx_work);
+	ipoib_rx_conns_proceed(cm);
+	mutex_unlock(&cm->rx_end);
 	ipoib_cm_pause(priv, false);
 }
 
