@@ -40,7 +40,8 @@ forgotten() {
 	until_true 40 joined $group && more "$before"
 }
 
-# The first attempt is in vain.
+# The first attempt is in vain. The kernel's driver makes no other: it joins what is
+# only sent to as send-only full member or not at all, and so it is not asked to.
 old() {
 	kill -USR2 "$sa"
 	until_true 20 grep -qx old $log && forgotten
@@ -62,7 +63,7 @@ stop() {
 	wait "$sa" "$sender"
 } 2> /dev/null
 
-plan 7
+if ours; then plan 7; else plan 6; fi
 "$here/sa.py" softib1 "$(mlid)" 0 > $log 2>&1 &
 sa=$!
 check "another subnet administrator" takes_over
@@ -70,7 +71,7 @@ ping -q -i 0.1 -I ib0 239.77.5.5 > /dev/null 2>&1 &
 sender=$!
 check "a group that is only sent to" sent_to
 check "joined again when that is forgotten" forgotten
-check "and where send-only full members are not known" old
+! ours || check "and where send-only full members are not known" old
 check "nobody answers: not joined" silence
 check "joined again when somebody does" again
 kill -CONT "$sa"
