@@ -14,7 +14,7 @@ connected() {
 	local node
 
 	for node in node1 node2; do
-		ip netns exec $node sh -c 'echo connected > /sys/class/net/ib0/mode' || return
+		ip netns exec "$node" sh -c 'echo connected > /sys/class/net/ib0/mode' || return
 	done
 	goes && until_true 20 connections 2
 }
@@ -37,11 +37,11 @@ connections() {
 down() {
 	local status
 
-	echo 100 > $fault/probability
+	echo 100 > "$fault/probability"
 	ip link set ib0 down
 	status=$?
-	echo 0 > $fault/probability
-	[ $status -eq 0 ] && dmesg | grep 'incoming connections never drained'
+	echo 0 > "$fault/probability"
+	[ "$status" -eq 0 ] && dmesg | grep 'incoming connections never drained'
 }
 
 up() {
