@@ -9,6 +9,8 @@
 #	[ "$(cat file)" = text ]; result $? "the file holds the text"
 #	finish
 
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/lib/wait.sh"
+
 tap_number=0
 tap_failed=0
 
@@ -44,9 +46,9 @@ $tap_output"
 	result $tap_status "$tap_name"
 }
 
-# How many times slower the kernel is if it checks itself
-tap_slow=1
-[ "$KERNEL" != debug ] || tap_slow=5
+# How many times slower the kernel is if it checks itself, and how often to look
+tap_slow=1 tap_nap=0.05
+[ "$KERNEL" != debug ] || tap_slow=5 tap_nap=0.2
 
 # fewer N: as many as take the time of N on an ordinary kernel
 fewer() {
@@ -61,7 +63,7 @@ until_true() {
 	shift
 	until "$@" > /dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return
-		sleep 0.05
+		nap $tap_nap
 	done
 }
 
