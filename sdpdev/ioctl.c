@@ -25,6 +25,7 @@ union sdp_arg {
 	struct sdp_info info;
 	struct sdp_error error;
 	struct sdp_native native;
+	struct sdp_replace replace;
 	struct sdp_ring_setup ring_setup;
 	struct sdp_ring_enter ring_enter;
 };
@@ -286,6 +287,18 @@ static long sdp_ioc_native(struct sdp_call *call)
 	return 0;
 }
 
+static long sdp_ioc_replace(struct sdp_call *call)
+{
+	const struct sdp_replace *replace = &call->arg.replace;
+
+	if (replace->flags || replace->reserved)
+		return -EINVAL;
+	/* The entry, or its ring, has the file as well. */
+	if (call->uring)
+		return -EBUSY;
+	return sdp_replace(call->file, replace->fd);
+}
+
 static long sdp_ioc_ring_setup(struct sdp_call *call)
 {
 	struct sdp_ring_setup *setup = &call->arg.ring_setup;
@@ -330,6 +343,7 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native, .fd = true),
 	SDP_IOCTL(SDP_IOC_RING_SETUP, sdp_ioc_ring_setup, sdp_ring_setup, .out = true),
 	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
+	SDP_IOCTL(SDP_IOC_REPLACE, sdp_ioc_replace, sdp_replace),
 };
 
 /* What a TCP socket is asked about its stream. */

@@ -597,6 +597,9 @@ u8 sdp_nonagle(struct sdp_ep *ep);
 void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
 void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
 
+/* replace.c */
+int sdp_replace(struct file *file, unsigned int fd);
+
 /* lock.c */
 int sdp_lock(struct file *file, int cmd, struct file_lock *fl);
 int sdp_flock(struct file *file, int cmd, struct file_lock *fl);

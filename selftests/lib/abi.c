@@ -30,6 +30,7 @@ AT(sdp_info, local, 96);
 AT(sdp_info, peer, 96 + ADDR);
 SAME(sdp_error, 8);
 SAME(sdp_native, 8);
+SAME(sdp_replace, 16);
 SAME(sdp_ring_setup, 24);
 SAME(sdp_ring_enter, 8);
 SAME(sdp_uring, 16);

@@ -29,18 +29,18 @@ static void test_numbers(void)
 	struct sdp_init init = { .size = sizeof(init) };
 	int fd = end_open(SDP, AF_INET), i;
 
-	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0d), &init), ENOTTY),
+	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0e), &init), ENOTTY),
 	   "the number behind the last: ENOTTY");
 	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0xff), &init), ENOTTY), "unknown number: ENOTTY");
 	ok(fails(ioctl(fd, _IO('x', 0x01), &init), ENOTTY), "other magic: ENOTTY");
 	ok(fails(ioctl(fd, _IOW(SDP_IOC_MAGIC, 0x01, int), &init), ENOTTY),
 	   "size in the number: ENOTTY");
 	ok(fails(ioctl(fd, 0x5401 /* TCGETS */, &init), ENOTTY) && !isatty(fd), "not a terminal");
-	for (i = 0; i <= 0x0c; i++)
+	for (i = 0; i <= 0x0d; i++)
 		if (!fails(ioctl(fd, _IO(SDP_IOC_MAGIC, i), NULL), EFAULT) ||
 		    !fails(ioctl(fd, _IO(SDP_IOC_MAGIC, i), (void *)-4096UL), EFAULT))
 			break;
-	ok(i == 0x0d, "bad addresses: EFAULT (%d)", i);
+	ok(i == 0x0e, "bad addresses: EFAULT (%d)", i);
 	close(fd);
 }
 

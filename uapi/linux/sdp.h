@@ -32,7 +32,7 @@
  * raises the major number, an addition the minor one.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		3
+#define SDP_API_MINOR		4
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -50,6 +50,7 @@
 #define SDP_IOC_NATIVE		_IO(SDP_IOC_MAGIC, 0x0A)
 #define SDP_IOC_RING_SETUP	_IO(SDP_IOC_MAGIC, 0x0B)
 #define SDP_IOC_RING_ENTER	_IO(SDP_IOC_MAGIC, 0x0C)
+#define SDP_IOC_REPLACE		_IO(SDP_IOC_MAGIC, 0x0D)	/* since 1.4 */
 
 /**
  * struct sdp_init - argument of SDP_IOC_INIT, the first ioctl on a new file
@@ -320,6 +321,31 @@ struct sdp_error {
 struct sdp_native {
 	__u32 size;
 	__u32 flags;
+};
+
+/**
+ * struct sdp_replace - argument of SDP_IOC_REPLACE
+ * @size: sizeof(struct sdp_replace)
+ * @flags: zero
+ * @fd: the descriptor
+ * @reserved: zero
+ *
+ * Puts the native socket in the endpoint's place where TCP carries the connection, or
+ * is about to: from then on the descriptor is an ordinary TCP socket, with the same
+ * FD_CLOEXEC and O_NONBLOCK, and the endpoint is gone.  Should TCP not get there after
+ * all, the socket will not try SDP.
+ *
+ * Errors: EBADF (@fd is not the descriptor that the ioctl is made on), EOPNOTSUPP (SDP
+ * carries this one), ENOTCONN (nothing does), and EBUSY, where something hangs on the
+ * endpoint's file: other descriptors or calls, an epoll set, an owner for signals
+ * (F_SETOWN, F_SETSIG, O_ASYNC), locks, a descriptor of the native socket.  The endpoint
+ * stays as it was then.  By io_uring it is EBUSY.
+ */
+struct sdp_replace {
+	__u32 size;
+	__u32 flags;
+	__u32 fd;
+	__u32 reserved;
 };
 
 /**
