@@ -296,14 +296,19 @@ bool fast_always(int fd)
 	return slot && attach(fd, slot);
 }
 
-/* The kernel may not be asked again soon where it would not, or TCP carries it. */
-static void attach_later(int fd, struct slot *slot)
+/*
+ * Whether the kernel would not, or TCP carries it: it may not be asked again soon
+ * then.
+ */
+static bool attach_later(int fd, struct slot *slot)
 {
 	__s32 wait = load(&slot->wait);
 
 	store(&slot->run, 0);
-	if (!attach(fd, slot))
-		store(&slot->wait, wait < 1 << 24 ? (wait ? wait : RUN) * 4 : wait);
+	if (attach(fd, slot))
+		return false;
+	store(&slot->wait, wait < 1 << 24 ? (wait ? wait : RUN) * 4 : wait);
+	return true;
 }
 
 /*
@@ -343,17 +348,17 @@ static bool known(const void *buf, size_t n, unsigned int how)
 	return true;
 }
 
-void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
+bool fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
 {
 	struct slot *slot = slot_of(fd);
 	__s32 run;
 
 	if (!slot)
-		return;
+		return false;
 	if (load(&slot->state)) {
 		store(&slot->full, ret != (ssize_t)n);
 		remember(buf, ret, READABLE);
-		return;
+		return false;
 	}
 	run = load(&slot->run);
 	if (n > SMALL || ret != (ssize_t)n)
@@ -361,21 +366,21 @@ void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
 	else
 		run = run < 0 ? 1 : run + 1;
 	store(&slot->run, run);
-	if (run >= (load(&slot->wait) ? load(&slot->wait) : RUN))
-		attach_later(fd, slot);
+	return run >= (load(&slot->wait) ? load(&slot->wait) : RUN) &&
+	       attach_later(fd, slot);
 }
 
 /* Less than was asked for: whoever reads so is not behind, and gains nothing. */
-void fast_received(int fd, void *buf, size_t n, ssize_t ret)
+bool fast_received(int fd, void *buf, size_t n, ssize_t ret)
 {
 	struct slot *slot = slot_of(fd);
 	__s32 run;
 
 	if (!slot)
-		return;
+		return false;
 	if (load(&slot->state)) {
 		remember(buf, ret, READABLE | WRITABLE);
-		return;
+		return false;
 	}
 	run = load(&slot->run);
 	if (n > SMALL || ret != (ssize_t)n)
@@ -383,8 +388,8 @@ void fast_received(int fd, void *buf, size_t n, ssize_t ret)
 	else
 		run = run > 0 ? -1 : run - 1;
 	store(&slot->run, run);
-	if (-run >= (load(&slot->wait) ? load(&slot->wait) : RUN))
-		attach_later(fd, slot);
+	return -run >= (load(&slot->wait) ? load(&slot->wait) : RUN) &&
+	       attach_later(fd, slot);
 }
 
 /* --- whose rings they are ------------------------------------------------ */

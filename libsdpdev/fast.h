@@ -34,9 +34,12 @@ __hidden bool fast_send(int fd, const void *buf, size_t n, int flags);
 /* What there was, at least a byte, as recv() would; zero: recv() has to. */
 __hidden size_t fast_recv(int fd, void *buf, size_t n, int flags);
 
-/* What a system call with such flags sent or received of @n bytes, on an endpoint. */
-__hidden void fast_sent(int fd, const void *buf, size_t n, ssize_t ret);
-__hidden void fast_received(int fd, void *buf, size_t n, ssize_t ret);
+/*
+ * What a system call with such flags sent or received of @n bytes, on an endpoint:
+ * whether there should be rings by now and are none, as where TCP carries it.
+ */
+__hidden bool fast_sent(int fd, const void *buf, size_t n, ssize_t ret);
+__hidden bool fast_received(int fd, void *buf, size_t n, ssize_t ret);
 
 /* Maps the rings of an endpoint where SDPDEV_RINGS says always. */
 __hidden bool fast_always(int fd);
@@ -77,14 +80,14 @@ static inline size_t fast_recv(int fd, void *buf, size_t n, int flags)
 	return fast_send(fd, buf, n, flags);
 }
 
-static inline void fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
+static inline bool fast_sent(int fd, const void *buf, size_t n, ssize_t ret)
 {
-	fast_send(fd, buf, n, ret);
+	return fast_send(fd, buf, n, ret);
 }
 
-static inline void fast_received(int fd, void *buf, size_t n, ssize_t ret)
+static inline bool fast_received(int fd, void *buf, size_t n, ssize_t ret)
 {
-	fast_send(fd, buf, n, ret);
+	return fast_send(fd, buf, n, ret);
 }
 
 static inline bool fast_always(int fd)

@@ -120,6 +120,13 @@ void sdp_unnative(int native)
 	errno = saved;
 }
 
+int sdp_replace(int fd)
+{
+	struct sdp_replace arg = { .size = sizeof(arg), .fd = fd };
+
+	return ioctl(fd, SDP_IOC_REPLACE, &arg);
+}
+
 /* The options whose answer is the endpoint's and not the native socket's. */
 static int endpoint_option(int fd, int name, int *value)
 {

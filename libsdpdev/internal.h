@@ -55,6 +55,9 @@ __hidden int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrle
 __hidden int sdp_native(int fd);
 __hidden void sdp_unnative(int native);
 
+/* Puts the native socket in the endpoint's place: EBUSY where it cannot be. */
+__hidden int sdp_replace(int fd);
+
 /* getsockopt(TCP_INFO) where SDP carries the bytes, with or without success. */
 __hidden int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val,
 			      socklen_t *len);

@@ -24,27 +24,31 @@
 #include "policy.h"
 #include "say.h"
 
+#define OTHER		0
+#define ENDPOINT	1
+#define TCP_ENDPOINT	2	/* carried by TCP: there will be no rings */
+
 /*
- * Which descriptors were endpoints when last seen.  May be wrong at any time,
- * for the whole table as for an entry that several descriptors share; that
- * costs a system call.
+ * What descriptors were when last seen.  May be wrong at any time, for the whole
+ * table as for an entry that several descriptors share; that costs a system call,
+ * or the rings.
  */
-static unsigned char endpoint_hint[1U << 16];
+static unsigned char hints[1U << 16];
 
 static unsigned char *hint_of(int fd)
 {
-	return &endpoint_hint[(unsigned int)fd % sizeof(endpoint_hint)];
+	return &hints[(unsigned int)fd % sizeof(hints)];
 }
 
-static bool hint(int fd)
+static unsigned char hint(int fd)
 {
 	return __atomic_load_n(hint_of(fd), __ATOMIC_RELAXED);
 }
 
-static void set_hint(int fd, bool endpoint)
+static void set_hint(int fd, unsigned char what)
 {
-	if (fd >= 0 && hint(fd) != endpoint)
-		__atomic_store_n(hint_of(fd), endpoint, __ATOMIC_RELAXED);
+	if (fd >= 0 && hint(fd) != what)
+		__atomic_store_n(hint_of(fd), what, __ATOMIC_RELAXED);
 }
 
 static bool is_endpoint(int fd)
@@ -65,7 +69,7 @@ static bool was_no_endpoint(int fd)
 	case EOPNOTSUPP:
 		if (is_endpoint(fd))
 			break;
-		set_hint(fd, false);
+		set_hint(fd, OTHER);
 		return true;
 	}
 	errno = error;
@@ -80,7 +84,7 @@ static bool was_endpoint(int fd)
 	if (error != ENOTSOCK)
 		return false;
 	if (is_endpoint(fd)) {
-		set_hint(fd, true);
+		set_hint(fd, ENDPOINT);
 		return true;
 	}
 	errno = error;
@@ -142,7 +146,7 @@ static int socket_offload(int type, int protocol)
 	if (!policy_is_tcp(AF_INET, type, protocol))
 		return NEXT(socket)(AF_INET_OFFLOAD, type, protocol);
 	fd = sdp_socket(AF_INET_OFFLOAD, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
-	set_hint(fd, true);
+	set_hint(fd, ENDPOINT);
 	return fd;
 }
 
@@ -156,7 +160,7 @@ static int make_socket(int family, int type, int protocol)
 		family = AF_INET;
 	} else if (policy_wants(family, type, protocol)) {
 		fd = sdp_socket(family, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
-		set_hint(fd, true);
+		set_hint(fd, ENDPOINT);
 		if (fd < 0 && !policy_may_fall_back())
 			return fd;
 		if (fd < 0)
@@ -166,7 +170,7 @@ static int make_socket(int family, int type, int protocol)
 			return fd;
 	}
 	fd = NEXT(socket)(family, type, protocol);
-	set_hint(fd, false);
+	set_hint(fd, OTHER);
 	return fd;
 }
 
@@ -210,7 +214,7 @@ static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int fl
 
 	ret = sdp_accept_carrier(fd, addr, len, flags, &carrier);
 	if (ret >= 0) {
-		set_hint(ret, carrier == SDP_CARRIER_SDP);
+		set_hint(ret, carrier == SDP_CARRIER_SDP ? ENDPOINT : OTHER);
 		say_accepted(fd, ret, carrier);
 	}
 	return ret;
@@ -249,9 +253,35 @@ static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len,
 	return ret;
 }
 
+/*
+ * Where TCP carries the connection for good the descriptor becomes its socket, unless
+ * something hangs on the endpoint.  Other threads may do with the descriptor what they
+ * like meanwhile, and close it: the kernel replaces that of the endpoint only that the
+ * call reaches, whose ever it is by then.
+ */
+static void leave_to_tcp(int fd)
+{
+	int saved = errno;
+
+	if (!sdp_replace(fd))
+		set_hint(fd, OTHER);
+	else
+		set_hint(fd, errno == EBUSY ? TCP_ENDPOINT : ENDPOINT);
+	errno = saved;
+}
+
+static int connect_or_leave(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	int ret = connect_endpoint(fd, addr, len, 0);
+
+	if (!ret || errno == EINPROGRESS)
+		leave_to_tcp(fd);
+	return ret;
+}
+
 __public int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	return ON(fd, connect_endpoint(fd, addr.__sockaddr__, len, 0),
+	return ON(fd, connect_or_leave(fd, addr.__sockaddr__, len),
 		  NEXT(connect)(fd, addr.__sockaddr__, len));
 }
 
@@ -267,32 +297,34 @@ __public ssize_t write(int fd, const void *buf, size_t n)
 {
 	ssize_t ret;
 
+	if (hint(fd) != ENDPOINT)
+		return NEXT(write)(fd, buf, n);
 	if (fast_send(fd, buf, n, 0))
 		return n;
-	if (!hint(fd))
-		return NEXT(write)(fd, buf, n);
 	if (fast_always(fd) && fast_send(fd, buf, n, 0))
 		return n;
 	ret = NEXT(write)(fd, buf, n);
-	fast_sent(fd, buf, n, ret);
+	if (fast_sent(fd, buf, n, ret))
+		leave_to_tcp(fd);
 	return ret;
 }
 
 static ssize_t send_endpoint(int fd, const void *buf, size_t n, int flags)
 {
+	bool rings = hint(fd) != TCP_ENDPOINT;
 	ssize_t ret;
 
-	if (fast_always(fd) && fast_send(fd, buf, n, flags))
+	if (rings && fast_always(fd) && fast_send(fd, buf, n, flags))
 		return n;
 	ret = n && !flags ? NEXT(write)(fd, buf, n) : sdp_send(fd, buf, n, flags);
-	if (!(flags & ~FAST_FLAGS))
-		fast_sent(fd, buf, n, ret);
+	if (rings && !(flags & ~FAST_FLAGS) && fast_sent(fd, buf, n, ret))
+		leave_to_tcp(fd);
 	return ret;
 }
 
 __public ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
-	if (fast_send(fd, buf, n, flags))
+	if (hint(fd) == ENDPOINT && fast_send(fd, buf, n, flags))
 		return n;
 	return ON(fd, send_endpoint(fd, buf, n, flags), NEXT(send)(fd, buf, n, flags));
 }
@@ -327,7 +359,7 @@ static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
 __public ssize_t sendto(int fd, const void *buf, size_t n, int flags,
 			__CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	if (!addr.__sockaddr__ && fast_send(fd, buf, n, flags))
+	if (!addr.__sockaddr__ && hint(fd) == ENDPOINT && fast_send(fd, buf, n, flags))
 		return n;
 	return ON(fd, sendto_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
 		  NEXT(sendto)(fd, buf, n, flags, addr.__sockaddr__, len));
@@ -364,36 +396,39 @@ __public int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 
 __public ssize_t read(int fd, void *buf, size_t n)
 {
-	ssize_t ret = fast_recv(fd, buf, n, 0);
+	ssize_t ret;
 
+	if (hint(fd) != ENDPOINT)
+		return NEXT(read)(fd, buf, n);
+	ret = fast_recv(fd, buf, n, 0);
 	if (ret)
 		return ret;
-	if (!hint(fd))
-		return NEXT(read)(fd, buf, n);
 	ret = fast_always(fd) ? fast_recv(fd, buf, n, 0) : 0;
 	if (ret)
 		return ret;
 	ret = NEXT(read)(fd, buf, n);
-	fast_received(fd, buf, n, ret);
+	if (fast_received(fd, buf, n, ret))
+		leave_to_tcp(fd);
 	return ret;
 }
 
 static ssize_t recv_endpoint(int fd, void *buf, size_t n, int flags)
 {
+	bool rings = hint(fd) != TCP_ENDPOINT;
 	ssize_t ret;
 
-	ret = fast_always(fd) ? fast_recv(fd, buf, n, flags) : 0;
+	ret = rings && fast_always(fd) ? fast_recv(fd, buf, n, flags) : 0;
 	if (ret)
 		return ret;
 	ret = n && !flags ? NEXT(read)(fd, buf, n) : sdp_recv(fd, buf, n, flags);
-	if (!(flags & ~FAST_FLAGS))
-		fast_received(fd, buf, n, ret);
+	if (rings && !(flags & ~FAST_FLAGS) && fast_received(fd, buf, n, ret))
+		leave_to_tcp(fd);
 	return ret;
 }
 
 __public ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-	size_t done = fast_recv(fd, buf, n, flags);
+	size_t done = hint(fd) == ENDPOINT ? fast_recv(fd, buf, n, flags) : 0;
 
 	if (done)
 		return done;
@@ -414,8 +449,10 @@ static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
 __public ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG addr,
 			  socklen_t *len)
 {
-	size_t done = addr.__sockaddr__ ? 0 : fast_recv(fd, buf, n, flags);
+	size_t done = 0;
 
+	if (!addr.__sockaddr__ && hint(fd) == ENDPOINT)
+		done = fast_recv(fd, buf, n, flags);
 	if (done)
 		return done;
 	return ON(fd, recvfrom_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
@@ -528,8 +565,10 @@ static int getsockopt_endpoint(int fd, int level, int name, void *val, socklen_t
 	int ret = sdp_getsockopt(fd, level, name, val, len);
 
 	/* Where a program that connects without blocking learns how it went. */
-	if (!ret && level == SOL_SOCKET && name == SO_ERROR)
+	if (!ret && level == SOL_SOCKET && name == SO_ERROR) {
 		say_settled(fd);
+		leave_to_tcp(fd);
+	}
 	return ret;
 }
 

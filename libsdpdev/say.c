@@ -122,6 +122,19 @@ void say_settled(int fd)
 	errno = saved;
 }
 
+/* It may be settled already that it will be TCP, but there is no peer yet. */
+static void say_connecting(int fd)
+{
+	struct sdp_info info;
+	int saved = errno;
+
+	if (!sdp_info(fd, &info) && info.carrier == SDP_CARRIER_TCP)
+		say("fd %d: connecting over TCP%s", fd, reason(info.reason));
+	else
+		say("fd %d: connecting", fd);
+	errno = saved;
+}
+
 void say_connect(int fd, int ret)
 {
 	if (!debug)
@@ -129,7 +142,7 @@ void say_connect(int fd, int ret)
 	if (!ret)
 		say_settled(fd);
 	else if (errno == EINPROGRESS)
-		say("fd %d: connecting", fd);
+		say_connecting(fd);
 	else
 		say("fd %d: not connected: %s", fd, strerrordesc_np(errno));
 }

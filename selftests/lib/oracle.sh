@@ -33,7 +33,8 @@ programs() {
 	mapped) echo names stream ends keep again ;;
 	32-bit) echo names stream ends keep files options control busy ;;
 	'64-bit times') echo names stream files options ;;
-	'fallen back') echo urgent events control waits ;;
+	'fallen back') echo names stream ends keep files urgent events control again every \
+		defer woken waits busy ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
 }
