@@ -40,10 +40,12 @@ static struct sockaddr_in address(int family, int port)
 static int listener(int family, int port)
 {
 	struct sockaddr_in addr = address(family == AF_INET_OFFLOAD ? family : AF_INET, port);
-	int fd;
+	int fd, one = 1;
 
 	enter_node(2);
 	fd = socket(family, SOCK_STREAM, 0);
+	/* An earlier run's connections may have the port still. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	must(fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 5));
 	enter_node(1);
 	return fd;
