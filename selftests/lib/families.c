@@ -7,26 +7,15 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include "node.h"
 #include "sdpdev.h"
 #include "tap.h"
 
 #define PORT	24001
 
 static char buf[8];
-
-static void enter_node(int node)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0 && !setns(fd, CLONE_NEWNET));
-	close(fd);
-}
 
 /* With the family of the socket in the address, as old programs have it. */
 static struct sockaddr_in address(int family, int port)

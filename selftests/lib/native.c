@@ -10,13 +10,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node.h"
 #include "sdpdev.h"
 #include "tap.h"
 
@@ -25,17 +25,6 @@
 #define PORT		24101
 
 static char buf[64];
-
-static void enter_node(int node)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0 && !setns(fd, CLONE_NEWNET));
-	close(fd);
-}
 
 /* Where the connections go, and the listener there. */
 struct target {

@@ -12,9 +12,9 @@
 #include <liburing.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
+#include "node.h"
 #include "sdpdev.h"
 #include "tap.h"
 
@@ -22,17 +22,6 @@
 
 static struct io_uring ring;
 static const char *how;
-
-static inline void enter_node(int node)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0 && !setns(fd, CLONE_NEWNET));
-	close(fd);
-}
 
 static inline int make_socket(bool sdp)
 {

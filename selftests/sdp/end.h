@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <linux/sdp.h>
 
+#include "../lib/node.h"
 #include "../lib/tap.h"
 
 enum kind { SDP, TCP };
@@ -35,18 +36,6 @@ static const char *const kind_name[] = { "sdp", "tcp" };
 	ioctl(fd, cmd, &(__VA_ARGS__))
 
 /* The network namespace of node @node is that of whatever is opened next. */
-static inline void enter_node(int node)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/var/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0);
-	must(setns(fd, CLONE_NEWNET) == 0);
-	close(fd);
-}
-
 static inline int end_open(enum kind kind, int family)
 {
 	struct sdp_init init = {
