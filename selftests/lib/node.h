@@ -13,12 +13,12 @@
 static inline void enter_node(int node)
 {
 	char path[64];
-	int fd;
+	int ns;
 
 	snprintf(path, sizeof(path), "/run/netns/node%d", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	must(fd >= 0 && !setns(fd, CLONE_NEWNET));
-	close(fd);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	must(ns >= 0 && !setns(ns, CLONE_NEWNET));
+	close(ns);
 }
 
 #endif /* SELFTESTS_NODE_H */
