@@ -12,10 +12,12 @@ SOON=3
 
 # --- loss ------------------------------------------------------------------
 
-# 5 % there, and 5 % of the rest back.
+# 5 % there, and 5 % of the rest back. What is sent before the path is found is lost
+# for want of room, too.
 pings_lost() {
 	local lost
 
+	until_true 20 ping -c 1 -W 1 10.77.0.2 || return
 	lost=$(ping -q -i 0.01 -c 400 10.77.0.2 |
 		sed -n 's/.* \([0-9]*\) received.*/\1/p')
 	lost=$((400 - lost))

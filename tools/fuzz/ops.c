@@ -317,6 +317,17 @@ static void op_native(struct worker *w)
 	slot_fill(w, w->r->a, CALL(w, SDP_IOC_NATIVE, arg));
 }
 
+/* Mostly its own descriptor, which becomes a socket where TCP carries the connection. */
+static void op_replace(struct worker *w)
+{
+	struct sdp_replace arg = {
+		.size = sizeof(arg),
+		.fd = w->r->c & 0xf0 ? slot_get(w) : slots[w->r->c % SLOTS],
+	};
+
+	CALL(w, SDP_IOC_REPLACE, arg);
+}
+
 static void op_ring_setup(struct worker *w)
 {
 	struct sdp_ring_setup arg = { .size = sizeof(arg) };
@@ -371,7 +382,7 @@ static const struct op ops[] = {
 	{ op_ring_put, NOTHING }, { op_scribble, NOTHING }, { op_read, DESCRIPTOR },
 	{ op_write, DESCRIPTOR }, { op_splice, DESCRIPTOR }, { op_sendfile, DESCRIPTOR },
 	{ op_mmap, DESCRIPTOR }, { op_mmap, DESCRIPTOR }, { op_munmap, MAPPING },
-	{ op_remap, MAPPING }, { op_poll, DESCRIPTOR }, { op_poll, DESCRIPTOR },
+	{ op_remap, MAPPING }, { op_poll, DESCRIPTOR }, { op_replace, DESCRIPTOR },
 	{ op_pass, NOTHING }, { op_take, NOTHING }, { op_epoll, DESCRIPTOR },
 	{ op_fcntl, DESCRIPTOR }, { op_option, DESCRIPTOR }, { op_socket_ioctl, DESCRIPTOR },
 	{ op_proc, TARGET },
