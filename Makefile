@@ -61,7 +61,7 @@ else
     KNAME := $(KERNEL)
     ifeq ($(KERNEL),$(DEBUG))
       # Coverage of the project's modules, by gcov and kcov.
-      KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y
+      KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
     endif
   endif
 endif

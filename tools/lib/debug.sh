@@ -7,11 +7,15 @@
 # configuration makes another kernel beside it.
 
 DEBUG_CONFIG=$ROOT/tools/kernel/debug.config
+# Passes of the compiler that take more time here than they save later.
+DEBUG_FLAGS="-fno-expensive-optimizations -fno-gcse -fno-schedule-insns2 \
+-fno-thread-jumps -fno-tree-pre -fno-tree-vrp"
 
 # debug_name SOURCE: the folder of the kernel that belongs to it.
 debug_name() {
 	printf 'debug_%s_%s\n' "$(basename "$1")" \
-		"$(grep '^CONFIG\|^# CONFIG' "$DEBUG_CONFIG" | sha256sum | cut -c 1-16)"
+		"$({ grep '^CONFIG\|^# CONFIG' "$DEBUG_CONFIG"; echo "$DEBUG_FLAGS"; } |
+			sha256sum | cut -c 1-16)"
 }
 
 # Every line of the fragment has to be in force: an option whose condition is
@@ -36,9 +40,9 @@ debug_make() {
 	local source=$1 build=$2 jobs
 
 	shift 2
-	jobs=$(nproc)
-	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 "$@" \
-		> "$build.log" 2>&1 && return
+	jobs=$(($(nproc) + 1))
+	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 \
+		KCFLAGS="$DEBUG_FLAGS" "$@" > "$build.log" 2>&1 && return
 	tail -n 30 "$build.log" >&2
 	return 1
 }
