@@ -33,14 +33,14 @@ figure() {
 	awk -F '\t' -v c="$1" -v r="$2" '$1 == c && $2 == r { print $4 }' "$folder/first.tsv"
 }
 
-# changed PERCENT: the gate, after the costs of SDP have changed
+# changed PERCENT [OPTION]: the gate, after the costs of SDP have changed
 changed() {
 	awk -F '\t' -v OFS='\t' -v p="$1" '$1 == "sdp" { $4 = int($4 * p / 100) } 1' \
 		"$folder/first.tsv" > "$folder/changed.tsv"
-	bench --gate --figures "$folder/first.tsv" --input "$folder/changed.tsv"
+	bench "${2:---gate}" --figures "$folder/first.tsv" --input "$folder/changed.tsv"
 }
 
-plan 20
+plan 24
 refused "an unknown name" "'tcp-sock' is no contestant" tcp-sock
 refused "an unknown option" --frobnicate --frobnicate
 refused "no rounds" "not 1 to 9" --rounds 0
@@ -54,6 +54,8 @@ diag "$out"
 cp "$mine/bench/result.tsv" "$folder/first.tsv"
 [ "$(awk -F '\t' '!/^#/ && NF != 6' "$folder/first.tsv" | wc -l)" -eq 0 ]
 result $? "the result has six columns"
+[ "$(awk -F '\t' 'NR > 2 { print $6 }' "$folder/first.tsv" | sort -u)" = 2 ]
+result $? "and has the rounds of both machines"
 [ "$(awk -F '\t' 'NR > 2 { print $1 ":" $2 }' "$folder/first.tsv" | xargs)" = \
 	"$(for c in sdp unix; do
 		printf "$c:%s " pingpong-64 pingpong-64.median pingpong-64.p99 stream-64k
@@ -79,6 +81,13 @@ check "less passes" changed 50
 out=$(changed 107)
 [ $? -eq 1 ] && [[ $out == *"gate: sdp stream-64k: "* && $out != *"gate: unix"* ]]
 result $? "7 % more do not"
+check "1 % more is the same" changed 101 --same
+out=$(changed 103 --same)
+[ $? -eq 1 ] && [[ $out == *"gate: sdp stream-64k: "* && $out != *"gate: unix"* ]]
+result $? "3 % more are not"
+out=$(changed 97 --same)
+[ $? -eq 1 ] && [[ $out == *"gate: sdp stream-64k: "* ]]
+result $? "nor are 3 % less"
 echo "sdp	idle	bytes/connection	1	0.0	1" >> "$folder/first.tsv"
 cp "$folder/first.tsv" "$folder/more.tsv"
 sed -i '/^sdp\tidle/d' "$folder/first.tsv"

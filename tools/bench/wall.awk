@@ -18,8 +18,9 @@ FILENAME == ARGV[1] { figure[$1, $2] = $4; next }
 }
 
 function percent(cost, k, row) {
-	return cost[k] > 0 && cost["tcp-stock", row] > 0 ?
-		sprintf("%.0f %%", 100 * cost[k] / cost["tcp-stock", row]) : "-"
+	if (!(cost[k] > 0 && cost["tcp-stock", row] > 0))
+		return "-"
+	return sprintf("%.0f %%", 100 * cost[k] / cost["tcp-stock", row])
 }
 
 END {
