@@ -30,7 +30,7 @@ log() {
 checked() {
 	# shellcheck disable=SC2016 # for the VM's shell
 	tools/vm/run --bare --kernel debug --log "$tmp/log" -- \
-		sh -c 'for how in use-after-free leak; do
+		sh -c 'for how in use-after-free bounds leak; do
 				insmod "$0" how=$how && rmmod provoke || exit
 			done
 			insmod "$0" how=keep' \
@@ -40,6 +40,9 @@ checked() {
 		grep -q "BUG: KASAN: .*use-after-free in use_after_free" "$tmp/err"
 	check "with file and line" \
 		grep -q "use_after_free (.*provoke/provoke.c:[0-9]*)" "$tmp/err"
+	check "an index out of bounds" \
+		grep -q "UBSAN: array-index-out-of-bounds in .*provoke.c" "$tmp/err"
+	check "a shift" grep -q "UBSAN: shift-out-of-bounds in .*provoke.c" "$tmp/err"
 	check "memory that nobody points to" \
 		grep -q "unreferenced object .*(size 4096)" "$tmp/err"
 	check "a module that cannot be unloaded" \
@@ -49,7 +52,7 @@ checked() {
 }
 
 planned=11
-[ "$KERNEL" != debug ] || planned=14
+[ "$KERNEL" != debug ] || planned=16
 plan $planned
 # Where KASAN has code in the place of the access, its own look faults.
 provoked oops "kernel NULL pointer dereference\|general protection fault"

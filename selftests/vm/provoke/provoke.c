@@ -13,7 +13,7 @@
 
 static char *how = "warn";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "What to provoke: warn, oops, panic, use-after-free, leak or keep");
+MODULE_PARM_DESC(how, "What to provoke: warn, oops, panic, use-after-free, bounds, leak or keep");
 
 static struct sk_buff_head kept;
 
@@ -25,6 +25,16 @@ static noinline void use_after_free(void)
 	kfree(p);
 	if (p)
 		pr_info("provoke: %u\n", READ_ONCE(p[1]));
+}
+
+/* Of an array and of a shift; what is behind the array is not touched. */
+static noinline void bounds(unsigned int n)
+{
+	struct {
+		u32 in[4], behind[4];
+	} words = {};
+
+	pr_info("provoke: %u\n", READ_ONCE(words.in[n]) + (1U << (n * 8)));
 }
 
 /* Not zeroes: kmemleak believes only in what two scans saw alike. */
@@ -61,6 +71,8 @@ static int __init provoke_init(void)
 		panic("provoked on request");
 	} else if (!strcmp(how, "use-after-free")) {
 		use_after_free();
+	} else if (!strcmp(how, "bounds")) {
+		bounds(strlen(how) - 1);
 	} else if (!strcmp(how, "leak")) {
 		leak();
 	} else if (!strcmp(how, "keep")) {
