@@ -60,7 +60,7 @@ else
     KDIR  := $(CACHE)/kernel/$(KERNEL)/build
     KNAME := $(KERNEL)
     ifeq ($(KERNEL),$(DEBUG))
-      # Coverage of the project's modules, by gcov and kcov.
+      # Coverage of the project's modules, by gcov and kcov, and UBSAN.
       KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
     endif
   endif
