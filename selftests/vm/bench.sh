@@ -73,6 +73,9 @@ grep -Eq '^ *unix +pingpong-64 +[0-9]+ % +[0-9]+ %$' <<< "$out"
 result $? "time beside instructions"
 diag "$out"
 check "a whole program" bench --rounds 1 sdp nginx
+bench --rounds 1 tcp-ours stream-64k-16 > /dev/null &&
+[ "$(awk -F '\t' 'NR > 2 { print $6 }' "$mine/bench/result.tsv")" = 4 ]
+result $? "what varies has more rounds"
 
 check "it costs the same again" \
 	bench --rounds 1 --gate --figures "$folder/first.tsv" sdp unix stream-64k
