@@ -73,7 +73,7 @@ grep -Eq '^ *unix +pingpong-64 +[0-9]+ % +[0-9]+ %$' <<< "$out"
 result $? "time beside instructions"
 diag "$out"
 check "a whole program" bench --rounds 1 sdp nginx
-bench --rounds 1 tcp-ours stream-64k-16 > /dev/null &&
+bench --rounds 1 tcp-ours stream-64 > /dev/null &&
 [ "$(awk -F '\t' 'NR > 2 { print $6 }' "$mine/bench/result.tsv")" = 4 ]
 result $? "what varies has more rounds"
 
