@@ -40,7 +40,7 @@ changed() {
 	bench "${2:---gate}" --figures "$folder/first.tsv" --input "$folder/changed.tsv"
 }
 
-plan 24
+plan 25
 refused "an unknown name" "'tcp-sock' is no contestant" tcp-sock
 refused "an unknown option" --frobnicate --frobnicate
 refused "no rounds" "not 1 to 9" --rounds 0
