@@ -33,18 +33,19 @@ void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn)
  * @qp:		the QP, whose other work requests are flushed
  * @status:	the error
  *
- * Only the send queue of an unreliable connection fails (IBA 10.3.1).
+ * Only the send queue of an unreliable connection fails (IBA 10.3.1). The state
+ * comes first: who sees the completion asks for it without a lock.
  */
 void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status)
 {
-	if (qp->s_last != READ_ONCE(qp->s_head))
-		rvt_send_complete(qp, rvt_get_swqe_ptr(qp, qp->s_last), status);
 	if (qp->ibqp.qp_type == IB_QPT_RC) {
 		softib_qp_error(qp, IB_WC_WR_FLUSH_ERR);
 	} else if (qp->state == IB_QPS_RTS) {
 		qp->state = IB_QPS_SQE;
 		softib_qp_schedule(qp);
 	}
+	if (qp->s_last != READ_ONCE(qp->s_head))
+		rvt_send_complete(qp, rvt_get_swqe_ptr(qp, qp->s_last), status);
 }
 
 /**
