@@ -69,7 +69,7 @@ head -c 500000 "$WORK/www/file" > "$WORK/part"
 for host in "$SERVER4" "$SERVER6"; do
 	SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$host" 8082 "$WORK/part" \
 		> "$WORK/out" 2> "$WORK/client.err"
-	check "asyncio: ten echoes at once, $host" test "$(cat "$WORK/out")" = 10
+	check "asyncio: ten echoes at once, $host" test "$(< "$WORK/out")" = 10
 	check "the program says SDP" over SDP "$WORK/client.err"
 done
 
@@ -90,7 +90,7 @@ start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
 check "a killed server starts again on its port" until_true 20 listening 2 8083
 SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
 	> "$WORK/out" 2> "$WORK/client.err"
-check "and serves" test "$(cat "$WORK/out")" = 10
+check "and serves" test "$(< "$WORK/out")" = 10
 check "the program says SDP" over SDP "$WORK/client.err"
 
 # iperf3: select(), a control connection and several for the data.

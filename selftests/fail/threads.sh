@@ -72,7 +72,7 @@ none() {
 
 	for where in "${faults[@]}"; do
 		echo 0 > "$where/probability"
-		left=$(cat "$where/times")
+		left=$(< "$where/times")
 		failures=$((failures + most - left))
 		echo "$most" > "$where/times"
 	done
@@ -141,7 +141,7 @@ told() {
 	failures=0
 	tap_output=$("$@"; status=$?; echo "$failures" > /tmp/failures; exit $status)
 	tap_status=$?
-	failures=$(cat /tmp/failures)
+	failures=$(< /tmp/failures)
 	echo "# $name: $failures failures"
 	[ $tap_status -eq 0 ] || diag "$tap_output"
 	[ $tap_status -eq 0 ] && [ "$failures" -ge 20 ]

@@ -7,7 +7,7 @@
 
 root=$(dirname "$(readlink -f "$0")")/../..
 work=$(mktemp -d)
-broadcast=$(cat /sys/class/net/ib0/broadcast)
+broadcast=$(< /sys/class/net/ib0/broadcast)
 
 run_fuzz() {
 	"${BUILD:-$root/build}/tools/fuzz/fuzz" --ipoib --time "$time" \
@@ -20,7 +20,7 @@ operations() {
 
 only_ib0() {
 	[ "$(ls -d /sys/class/net/{ib0.*,fz*} 2> /dev/null)" = "" ] &&
-		[ "$(cat /sys/class/net/ib0/operstate)" = up ]
+		[ "$(< /sys/class/net/ib0/operstate)" = up ]
 }
 
 # What root may set wrong, and what goes with it: a small MTU takes the addresses away.

@@ -50,7 +50,7 @@ setting() {
 
 rings() {
 	same "$(setting -g RX) $(setting -g TX)" \
-		"$(cat $parameters/recv_queue_size) $(cat $parameters/send_queue_size)" &&
+		"$(< $parameters/recv_queue_size) $(< $parameters/send_queue_size)" &&
 	ethtool -g ib0 | awk '$1 == "RX:" || $1 == "TX:" { print $2; n++ }
 		n == 2 { exit $2 < 8192 }'
 }
@@ -131,7 +131,7 @@ debug_level() {
 }
 
 levels() {
-	same "$(cat $parameters/debug_level) $(cat $parameters/mcast_debug_level)" "0 0"
+	same "$(< $parameters/debug_level) $(< $parameters/mcast_debug_level)" "0 0"
 }
 
 mountpoint -q /sys/kernel/config ||

@@ -12,7 +12,7 @@ net=/sys/class/net
 links=/sys/kernel/config/softib/links
 
 file() {
-	same "$(cat "$1")" "$2"
+	same "$(< "$1")" "$2"
 }
 
 # refused ERROR NODE IP-ARGUMENT...
@@ -73,13 +73,13 @@ enslaved() {
 # active SLAVE: of bond0, which has its address
 active() {
 	file $net/bond0/bonding/active_slave "$1" &&
-	file $net/bond0/address "$(cat "$net/$1/address")"
+	file $net/bond0/address "$(< "$net/$1/address")"
 }
 
 like_its_slave() {
 	active ib0 && file $net/bond0/type 32 &&
 	file $net/bond0/addr_len 20 &&
-	file $net/bond0/broadcast "$(cat $net/ib0/broadcast)" &&
+	file $net/bond0/broadcast "$(< $net/ib0/broadcast)" &&
 	file $net/bond0/bonding/fail_over_mac "active 1"
 }
 
@@ -100,7 +100,7 @@ known() {
 
 	for to in 10.77.0.1 fd77::1; do
 		entry=$(ip -n node3 neigh show "$to" dev ib0)
-		[[ $entry == *"lladdr $(cat "$net/$1/address") "* ]] ||
+		[[ $entry == *"lladdr $(< "$net/$1/address") "* ]] ||
 			{ echo "$entry"; return 1; }
 	done
 }
@@ -169,12 +169,12 @@ children() {
 	ip link add link ib0 name left type ipoib pkey 0xffff &&
 	ip link add link ib1 name right type ipoib pkey 0xffff &&
 	bond bond1 left right &&
-	file $net/bond1/address "$(cat $net/left/address)" &&
+	file $net/bond1/address "$(< $net/left/address)" &&
 	ip address add 10.92.0.1/24 dev bond1 &&
 	ip -n node3 address add 10.92.0.3/24 dev ib0 &&
 	until_true 20 ping -q -c 1 -W 1 10.92.0.3 &&
 	ip link set left down &&
-	until_true 10 file $net/bond1/address "$(cat $net/right/address)" &&
+	until_true 10 file $net/bond1/address "$(< $net/right/address)" &&
 	until_true 20 ping -q -c 1 -W 1 10.92.0.3 &&
 	no_loss -q -c 5 -i 0.05 10.92.0.3 &&
 	ip -n node3 address del 10.92.0.3/24 dev ib0 &&

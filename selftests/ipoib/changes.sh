@@ -87,7 +87,7 @@ rename() {
 mtu() {
 	local most mtu
 
-	most=$(cat $net/ib0/mtu)
+	most=$(< $net/ib0/mtu)
 	for mtu in 1500 1280 "$most"; do
 		ip link set ib0 mtu "$mtu" && sleep 0.05 || return
 	done
@@ -134,13 +134,13 @@ whole() {
 	touch /run/enough
 	until_true 30 not kill -0 "$receiver"
 	until_true 10 [ -s /tmp/sent ]
-	[ -s /tmp/sent ] && same "$(cat /tmp/received)" "$(cat /tmp/sent)"
+	[ -s /tmp/sent ] && same "$(< /tmp/received)" "$(< /tmp/sent)"
 }
 
 as_before() {
 	address_up node1 1 && until_true 20 carrier &&
-	same "$(cat $net/ib0/mtu)" 2044 && same "$(cat $net/ib0/mode)" datagram &&
-	same "$(cat $net/ib0/umcast)" 0 && no_loss -q -c 10 -i 0.05 10.77.0.2 &&
+	same "$(< $net/ib0/mtu)" 2044 && same "$(< $net/ib0/mode)" datagram &&
+	same "$(< $net/ib0/umcast)" 0 && no_loss -q -c 10 -i 0.05 10.77.0.2 &&
 	until_true 20 ping -c 1 -W 1 fd77::2 && no_loss -q -c 10 -i 0.05 fd77::2
 }
 

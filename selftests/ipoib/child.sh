@@ -20,7 +20,7 @@ has_key() {
 }
 
 file() {
-	same "$(cat "$1")" "$2"
+	same "$(< "$1")" "$2"
 }
 
 # sysfs FILE VALUE
@@ -68,9 +68,9 @@ no_pkeys() {
 is_child() {
 	local parent child
 
-	parent=$(cat $net/ib0/address) child=$(cat "$net/$1/address")
+	parent=$(< $net/ib0/address) child=$(< "$net/$1/address")
 	file "$net/$1/dev_port" 0 && file "$net/$1/dev_id" 0x0 &&
-	file "$net/$1/iflink" "$(cat $net/ib0/ifindex)" &&
+	file "$net/$1/iflink" "$(< $net/ib0/ifindex)" &&
 	file "$net/$1/broadcast" \
 		"00:ff:ff:ff:ff:12:40:1b:${2:2:2}:${2:4:2}:00:00:00:00:00:00:ff:ff:ff:ff" &&
 	same "${child:12}" "${parent:12}" && not same "$child" "$parent" &&
@@ -151,7 +151,7 @@ bad_children() {
 bad_settings() {
 	local own
 
-	own=$(cat $net/ib0/address)
+	own=$(< $net/ib0/address)
 	if ours; then
 		refused "the MTU is out of range" "" \
 			add link ib0 name bad mtu 70000 type ipoib pkey 2 &&

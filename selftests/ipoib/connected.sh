@@ -14,7 +14,7 @@ blue='Blue=0x0001, ipoib, defmember=full : ALL=full;'
 
 # is_mode MODE: for all who ask
 is_mode() {
-	same "$(cat $net/ib0/mode)" "$1" &&
+	same "$(< $net/ib0/mode)" "$1" &&
 	ip -d -j link show ib0 | grep -F "\"mode\":\"$1\""
 }
 
@@ -27,7 +27,7 @@ by_link() {
 }
 
 mtu_is() {
-	same "$(cat $net/ib0/mtu)" "$1"
+	same "$(< $net/ib0/mtu)" "$1"
 }
 
 # At first it is the largest that there is.
@@ -98,10 +98,10 @@ by_connection() {
 files() {
 	local packets
 
-	packets=$(cat $stat/tx_packets)
+	packets=$(< $stat/tx_packets)
 	both_ways && transfer node1 node2 "[fd77::2]" &&
 	transfer node2 node1 "[fd77::1]" || return
-	packets=$(($(cat $stat/tx_packets) - packets))
+	packets=$(($(< $stat/tx_packets) - packets))
 	echo "$packets packets"
 	[ "$packets" -lt $(($(stat -c %s /tmp/file) / ud_mtu)) ]
 }
@@ -178,7 +178,7 @@ heard() {
 dropped() {
 	local n
 
-	n=$(cat $stat/tx_dropped)
+	n=$(< $stat/tx_dropped)
 	[ "$n" -gt "$1" ]
 }
 
@@ -188,7 +188,7 @@ large_group() {
 	local before listener status text
 
 	text=$(printf 'x%.0s' {1..5000})
-	before=$(cat $stat/tx_dropped)
+	before=$(< $stat/tx_dropped)
 	on node2 timeout 60 socat -b 65536 -u "$1" CREATE:/tmp/heard > /dev/null 2>&1 &
 	listener=$!
 	until_true 20 heard "$2" first && send_group "$2" "$text" &&

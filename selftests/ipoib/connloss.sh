@@ -137,7 +137,7 @@ in_pieces() {
 	both_ways
 	status=$?
 	echo 0 > $fail/probability
-	refused=$((1000000 - $(cat $fail/times)))
+	refused=$((1000000 - $(< $fail/times)))
 	echo "$refused refused"
 	[ $status -eq 0 ] && [ $refused -gt 0 ]
 }

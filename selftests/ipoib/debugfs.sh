@@ -86,7 +86,7 @@ path() {
 		values+=("$(field "$me"_path "$(gid 2)" "$i")")
 	done
 	same "${values[*]}" \
-		"yes 0x$(printf %04x "$(cat "$port"/lid)") 0 $rate.0"
+		"yes 0x$(printf %04x "$(< "$port"/lid)") 0 $rate.0"
 }
 
 # strangers COUNT: sends to so many GIDs that no port has. The subnet

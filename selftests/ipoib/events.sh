@@ -196,7 +196,7 @@ has_key() {
 }
 
 child_carrier() {
-	[ "$(cat $net/blue/carrier)" = "$1" ]
+	[ "$(< $net/blue/carrier)" = "$1" ]
 }
 
 child() {

@@ -12,7 +12,7 @@ another=00:11:22:33:44:55:66:77
 
 # gives GUID: to the port, entry 3 of its table
 gives() {
-	"$(dirname "$0")/guid.py" softib0 "$(cat $device/lid)" 3 "0x${1//:/}"
+	"$(dirname "$0")/guid.py" softib0 "$(< $device/lid)" 3 "0x${1//:/}"
 }
 
 has() {

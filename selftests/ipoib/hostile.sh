@@ -43,7 +43,7 @@ frames() {
 
 	before=$(wc -l < $sent)
 	printf '%s %s %s\n' "$1" "$(lladdr node1)" "$(lid 1)" \
-		"$1" "$(cat /sys/class/net/ib0/broadcast)" "$mlid" >&"$sender"
+		"$1" "$(< /sys/class/net/ib0/broadcast)" "$mlid" >&"$sender"
 	until_true 60 sent $((before + 2)) && tail -n 1 $sent
 }
 
@@ -285,7 +285,7 @@ end() {
 	local address
 
 	address=$(lladdr "node$1")
-	echo "$(cat "$rdma/softib$(($1 - 1))/ports/1/gids/0") $(lid "$1")" \
+	echo "$(< "$rdma/softib$(($1 - 1))/ports/1/gids/0") $(lid "$1")" \
 		"0x$(cut -c 4-11 <<< "$address" | tr -d :)"
 }
 

@@ -27,7 +27,7 @@ same() {
 }
 
 carrier() {
-	[ "$(cat /sys/class/net/ib0/carrier)" = 1 ]
+	[ "$(< /sys/class/net/ib0/carrier)" = 1 ]
 }
 
 # no_loss PING-ARGUMENT...: every packet is answered, once.
@@ -143,7 +143,7 @@ give_all() {
 
 # lid NODE-NUMBER: of its port
 lid() {
-	printf '%d' "$(cat "/sys/class/infiniband/softib$(($1 - 1))/ports/1/lid")"
+	printf '%d' "$(< "/sys/class/infiniband/softib$(($1 - 1))/ports/1/lid")"
 }
 
 # mlid: of the broadcast group
@@ -154,7 +154,7 @@ mlid() {
 }
 
 sm_lid_is() {
-	same "$(printf '%d' "$(cat /sys/class/infiniband/softib0/ports/1/sm_lid)")" "$1"
+	same "$(printf '%d' "$(< /sys/class/infiniband/softib0/ports/1/sm_lid)")" "$1"
 }
 
 # redirect NODE-NUMBER: there is node 1's subnet administrator

@@ -10,7 +10,7 @@ net=/sys/class/net/ib0
 port=/sys/class/infiniband/softib0/ports/1
 
 file() {
-	same "$(cat "$1")" "$2"
+	same "$(< "$1")" "$2"
 }
 
 link_mtu() {
@@ -21,8 +21,8 @@ link_mtu() {
 address_is_gid() {
 	local address gid
 
-	address=$(cat "$net"/address)
-	gid=$(cat "$port"/gids/0)
+	address=$(< "$net"/address)
+	gid=$(< "$port"/gids/0)
 	[[ ${address:0:2} =~ ^(00|80)$ ]] || { echo "flags: $address"; return 1; }
 	[ "${address:3:8}" != 00:00:00 ] || { echo "no QPN: $address"; return 1; }
 	same "$(tr -d : <<< "${address:12}")" "$(tr -d : <<< "$gid")"
@@ -46,7 +46,7 @@ carrier_follows() {
 address_stays() {
 	local before
 
-	before=$(cat "$net"/address)
+	before=$(< "$net"/address)
 	ip link set ib0 down && ip link set ib0 up && until_true 10 carrier &&
 	file "$net"/address "$before"
 }

@@ -58,24 +58,24 @@ left() {
 }
 
 sent_since() {
-	[ $(($(cat "$stat"/tx_packets) - $1)) -ge "$2" ]
+	[ $(($(< "$stat"/tx_packets) - $1)) -ge "$2" ]
 }
 
 # Nobody listens: the group is made for the sender, and nothing is lost.
 send_only() {
 	local before dropped
 
-	before=$(cat "$stat"/tx_packets) dropped=$(cat "$stat"/tx_dropped)
+	before=$(< "$stat"/tx_packets) dropped=$(< "$stat"/tx_dropped)
 	datagrams datagram 5 \
 		UDP4-DATAGRAM:239.77.9.9:7000,ip-multicast-if=10.77.0.1
 	until_true 5 member "$sent" 1 || return
 	# What waited for the group is counted when it has gone.
 	until_true 5 sent_since "$before" 5
-	echo "sent $(($(cat "$stat"/tx_packets) - before))," \
-	     "dropped $(($(cat "$stat"/tx_dropped) - dropped))"
+	echo "sent $(($(< "$stat"/tx_packets) - before))," \
+	     "dropped $(($(< "$stat"/tx_dropped) - dropped))"
 	ip maddr show dev ib0 | grep -q 239.77.9.9 && return 1
 	sent_since "$before" 5 &&
-	same "$(cat "$stat"/tx_dropped)" "$dropped"
+	same "$(< "$stat"/tx_dropped)" "$dropped"
 }
 
 # What was only sent to is then listened to.

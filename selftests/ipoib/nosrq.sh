@@ -26,7 +26,7 @@ queues() {
 
 # Not of those that somebody has left behind, as the kernel's driver does at times.
 one_more() {
-	same "$(queues softib0)" $(($(cat /tmp/left) + 1))
+	same "$(queues softib0)" $(($(< /tmp/left) + 1))
 }
 
 # answers NODE...: node 2 does, to packets of 60000 bytes.

@@ -213,10 +213,10 @@ found() {
 aggregated() {
 	local packets segments
 
-	packets=$(cat /sys/class/net/ib0/statistics/rx_packets)
+	packets=$(< /sys/class/net/ib0/statistics/rx_packets)
 	segments=$(stack TcpInSegs)
 	transfer node2 node1 10.77.0.1 || return
-	packets=$(($(cat /sys/class/net/ib0/statistics/rx_packets) - packets))
+	packets=$(($(< /sys/class/net/ib0/statistics/rx_packets) - packets))
 	segments=$(($(stack TcpInSegs) - segments))
 	echo "$packets packets, $segments segments"
 	[ "$packets" -gt $(($(stat -c %s $file) / mtu)) ] &&

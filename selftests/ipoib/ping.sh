@@ -15,9 +15,9 @@ too_big() {
 unfragmented() {
 	local stat=/sys/class/net/ib0/statistics/tx_packets before
 
-	before=$(cat "$stat")
+	before=$(< "$stat")
 	no_loss -c 20 -i 0.01 -M "do" -s $((mtu - 28)) 10.77.0.2 || return
-	[ $(($(cat "$stat") - before)) -lt 30 ]
+	[ $(($(< "$stat") - before)) -lt 30 ]
 }
 
 plan 12

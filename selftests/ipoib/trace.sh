@@ -53,7 +53,7 @@ path() {
 	local gid lid
 
 	gid=$(port_gid 3)
-	lid=$(printf 0x%04x "$(cat /sys/class/infiniband/softib2/ports/1/lid)")
+	lid=$(printf 0x%04x "$(< /sys/class/infiniband/softib2/ports/1/lid)")
 	# Node 3 may be the one that begins.
 	forget
 	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&

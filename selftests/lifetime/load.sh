@@ -74,10 +74,10 @@ written() {
 
 	for file in /sys/module/"$1"/parameters/*; do
 		[ -w "$file" ] && [ "$(stat -c %a "$file")" = 644 ] || continue
-		before=$(cat "$file")
+		before=$(< "$file")
 		for value in -1a 4294967296 99999999999999999999 x ''; do
 			if echo "$value" 2> /dev/null > "$file" ||
-				[ "$(cat "$file")" != "$before" ]; then
+				[ "$(< "$file")" != "$before" ]; then
 				echo "$file took '$value'"
 				status=1
 			fi
@@ -92,7 +92,7 @@ beyond() {
 
 	for value in 0 1 4294967295; do
 		load ipoib/ib_ipoib.ko "$1=$value" || return
-		value=$(cat "/sys/module/ib_ipoib/parameters/$1")
+		value=$(< "/sys/module/ib_ipoib/parameters/$1")
 		[ "$value" -ge 2 ] && [ "$value" -le "$2" ] || { echo "$1: $value"; status=1; }
 		[ -e /sys/class/net/ib0 ] || status=1
 		rmmod ib_ipoib || return

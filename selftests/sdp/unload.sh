@@ -25,7 +25,7 @@ over() {
 # unused: nothing keeps the device, within 5 seconds.
 unused() {
 	for _ in $(seq 50); do
-		[ "$(cat /sys/module/sdpdev/refcnt)" -gt 0 ] || return 0
+		[ "$(< /sys/module/sdpdev/refcnt)" -gt 0 ] || return 0
 		sleep 0.1
 	done
 	return 1

@@ -66,7 +66,7 @@ check "the SM's directed routes" shows $'\t0x81\t' 20
 # A request by the SM's HCA, and the answer by the switch
 check "the switch's answers" shows $'\t0x0*12\t' 2
 check "no malformed packet" not shows '_ws.malformed'
-check "no packet was dropped" test "$(cat $debug/capture_dropped)" -eq 0
+check "no packet was dropped" test "$(< $debug/capture_dropped)" -eq 0
 
 # Every packet once: what the link counters say is what there is.
 sent() {
@@ -123,7 +123,7 @@ EOP
 exec 9< $debug/capture
 pair ib_send_bw -F -n 1000 > /dev/null
 check "a capture that nobody reads is bounded" test \
-	"$(cat $debug/capture_dropped)" -gt 0
+	"$(< $debug/capture_dropped)" -gt 0
 exec 9<&-
 check "and forgotten when it is closed" rmmod softib
 check "with its files" not test -e $debug

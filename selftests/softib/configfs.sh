@@ -7,7 +7,7 @@
 
 # gets VALUE FILE
 gets() {
-	[ "$(cat "$conf/$2")" = "$1" ]
+	[ "$(< "$conf/$2")" = "$1" ]
 }
 
 # refuses VALUE FILE [ERROR]: a value is not taken, and the old one stays.

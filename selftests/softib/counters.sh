@@ -19,7 +19,7 @@ moved() {
 plan 13
 
 check "a fabric" up 2
-hca=$(($(cat $hcas/softib0/ports/1/lid)))
+hca=$(($(< $hcas/softib0/ports/1/lid)))
 switch=$(ibswitches | sed -E 's/.* lid ([0-9]+).*/\1/')
 
 out=$(counter $hca 1 PortXmitPkts)
@@ -47,7 +47,7 @@ moved "$words" "$(counter $hca 1 PortRcvData)" 518000 560000
 result $? "words at the HCA"
 
 check "the kernel shows them, too" test \
-	"$(cat $hcas/softib0/ports/1/counters/port_rcv_packets)" -gt 1000
+	"$(< $hcas/softib0/ports/1/counters/port_rcv_packets)" -gt 1000
 check "perfquery without -x" sh -c \
 	"perfquery $hca 1 | sed -n 's/^PortRcvPkts:\.*//p' | grep -E '^[0-9]{4,}$'"
 check "they can be cleared" perfquery -R $hca 1

@@ -50,8 +50,8 @@ plan 28
 
 check "a fabric" up 2
 [ $tap_failed -eq 0 ] || finish
-own=$(($(cat $hcas/softib1/ports/1/lid)))
-other=$(($(cat $hcas/softib0/ports/1/lid)))
+own=$(($(< $hcas/softib1/ports/1/lid)))
+other=$(($(< $hcas/softib0/ports/1/lid)))
 
 while read -r fault name; do
 	set_fault b seed 7
@@ -87,7 +87,7 @@ result $? "as many with the same seed"
 seed=2
 [ "$(counted duplicated pings 100)" != "$first" ]
 result $? "not so many with another one"
-[ "$(cat $link/a/seed)" = 2 ]
+[ "$(< $link/a/seed)" = 2 ]
 result $? "which can be read"
 set_fault a duplicate 0
 set_fault a delay 100000
@@ -124,7 +124,7 @@ pkill -CONT -x opensm
 check "is brought up, too" until_true 30 all_active 2
 
 echo 0xffff > $link/a/remove_pkey
-[ "$(cat $hcas/softib1/ports/1/pkeys/0)" = 0x0000 ]
+[ "$(< $hcas/softib1/ports/1/pkeys/0)" = 0x0000 ]
 result $? "a P_Key is taken away"
 check "nothing passes without" not sh -c \
 	"ibping -C softib1 -P 1 -L -c 1 $other | grep -q ' 1 received'"

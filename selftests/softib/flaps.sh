@@ -33,7 +33,7 @@ ping=$!
 flaps=$(fewer 1000)
 check "$flaps flaps" flap
 # The counter goes up to 255.
-check "are counted" test "$(cat $hcas/softib1/ports/1/counters/link_downed)" \
+check "are counted" test "$(< $hcas/softib1/ports/1/counters/link_downed)" \
 	-ge $((flaps < 255 ? flaps : 255))
 check "the link comes up once more" until_true 30 all_active 2
 kill $ping

@@ -20,7 +20,7 @@ flood() {
 	modprobe ib_ipoib &&
 	ip link set ib0 up && ip address add 10.9.1.1/24 dev ib0 && ip link set ib1 up &&
 	until_true 30 sh -c "ip link show ib0 | grep -q LOWER_UP" || return
-	to=$(cat /sys/class/net/ib1/address)
+	to=$(< /sys/class/net/ib1/address)
 	ip neigh add 10.9.1.2 lladdr "$to" dev ib0 nud permanent &&
 	echo 200000 > "$conf/links/softib1/b/delay" || return
 	/usr/bin/python3 "$(dirname "$0")/flood.py" 10.9.1.2 &

@@ -27,8 +27,13 @@ mountpoint -q /sys/kernel/config ||
 
 # all_active N: the ports of N HCAs are up.
 all_active() {
-	[ "$(cat $hcas/softib*/ports/1/state 2> /dev/null |
-		grep -c '^4: ACTIVE$')" -eq "$1" ]
+	local file state n=0
+
+	for file in $hcas/softib*/ports/1/state; do
+		[ -e "$file" ] && read -r state < "$file" && [ "$state" = "4: ACTIVE" ] &&
+			n=$((n + 1))
+	done
+	[ $n -eq "$1" ]
 }
 
 # up N [PARAMETER...]: a fabric of N HCAs, managed.

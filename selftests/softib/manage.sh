@@ -37,7 +37,7 @@ reread() {
 }
 
 lid_is() {
-	[ "$(cat "$hcas"/softib1/ports/1/lid)" = "$1" ] &&
+	[ "$(< "$hcas"/softib1/ports/1/lid)" = "$1" ] &&
 	ibv_devinfo -d softib1 | grep -q "port_lid:[[:space:]]*$(($1))$"
 }
 

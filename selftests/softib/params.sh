@@ -73,11 +73,11 @@ check "none, if there shall be none" with_srq "0 Operation not supported" srq=N
 
 insmod "$module"
 echo 12345 > $parameters/loss
-[ "$(cat $parameters/loss)" = 12345 ]
+[ "$(< $parameters/loss)" = 12345 ]
 result $? "loss can be changed"
 not sh -c "echo 1000001 > $parameters/loss" 2> /dev/null
 result $? "but not to nonsense"
-[ "$(cat $parameters/loss)" = 12345 ]
+[ "$(< $parameters/loss)" = 12345 ]
 result $? "which leaves it as it was"
 not sh -c "echo 1 > $parameters/hcas" 2> /dev/null
 result $? "the number of HCAs cannot be changed"

@@ -30,7 +30,7 @@ use() {
 }
 
 sent_much() {
-	[ "$(cat "$hcas/$1/ports/1/counters/port_xmit_packets")" -gt "$(fewer 2000)" ]
+	[ "$(< "$hcas/$1/ports/1/counters/port_xmit_packets")" -gt "$(fewer 2000)" ]
 }
 
 insmod "$module" hcas=0

@@ -53,9 +53,9 @@ result $? "every HCA has a LID of its own"
 [ "$(attribute 4 active_mtu) $(attribute 4 transport)" = \
 	"2048 (4) InfiniBand (0)" ]
 result $? "ibv_devinfo"
-[ "$(cat $hcas/softib2/ports/1/pkeys/0)" = 0xffff ]
+[ "$(< $hcas/softib2/ports/1/pkeys/0)" = 0xffff ]
 result $? "the default partition"
-[ "$(cat $hcas/softib2/ports/1/gids/0)" = \
+[ "$(< $hcas/softib2/ports/1/gids/0)" = \
 	fe80:0000:0000:0000:0253:4942:0000:0301 ]
 result $? "the GID is prefix and port GUID"
 
@@ -65,7 +65,7 @@ lid=$((16#$lid))
 check "the switch has a LID" test "$lid" -gt 0
 output=$(ibroute $lid)
 for i in 0 1 2 3 4; do
-	own=$(($(cat $hcas/softib$i/ports/1/lid)))
+	own=$(($(< $hcas/softib$i/ports/1/lid)))
 	grep -qiE "^$(printf '0x%04x' $own) 00$((i + 1))" <<< "$output"
 	result $? "LID $own leads to port $((i + 1))"
 done

@@ -75,7 +75,7 @@ result $? "performance queries, too"
 check "ibping through three switches" sh -c "
 	ibping -S -C hca4 -P 1 & p=\$!
 	sleep 0.3
-	ibping -C hca1 -P 1 -c 3 $(($(cat $hcas/hca4/ports/1/lid))) |
+	ibping -C hca1 -P 1 -c 3 $(($(< $hcas/hca4/ports/1/lid))) |
 		grep '3 received'
 	status=\$?
 	kill \$p

@@ -15,7 +15,7 @@ far_link() {
 
 # state_is LINK/END STATE
 state_is() {
-	[ "$(cat "$conf/links/$1/state")" = "$2" ]
+	[ "$(< "$conf/links/$1/state")" = "$2" ]
 }
 
 # both STATE
@@ -76,7 +76,7 @@ check "comes up when somebody does" until_true 5 both INIT
 [ $tap_failed -eq 0 ] || finish
 [ "$(cat $conf/links/here/b/udp_bind $conf/links/here/b/udp_peer)" = \
 	"127.0.0.1:4001
-127.0.0.1:4002" ] && [ -z "$(cat $conf/links/here/a/udp_peer)" ]
+127.0.0.1:4002" ] && [ -z "$(< $conf/links/here/a/udp_peer)" ]
 result $? "the addresses can be read"
 manage -g 0x0253494200000101
 check "a subnet manager finds the other side" until_true 30 \
@@ -127,7 +127,7 @@ check "until it is enabled" until_true 30 both ACTIVE
 # In the place of the other side, a program that means no good.
 set_link there enable 0
 while read -r status name; do
-	[ "$status" -eq 0 ] || diag "$(cat /tmp/peer)"
+	[ "$status" -eq 0 ] || diag "$(< /tmp/peer)"
 	result "$status" "$name"
 done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here 2> /tmp/peer)
 time=$(seconds until_true 20 state_is here/a DOWN)
@@ -214,7 +214,7 @@ rmmod softib
 
 # HCA to HCA, and the module is unloaded while it is in use.
 insmod "$module" hcas=2 machine=7
-[ "$(cat $conf/hcas/softib1/node_guid)" = 0x0253494200070200 ]
+[ "$(< $conf/hcas/softib1/node_guid)" = 0x0253494200070200 ]
 result $? "GUIDs of another machine"
 for i in 0 1; do
 	set_link softib$i enable 0

@@ -18,7 +18,7 @@ provoked() {
 	status=$?
 	[ $status -eq 123 ] && grep -q "$2" "$tmp/err" &&
 		grep -q "kernel log: $tmp/log" "$tmp/err" ||
-		{ diag "status $status"; diag "$(cat "$tmp/err")"; return 1; }
+		{ diag "status $status"; diag "$(< "$tmp/err")"; return 1; }
 }
 
 # log: what defects.awk makes of standard input
@@ -35,7 +35,7 @@ checked() {
 			done
 			insmod "$0" how=keep' \
 		"$provoke" < /dev/null 2> "$tmp/err"
-	[ $? -eq 123 ] || diag "$(cat "$tmp/err")"
+	[ $? -eq 123 ] || diag "$(< "$tmp/err")"
 	check "the checked kernel: memory used after it was freed" \
 		grep -q "BUG: KASAN: .*use-after-free in use_after_free" "$tmp/err"
 	check "with file and line" \

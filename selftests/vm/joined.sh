@@ -49,7 +49,7 @@ concurrent() {
 plan 24
 
 # What is run elsewhere.
-check "another machine" test "$(cat /proc/sys/kernel/random/boot_id)" != \
+check "another machine" test "$(< /proc/sys/kernel/random/boot_id)" != \
 	"$(machine 2 run cat /proc/sys/kernel/random/boot_id)"
 check "in its node" same node2 machine 2 run ip netns identify
 check "the first machine, too" same node1 machine 1 run ip netns identify
@@ -57,7 +57,7 @@ check "arguments" same $'a b||it\'s|tab\tnewline\nend|' \
 	machine 2 run printf '%s|' 'a b' '' "it's" $'tab\tnewline\nend'
 # shellcheck disable=SC2016 # for the other machine's shell
 check "exit status" status 7 machine 2 run sh -c 'echo out; echo err >&2; exit 7'
-check "output and error are two" test "$(cat "$tmp/out") $(cat "$tmp/err")" = "out err"
+check "output and error are two" test "$(< "$tmp/out") $(< "$tmp/err")" = "out err"
 check "no such command" status 127 machine 2 run no-such-program
 check "no such machine" status 125 machine 3 run true
 check "no machine" status 2 machine two run true

@@ -27,7 +27,7 @@ check "root" test "$(sed -n 2p "$tmp/out")" = 0
 check "kernel $KERNEL" grep -q "^$KERNEL\." <(sed -n 3p "$tmp/out")
 check "arguments" test "$(sed -n 4,5p "$tmp/out")" = \
 	$'a b||it\'s|$HOME "*"|tab\tnewline\nend|'
-check "standard error is its own" test "$(cat "$tmp/err")" = "to stderr"
+check "standard error is its own" test "$(< "$tmp/err")" = "to stderr"
 check "the project can be written to" grep -qx new "$tmp/out"
 check "what was written is gone" test ! -e new
 
@@ -38,7 +38,7 @@ vm -- cat < "$tmp/in" > "$tmp/out"
 check "5 MB through standard input and output" cmp "$tmp/in" "$tmp/out"
 vm -- head -c 1500000 /dev/zero < /dev/null |
 	{ dd bs=1 count=1 of=/dev/null status=none; sleep 8; wc -c; } > "$tmp/out"
-check "output is whole when the reader is slow" test "$(cat "$tmp/out")" = 1499999
+check "output is whole when the reader is slow" test "$(< "$tmp/out")" = 1499999
 
 vm -- true <&-
 result $? "standard input closed"

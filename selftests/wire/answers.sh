@@ -55,7 +55,7 @@ answered "rejected: no resources" "rej 3" "$refused"
 answered "rejected with a reason that is none" "rej 9999" "$refused"
 
 limit=/sys/module/sdpdev/parameters/connect_timeout
-was=$(cat $limit)
+was=$(< $limit)
 echo 1000 > $limit
 answered "not answered" "none" "sdp_end: connect: Connection timed out"
 echo "$was" > $limit
