@@ -29,7 +29,7 @@ mountpoint -q /sys/kernel/config ||
 all_active() {
 	local file state n=0
 
-	for file in $hcas/softib*/ports/1/state; do
+	for file in "$hcas"/softib*/ports/1/state; do
 		[ -e "$file" ] && read -r state < "$file" && [ "$state" = "4: ACTIVE" ] &&
 			n=$((n + 1))
 	done
