@@ -40,13 +40,25 @@ changed() {
 	bench "${2:---gate}" --figures "$folder/first.tsv" --input "$folder/changed.tsv"
 }
 
-plan 25
+# kept COST...: what is kept of rounds that cost so much, and how far they were apart
+kept() {
+	printf 'c\trow\tunit\t1\t%d\n' "$@" | awk -f tools/bench/middles.awk | cut -f 4-5 | xargs
+}
+
+plan 28
 refused "an unknown name" "'tcp-sock' is no contestant" tcp-sock
 refused "an unknown option" --frobnicate --frobnicate
 refused "no rounds" "not 1 to 9" --rounds 0
 refused "no figures" "cannot read" --gate --figures "$folder/none"
 refused "a part as figures" "all that there is" --save sdp
 refused "a gate for time" "only goes with" --wall --gate
+
+[ "$(kept 10 20 40 90)" = "30 266.7" ]
+result $? "half of the rounds is kept, without the extremes"
+[ "$(kept 10 10 10 10 10 10 10 20 20 20 20 20 20 20 20 20)" = "16 61.5" ]
+result $? "and of two costs not the more frequent one"
+[ "$(kept 7)" = "7 0.0" ]
+result $? "of one round, that one"
 
 out=$(bench --rounds 2 unix sdp stream-64k pingpong-64)
 result $? "a part is measured"
