@@ -188,7 +188,10 @@ static void sdp_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 static int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
 {
 	sdp_ib_posted_put(conn);
-	return ret == -ENOMEM ? -ENOBUFS : -ENOTCONN;
+	if (ret == -ENOMEM)
+		return -ENOBUFS;
+	sdp_ib_qp_error(conn, -EIO);
+	return -ENOTCONN;
 }
 
 /**

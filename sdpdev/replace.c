@@ -28,6 +28,20 @@ static long sdp_replace_refs(void)
 	return atomic_read(&current->files->count) > 1 ? 2 : 1;
 }
 
+/*
+ * Takes all of the file's references away, if they are @refs: who looks up a descriptor
+ * then takes the file for one that is being closed, and looks again until that is over.
+ */
+static bool sdp_replace_freeze(struct file *file, long refs)
+{
+	return atomic_long_cmpxchg(&file->f_count, refs, 0) == refs;
+}
+
+static void sdp_replace_thaw(struct file *file, long refs)
+{
+	atomic_long_set_release(&file->f_count, refs);
+}
+
 /* Has the file an owner, who gets signals? */
 static bool sdp_replace_owned(struct file *file)
 {
@@ -45,62 +59,58 @@ static bool sdp_replace_watched(const struct file *file)
 #endif
 }
 
-/* Is there nothing that would go with the endpoint's file? */
+/*
+ * Is there nothing that would go with the frozen file?  What somebody has done to it who
+ * had a reference is seen here, since freezing orders memory.
+ */
 static bool sdp_replace_may(struct file *file)
 {
 	struct sdp_ep *ep = file->private_data;
 
-	if (file_count(file) > sdp_replace_refs())
-		return false;
-	/* What somebody has done to it who had a reference, and has none now. */
-	smp_mb();
 	return !sdp_replace_watched(file) && !sdp_replace_owned(file) &&
 	       !READ_ONCE(ep->fasync) && !sdp_native_shared(ep) &&
 	       !locks_inode_context(file_inode(ep->native));
 }
 
-static void sdp_replace_flags(struct file *file, unsigned int flags)
+/* Gives a frozen file's descriptor to the native socket, which nobody else has. */
+static int sdp_replace_slot(struct file *file, struct file __rcu **slot)
 {
-	spin_lock(&file->f_lock);
-	file->f_flags = (file->f_flags & ~SDP_FILE_FLAGS) | (flags & SDP_FILE_FLAGS);
-	spin_unlock(&file->f_lock);
+	struct sdp_ep *ep = file->private_data;
+	struct file *native = ep->native;
+
+	if (!sdp_replace_may(file))
+		return -EBUSY;
+	native->f_flags = (native->f_flags & ~SDP_FILE_FLAGS) |
+			  (file->f_flags & SDP_FILE_FLAGS);
+	rcu_assign_pointer(*slot, get_file(native));
+	return 0;
 }
 
 /*
- * Gives the descriptor to the native socket.  Who looks it up at the same time either
- * finds that, or looks again because it has changed, or has been counted: then the
- * endpoint gets it back.  Whatever anybody did in between was done to the same
- * connection.
+ * Who looks up the descriptor at the same time has either been counted, and nothing
+ * happens, or waits while the file is frozen, and finds the native socket.  What waits
+ * spins, so this must not be preempted by it.
  */
 static int sdp_replace_fd(struct file *file, unsigned int fd)
 {
-	struct sdp_ep *ep = file->private_data;
 	struct files_struct *files = current->files;
-	struct file __rcu **slot;
+	long refs = sdp_replace_refs();
 	struct fdtable *fdt;
-	int err = 0;
+	int err = -EBUSY;
 
 	spin_lock(&files->file_lock);
-	if (files_lookup_fd_locked(files, fd) != file) {
-		spin_unlock(&files->file_lock);
-		return -EBADF;
-	}
 	fdt = files_fdtable(files);
-	slot = &fdt->fd[array_index_nospec(fd, fdt->max_fds)];
-	if (sdp_replace_may(file)) {
-		sdp_replace_flags(ep->native, file->f_flags);
-		rcu_assign_pointer(*slot, ep->native);
-		/* Pairs with the look at the descriptor after the reference is taken. */
-		smp_mb();
-		if (sdp_replace_may(file))
-			get_file(ep->native);
-		else
-			err = -EBUSY;
+	if (files_lookup_fd_locked(files, fd) != file) {
+		err = -EBADF;
 	} else {
-		err = -EBUSY;
+		preempt_disable();
+		if (sdp_replace_freeze(file, refs)) {
+			fd = array_index_nospec(fd, fdt->max_fds);
+			err = sdp_replace_slot(file, &fdt->fd[fd]);
+			sdp_replace_thaw(file, refs);
+		}
+		preempt_enable();
 	}
-	if (err)
-		rcu_assign_pointer(*slot, file);
 	spin_unlock(&files->file_lock);
 	return err;
 }

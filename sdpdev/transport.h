@@ -229,10 +229,11 @@ struct sdp_xprt_params {
  * @buf_free: any context
  * @post_send: send buf->len bytes as one message.  Possible from accept() or
  *	SDP_XPRT_ESTABLISHED on; on the accepting side wait for that event or
- *	the first message.  Zero, -ENOTCONN or -ENOBUFS
+ *	the first message.  Zero; -ENOTCONN: the connection is at its end, and
+ *	the event that says so follows behind all that has arrived; -ENOBUFS
  * @post_recv: give a buffer for one message.  Possible before the connection is
- *	established: after prepare(), or in and after @resolved.  Zero,
- *	-ENOTCONN or -ENOBUFS
+ *	established: after prepare(), or in and after @resolved.  Errors as of
+ *	@post_send
  * @show_stats: its own counters as "name value" lines, or NULL
  *
  * On the connecting side the device is known only when the address has been

@@ -69,10 +69,14 @@ bool sdp_tx_room(struct sdp_ep *ep)
 	return bytes <= ep->tx_ring.size - ep->tx_ring.size / 3;
 }
 
-/* Gives @buf its header and the transport @buf. */
+/*
+ * Gives @buf its header and the transport @buf.  Where the transport is done with the
+ * connection already, what has come is still being handed up, and how it ended follows.
+ */
 static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
 {
 	struct sdp_bsdh *h = buf->data;
+	int err;
 
 	h->mid = mid;
 	h->flags = ep->tx_oob ? SDP_OOB_PEND : 0;
@@ -83,10 +87,11 @@ static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
 	h->mseq = cpu_to_be32(ep->tx_mseq + 1);
 	h->mseq_ack = cpu_to_be32(ep->rx_mseq);
 
-	if (ep->xprt->post_send(ep->conn, buf)) {
+	err = ep->xprt->post_send(ep->conn, buf);
+	if (err && err != -ENOTCONN)
 		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
+	if (err)
 		return false;
-	}
 	ep->tx_mseq++;
 	ep->tx_msgs++;
 	ep->tx_posted++;
