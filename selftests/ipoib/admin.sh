@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What the administrator sets: rings and moderation by ethtool, virtual
-# functions, module parameters. The adapter of the fabric has neither moderation
-# nor virtual functions: what arrives at the verbs layer is seen by kprobes,
-# where the kernel has them.
+# functions, module parameters. The nodes' adapters have neither moderation nor
+# virtual functions (for one that does, see vf): what arrives at the verbs layer is
+# seen by kprobes, where the kernel has them.
 
 . "$(dirname "$0")/lib.sh"
 

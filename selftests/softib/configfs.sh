@@ -47,15 +47,17 @@ pingpong() {
 	wait "$server" && return "$status"
 }
 
-plan 50
+plan 51
 
 insmod "$module" hcas=0
 check "an empty fabric" test -z "$(ls $hcas/)"
 check "a switch" add_switch tree 4
 check "an HCA" add_hca alpha
 check "another one" add_hca beta
-check "with a name and a parent" sh -c \
-	"ls -d /sys/devices/platform/softib.*/infiniband/alpha"
+check "with a name and a parent" \
+	test -d /sys/devices/softib/alpha/infiniband/alpha
+check "on a bus of its own" \
+	test /sys/bus/softib/devices/alpha -ef /sys/devices/softib/alpha
 check "a link" add_link one alpha/1 tree/1
 check "another one" add_link two tree/2 beta/1
 check "the physical links are up" port_is alpha INIT
@@ -158,6 +160,8 @@ bad_values() {
 		hcas/alpha/node_guid 0x1
 		hcas/spare/node_guid 0
 		hcas/spare/node_guid guid
+		hcas/spare/vfs 65
+		hcas/alpha/vfs 1
 		hcas/spare/fatal 1
 		hcas/alpha/fatal 0
 	EOV

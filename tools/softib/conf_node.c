@@ -25,6 +25,7 @@
  * @id:		number of the node among its kind, for the GUID
  * @guid:	node GUID
  * @ports:	number of ports of a switch, 0 of an HCA
+ * @vfs:	number of virtual functions of an HCA
  * @node:	the node, or NULL while it is not enabled
  * @unregistered: softib_hca_unregister() has been called for @node
  *
@@ -36,6 +37,7 @@ struct conf_node {
 	unsigned int id;
 	u64 guid;
 	unsigned int ports;
+	unsigned int vfs;
 	struct softib_node *node;
 	bool unregistered;
 };
@@ -63,7 +65,7 @@ static int enable(struct conf_node *conf)
 		WRITE_ONCE(conf->node, node);
 		return 0;
 	}
-	hca = softib_hca_create(name, conf->guid);
+	hca = softib_hca_create(name, conf->guid, conf->vfs);
 	if (IS_ERR(hca))
 		return PTR_ERR(hca);
 	WRITE_ONCE(conf->node, &hca->node);
@@ -172,6 +174,33 @@ static ssize_t node_ports_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR(node_, ports);
 
+static ssize_t node_vfs_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(to_conf_node(item)->vfs));
+}
+
+static ssize_t node_vfs_store(struct config_item *item, const char *page,
+			      size_t count)
+{
+	struct conf_node *conf = to_conf_node(item);
+	unsigned int vfs;
+	int ret = kstrtouint(page, 0, &vfs);
+
+	if (ret)
+		return ret;
+	if (vfs > SOFTIB_MAX_VFS)
+		return -EINVAL;
+	mutex_lock(&softib_topology);
+	if (conf->node)
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(conf->vfs, vfs);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
+}
+
+CONFIGFS_ATTR(node_, vfs);
+
 static ssize_t node_fatal_store(struct config_item *item, const char *page,
 				size_t count)
 {
@@ -209,6 +238,7 @@ static struct configfs_item_operations node_ops = {
 static struct configfs_attribute *hca_attrs[] = {
 	&node_attr_enable,
 	&node_attr_node_guid,
+	&node_attr_vfs,
 	&node_attr_fatal,
 	NULL
 };

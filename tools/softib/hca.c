@@ -3,7 +3,6 @@
  * An HCA: its place in the fabric, and its work
  */
 #include <linux/debugfs.h>
-#include <linux/platform_device.h>
 #include <linux/wait_bit.h>
 
 #include "softib.h"
@@ -460,7 +459,7 @@ static void set_registered(struct softib_hca *hca, bool registered)
 static void hca_free(struct softib_hca *hca)
 {
 	softib_port_free(softib_hca_port(hca));
-	platform_device_unregister(hca->parent);
+	device_unregister(hca->parent);
 	rvt_dealloc_device(&hca->rdi);
 }
 
@@ -481,13 +480,15 @@ DEFINE_SHOW_ATTRIBUTE(objects);
  * softib_hca_create - make an HCA and add it to the fabric
  * @name:	its name
  * @guid:	node GUID; the port's is the next one
+ * @vfs:	number of virtual functions
  *
  * softib_topology is held. Consumers see the HCA at once, with its port down:
  * nothing happens to it before they can hear of it.
  *
  * Return: the HCA or an error pointer.
  */
-struct softib_hca *softib_hca_create(const char *name, u64 guid)
+struct softib_hca *softib_hca_create(const char *name, u64 guid,
+				     unsigned int vfs)
 {
 	struct rvt_dev_info *rdi;
 	struct softib_hca *hca;
@@ -510,9 +511,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid)
 	spin_lock_init(&hca->send_lock);
 	INIT_LIST_HEAD(&hca->send_list);
 
-	hca->parent = platform_device_register_simple("softib",
-						      PLATFORM_DEVID_AUTO,
-						      NULL, 0);
+	hca->parent = softib_device_create(name, vfs);
 	if (IS_ERR(hca->parent)) {
 		ret = PTR_ERR(hca->parent);
 		goto err_dealloc;

@@ -75,10 +75,13 @@ static int __init softib_init(void)
 	ret = softib_alloc_init();
 	if (ret)
 		return ret;
+	ret = softib_bus_init();
+	if (ret)
+		goto err_alloc;
 	ret = -ENOMEM;
 	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM, 0);
 	if (!softib_wq)
-		goto err_alloc;
+		goto err_bus;
 	ret = softib_udp_init();
 	if (ret)
 		goto err_wq;
@@ -95,6 +98,8 @@ err_udp:
 	softib_udp_exit();
 err_wq:
 	destroy_workqueue(softib_wq);
+err_bus:
+	softib_bus_exit();
 err_alloc:
 	softib_alloc_exit();
 	return ret;
@@ -107,6 +112,7 @@ static void __exit softib_exit(void)
 	debugfs_remove(softib_debugfs);
 	softib_udp_exit();
 	destroy_workqueue(softib_wq);
+	softib_bus_exit();
 	softib_alloc_exit();
 }
 module_exit(softib_exit);

@@ -26,6 +26,7 @@
 #define SOFTIB_MAX_RD_ATOMIC	16
 #define SOFTIB_NACKS		(SOFTIB_MAX_RD_ATOMIC + 1)
 #define SOFTIB_MAX_MSG		0x80000000U	/* IBA 9.7.8 */
+#define SOFTIB_MAX_VFS		64
 #define SOFTIB_MAX_PKTS		0x400000	/* packets of a message */
 
 /* Enough to be in flight from one HCA: what stands for link-level credits. */
@@ -76,7 +77,7 @@ struct softib_hca {
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct ib_device_ops under;
 #endif
-	struct platform_device *parent;
+	struct device *parent;
 	struct dentry *debugfs;
 	bool registered;
 	atomic_t detaching;
@@ -221,8 +222,23 @@ static inline void softib_capture(struct sk_buff *skb)
 		__softib_capture(skb);
 }
 
+/* device.c */
+struct device *softib_device_create(const char *name, unsigned int vfs);
+int softib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int state);
+int softib_get_vf_config(struct ib_device *ibdev, int vf, u32 port,
+			 struct ifla_vf_info *info);
+int softib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port,
+			struct ifla_vf_stats *stats);
+int softib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port,
+		       struct ifla_vf_guid *node_guid,
+		       struct ifla_vf_guid *port_guid);
+int softib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid,
+		       int type);
+int softib_bus_init(void);
+void softib_bus_exit(void);
+
 /* hca.c */
-struct softib_hca *softib_hca_create(const char *name, u64 guid);
+struct softib_hca *softib_hca_create(const char *name, u64 guid, unsigned int vfs);
 void softib_hca_unregister(struct softib_hca *hca);
 void softib_hca_destroy(struct softib_hca *hca);
 void softib_hca_kill(struct softib_hca *hca);

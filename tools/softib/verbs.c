@@ -4,7 +4,6 @@
  */
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/platform_device.h>
 #include <linux/vmalloc.h>
 #include <rdma/ib_mad.h>
 
@@ -448,6 +447,11 @@ static const struct ib_device_ops device_ops = {
 	.process_mad = softib_process_mad,
 	.mmap = mmap_queue,
 	.modify_srq = softib_modify_srq,
+	.set_vf_link_state = softib_set_vf_link_state,
+	.get_vf_config = softib_get_vf_config,
+	.get_vf_stats = softib_get_vf_stats,
+	.get_vf_guid = softib_get_vf_guid,
+	.set_vf_guid = softib_set_vf_guid,
 };
 
 static const struct ib_device_ops movable_ops = {
@@ -574,7 +578,7 @@ void softib_verbs_init(struct softib_hca *hca)
 	dev_set_name(&ibdev->dev, "%s", hca->node.name);
 	strscpy(ibdev->name, hca->node.name, IB_DEVICE_NAME_MAX);
 	strscpy(ibdev->node_desc, hca->node.name, sizeof(ibdev->node_desc));
-	ibdev->dev.parent = &hca->parent->dev;
+	ibdev->dev.parent = hca->parent;
 	ibdev->node_guid = hca->node.guid;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Virtual functions of an adapter that has some: what is set for them through the
+# interface is theirs, and is shown.
+
+. "$(dirname "$0")/lib.sh"
+
+hcas=/sys/kernel/config/softib/hcas
+
+in_first() {
+	nsenter -t 1 -n "$@"
+}
+
+# The interface of the HCA "many"; interfaces are made by and by.
+find_interface() {
+	iface=$(in_first ip -d -o link show |
+		awk -F '[ :]+' '/parentbus softib parentdev many / { print $2 }')
+	[ -n "$iface" ]
+}
+
+adapter() {
+	mkdir $hcas/many && echo 3 > $hcas/many/vfs && echo 1 > $hcas/many/enable &&
+	until_true 20 find_interface
+}
+
+# shown VF: link state and GUIDs
+shown() {
+	in_first ip link show "$iface" | sed -En "s/^ *vf $1 .*\
+NODE_GUID ([0-9a-f:]*), PORT_GUID ([0-9a-f:]*), link-state (enable|disable|auto).*/\3 \1 \2/p"
+}
+
+# is VF STATE NODE-GUID PORT-GUID
+is() {
+	same "$(shown "$1")" "$2 $3 $4"
+}
+
+# set_vf VF WHAT VALUE
+set_vf() {
+	in_first ip link set "$iface" vf "$@"
+}
+
+refused() {
+	local pattern=$1 output
+
+	shift
+	output=$("$@" 2>&1) && { echo "not refused"; return 1; }
+	echo "$output"
+	[[ $output == *$pattern* ]]
+}
+
+# Each with a link-layer address, as long as the interface's.
+addresses() {
+	local address
+
+	address=$(in_first ip -br link show "$iface" | awk '{ print $3 }')
+	same "$(in_first ip link show "$iface" |
+		grep -c "^ *vf [0-2] *link/infiniband $address brd")" 3
+}
+
+statistics() {
+	same "$(in_first ip -s link show "$iface" |
+		awk '/^ *vf / { vf = 1 } vf && /RX:|TX:/ { n++ } END { print n }')" 6
+}
+
+none=00:00:00:00:00:00:00:00
+one=02:11:22:33:44:55:66:77
+two=02:99:88:77:66:55:44:33
+mountpoint -q /sys/kernel/config ||
+	mount -t configfs configfs /sys/kernel/config || exit
+
+plan 13
+adapter
+result $? "an adapter with three virtual functions"
+check "all are shown, with an address" addresses
+check "as they are at first" is 1 auto $none $none
+check "a node GUID is set" set_vf 1 node_guid $one
+check "and a port GUID" set_vf 1 port_guid $two
+check "and the link state" set_vf 1 state disable
+check "which is what is shown" is 1 disable $one $two
+check "of this one only" is 2 auto $none $none
+check "the link state is set again" set_vf 1 state enable
+check "and nothing else with it" is 1 enable $one $two
+check "one that the adapter does not have" refused "Invalid argument" \
+	set_vf 3 state enable
+check "statistics of each" statistics
+check "the adapter goes with them" rmdir $hcas/many
+finish
