@@ -16,8 +16,8 @@ static char out[BYTES];
 
 /* One end of a connection. */
 struct end {
-	int fd;
 	size_t sent, got;
+	int fd;
 	bool over, wrong;
 };
 

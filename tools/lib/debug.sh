@@ -54,6 +54,20 @@ debug_make() {
 	return 1
 }
 
+# A file that is not there, or that has other flags in its Makefile, would only cost time.
+debug_plain_check() {
+	local build=$1 flag object
+
+	for flag in $DEBUG_PLAIN; do
+		flag=${flag#KASAN_SANITIZE_}
+		object=$(find "$build" -name "${flag%=n}" -print -quit)
+		if [ -z "$object" ] || nm -u "$object" | grep -q __asan_; then
+			say "DEBUG_PLAIN: ${flag%=n} is not built without KASAN"
+			return 1
+		fi
+	done
+}
+
 # What modules are built with is kept of the build, and vmlinux.
 debug_install() {
 	local source=$1 tmp=$2 release
@@ -86,6 +100,7 @@ debug_setup() {
 		tmp=$(cache_tmp) && mkdir -p "$tmp/build" "$CACHE/kernel" &&
 		debug_configure "$source" "$tmp/build" &&
 		debug_make "$source" "$tmp/build" bzImage modules &&
+		debug_plain_check "$tmp/build" &&
 		debug_install "$source" "$tmp" &&
 		rm -rf "$tree" &&
 		mv "$tmp" "$tree" || die "could not build the checked kernel"
