@@ -35,9 +35,10 @@ void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err)
 {
 	if (ep->kill || !ep->conn)
 		return;
+	/* Who lingers looks for it when it is woken. */
+	ep->kill = true;
 	if (!ep->ending)
 		sdp_set_ended(ep, reason, err);
-	ep->kill = true;
 	sdp_conn_kick(ep);
 }
 

@@ -28,20 +28,6 @@ static long sdp_replace_refs(void)
 	return atomic_read(&current->files->count) > 1 ? 2 : 1;
 }
 
-/*
- * Takes all of the file's references away, if they are @refs: who looks up a descriptor
- * then takes the file for one that is being closed, and looks again until that is over.
- */
-static bool sdp_replace_freeze(struct file *file, long refs)
-{
-	return atomic_long_cmpxchg(&file->f_count, refs, 0) == refs;
-}
-
-static void sdp_replace_thaw(struct file *file, long refs)
-{
-	atomic_long_set_release(&file->f_count, refs);
-}
-
 /* Has the file an owner, who gets signals? */
 static bool sdp_replace_owned(struct file *file)
 {
@@ -60,6 +46,23 @@ static bool sdp_replace_watched(const struct file *file)
 }
 
 /*
+ * Takes all of the file's references away, if they are @refs: who looks up a descriptor
+ * then takes the file for one that is being closed, and looks again until that is over.
+ * epoll would not look again, and is told under f_lock that there is a file.
+ */
+static bool sdp_replace_freeze(struct file *file, long refs)
+	__must_hold(&file->f_lock)
+{
+	return !sdp_replace_watched(file) &&
+	       atomic_long_cmpxchg(&file->f_count, refs, 0) == refs;
+}
+
+static void sdp_replace_thaw(struct file *file, long refs)
+{
+	atomic_long_set_release(&file->f_count, refs);
+}
+
+/*
  * Is there nothing that would go with the frozen file?  What somebody has done to it who
  * had a reference is seen here, since freezing orders memory.
  */
@@ -67,9 +70,8 @@ static bool sdp_replace_may(struct file *file)
 {
 	struct sdp_ep *ep = file->private_data;
 
-	return !sdp_replace_watched(file) && !sdp_replace_owned(file) &&
-	       !READ_ONCE(ep->fasync) && !sdp_native_shared(ep) &&
-	       !locks_inode_context(file_inode(ep->native));
+	return !sdp_replace_owned(file) && !READ_ONCE(ep->fasync) &&
+	       !sdp_native_shared(ep) && !locks_inode_context(file_inode(ep->native));
 }
 
 /* Gives a frozen file's descriptor to the native socket, which nobody else has. */
@@ -91,26 +93,32 @@ static int sdp_replace_slot(struct file *file, struct file __rcu **slot)
  * happens, or waits while the file is frozen, and finds the native socket.  What waits
  * spins, so this must not be preempted by it.
  */
+static int sdp_replace_swap(struct file *file, struct file __rcu **slot)
+{
+	long refs = sdp_replace_refs();
+	int err = -EBUSY;
+
+	spin_lock(&file->f_lock);
+	preempt_disable();
+	if (sdp_replace_freeze(file, refs)) {
+		err = sdp_replace_slot(file, slot);
+		sdp_replace_thaw(file, refs);
+	}
+	preempt_enable();
+	spin_unlock(&file->f_lock);
+	return err;
+}
+
 static int sdp_replace_fd(struct file *file, unsigned int fd)
 {
 	struct files_struct *files = current->files;
-	long refs = sdp_replace_refs();
 	struct fdtable *fdt;
-	int err = -EBUSY;
+	int err = -EBADF;
 
 	spin_lock(&files->file_lock);
 	fdt = files_fdtable(files);
-	if (files_lookup_fd_locked(files, fd) != file) {
-		err = -EBADF;
-	} else {
-		preempt_disable();
-		if (sdp_replace_freeze(file, refs)) {
-			fd = array_index_nospec(fd, fdt->max_fds);
-			err = sdp_replace_slot(file, &fdt->fd[fd]);
-			sdp_replace_thaw(file, refs);
-		}
-		preempt_enable();
-	}
+	if (files_lookup_fd_locked(files, fd) == file)
+		err = sdp_replace_swap(file, &fdt->fd[array_index_nospec(fd, fdt->max_fds)]);
 	spin_unlock(&files->file_lock);
 	return err;
 }

@@ -67,6 +67,19 @@ until_true() {
 	done
 }
 
+# slowly FUNCTION MICROSECONDS COMMAND...: while each call of the kernel's function takes
+# so much longer. Fails if there was none.
+slowly() {
+	local status calls=0
+
+	insmod "$BUILD/$KERNEL/selftests/lib/slow/slow.ko" function="$1" us="$2" || return
+	"${@:3}"
+	status=$?
+	read -r calls < /sys/module/slow/parameters/calls
+	rmmod slow
+	[ $status -eq 0 ] && [ "$calls" -gt 0 ]
+}
+
 # finish: the exit status of the test file.
 finish() {
 	[ $tap_failed -eq 0 ]

@@ -55,9 +55,9 @@ check "a switch" add_switch tree 4
 check "an HCA" add_hca alpha
 check "another one" add_hca beta
 check "with a name and a parent" \
-	test -d /sys/devices/softib/alpha/infiniband/alpha
+	test -d /sys/devices/softib/softib.alpha/infiniband/alpha
 check "on a bus of its own" \
-	test /sys/bus/softib/devices/alpha -ef /sys/devices/softib/alpha
+	test /sys/bus/softib/devices/softib.alpha -ef /sys/devices/softib/softib.alpha
 check "a link" add_link one alpha/1 tree/1
 check "another one" add_link two tree/2 beta/1
 check "the physical links are up" port_is alpha INIT

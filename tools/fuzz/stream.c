@@ -301,7 +301,8 @@ void op_option(struct worker *w)
 		{ IPPROTO_TCP, TCP_DEFER_ACCEPT },
 	};
 	struct sdp_native arg = { .size = sizeof(arg) };
-	uint32_t value[4] = { w->r->c & 0xff, w->r->c >> 8 & 0xff, 0, 0 };
+	/* Who lingers does so for a second at most, while all others wait. */
+	uint32_t value[4] = { w->r->c & 0xff, w->r->c >> 8 & 1, 0, 0 };
 	int fd = ioctl(slot_get(w), SDP_IOC_NATIVE, &arg);
 
 	if (fd < 0)

@@ -89,7 +89,7 @@ struct device *softib_device_create(const char *name, unsigned int vfs)
 	device->dev.bus = &softib_bus;
 	device->dev.parent = root;
 	device->dev.release = device_free;
-	ret = dev_set_name(&device->dev, "%s", name) ? : device_add(&device->dev);
+	ret = dev_set_name(&device->dev, "softib.%s", name) ? : device_add(&device->dev);
 	if (ret) {
 		put_device(&device->dev);
 		return ERR_PTR(ret);
