@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# All modules come and go 60 times, or 200 if there is time, and each of their parameters is tried with what
-# it cannot be: the module stays out, or the parameter as it was. Those of softib
-# are in softib/params.
+# All modules come and go 60 times, or 200 if there is time, and each of their parameters
+# is tried with what it cannot be: the module stays out, or the parameter as it was. Those
+# of softib are in softib/params.
 
 . "$(dirname "$0")/../tap.sh"
 
