@@ -14,16 +14,6 @@ links=/sys/kernel/config/softib/links
 has_kprobes=false
 [ ! -e $tracing/kprobe_events ] || has_kprobes=true
 
-# refused PATTERN COMMAND...
-refused() {
-	local pattern=$1 output
-
-	shift
-	output=$("$@" 2>&1) && { echo "not refused"; return 1; }
-	echo "$output"
-	[[ $output == *$pattern* ]]
-}
-
 # probe FUNCTION ARGUMENTS: from now on; seen PATTERN: was it called like that?
 probe() {
 	! $has_kprobes && return
@@ -62,21 +52,21 @@ moderation_is() {
 # FUNCTION(cq, frames, usecs)
 moderation() {
 	probe rdma_set_cq_moderation 'frames=%si:u16 usecs=%dx:u16' &&
-	refused "no interrupt moderation" ethtool -C ib0 rx-usecs 16 rx-frames 32 &&
+	fails_with "no interrupt moderation" ethtool -C ib0 rx-usecs 16 rx-frames 32 &&
 	seen 'frames=32 usecs=16$' && moderation_is "0 0"
 }
 
 # FUNCTION(device, vf, port, state); 1 is "enable"
 vf_state() {
 	probe ib_set_vf_link_state 'vf=%si:s32 port=%dx:u32 state=%cx:s32' &&
-	refused "not supported" ip link set ib0 vf 3 state enable &&
+	fails_with "not supported" ip link set ib0 vf 3 state enable &&
 	seen 'vf=3 port=1 state=1$'
 }
 
 # FUNCTION(device, vf, port, guid, type); IFLA_VF_IB_NODE_GUID is 10, _PORT_ 11
 vf_guid() {
 	probe ib_set_vf_guid 'vf=%si:s32 port=%dx:u32 guid=%cx:x64 type=%r8:s32' &&
-	refused "not supported" ip link set ib0 vf 2 "$1" 00:11:22:33:44:55:66:77 &&
+	fails_with "not supported" ip link set ib0 vf 2 "$1" 00:11:22:33:44:55:66:77 &&
 	seen "vf=2 port=1 guid=0x11223344556677 type=$2\$"
 }
 
@@ -143,7 +133,7 @@ check "of a slower cable" speed 10
 check "and the other again" speed 40
 check "none without a link" no_speed
 check "no moderation to begin with" moderation_is "0 0"
-check "sending has no moderation" refused "unsupported parameter" \
+check "sending has no moderation" fails_with "unsupported parameter" \
 	ethtool -C ib0 tx-usecs 16
 check "link state of a virtual function" vf_state
 check "node GUID of a virtual function" vf_guid node_guid 10
@@ -154,9 +144,9 @@ check "debug levels" levels
 if ours; then
 	check "sizes of the rings" rings
 	check "moderation that the adapter does not have" moderation
-	check "moderation that nobody has" refused "at most 65535" \
+	check "moderation that nobody has" fails_with "at most 65535" \
 		ethtool -C ib0 rx-usecs 70000
-	check "packets that would wait for ever" refused "for ever" \
+	check "packets that would wait for ever" fails_with "for ever" \
 		ethtool -C ib0 rx-frames 32
 	# As with Debian's configuration of the kernel's own driver.
 	check "no data_debug_level unless it is built in" \

@@ -88,6 +88,16 @@ print(ipaddress.ip_address(sys.argv[1]))' "$gid")
 		/MGID/ { found = $0 ~ g } found && $0 ~ p { yes = 1 } END { exit !yes }'
 }
 
+# fails_with PATTERN COMMAND...: and says that
+fails_with() {
+	local pattern=$1 output
+
+	shift
+	output=$("$@" 2>&1) && { echo "not refused"; return 1; }
+	echo "$output"
+	[[ $output == *$pattern* ]]
+}
+
 not() {
 	! "$@"
 }

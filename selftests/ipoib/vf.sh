@@ -40,15 +40,6 @@ set_vf() {
 	in_first ip link set "$iface" vf "$@"
 }
 
-refused() {
-	local pattern=$1 output
-
-	shift
-	output=$("$@" 2>&1) && { echo "not refused"; return 1; }
-	echo "$output"
-	[[ $output == *$pattern* ]]
-}
-
 # Each with a link-layer address, as long as the interface's.
 addresses() {
 	local address
@@ -89,7 +80,7 @@ check "of this one only" is 0 auto $none $none
 check "not of the last one either" is 2 auto $none $none
 check "the link state is set again" set_vf 1 state enable
 check "and nothing else with it" is 1 enable $one $two
-check "one that the adapter does not have" refused "Invalid argument" \
+check "one that the adapter does not have" fails_with "Invalid argument" \
 	set_vf 3 state enable
 check "the adapter is asked for statistics" statistics
 check "it goes with them" rmdir $hcas/many

@@ -47,7 +47,12 @@ pingpong() {
 	wait "$server" && return "$status"
 }
 
-plan 51
+# The folder of the bus's devices has such a file, too.
+from_sysfs() {
+	add_hca uevent && [ -e $hcas/uevent ] && rmdir "$conf/hcas/uevent"
+}
+
+plan 52
 
 insmod "$module" hcas=0
 check "an empty fabric" test -z "$(ls $hcas/)"
@@ -58,6 +63,7 @@ check "with a name and a parent" \
 	test -d /sys/devices/softib/softib.alpha/infiniband/alpha
 check "on a bus of its own" \
 	test /sys/bus/softib/devices/softib.alpha -ef /sys/devices/softib/softib.alpha
+check "also if sysfs has the name" from_sysfs
 check "a link" add_link one alpha/1 tree/1
 check "another one" add_link two tree/2 beta/1
 check "the physical links are up" port_is alpha INIT
