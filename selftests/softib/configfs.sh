@@ -49,7 +49,7 @@ pingpong() {
 
 # The folder of the bus's devices has such a file, too.
 from_sysfs() {
-	add_hca uevent && [ -e $hcas/uevent ] && rmdir "$conf/hcas/uevent"
+	add_hca uevent && [ -e "$hcas/uevent" ] && rmdir "$conf/hcas/uevent"
 }
 
 plan 52
