@@ -7,7 +7,7 @@ function show(sums,    key, sort) {
 	sort = "sort -rn"
 	for (key in sums)
 		if (100 * sums[key] / all >= least)
-			printf "%12d %5.1f %% %9s  %s\n", sums[key], 100 * sums[key] / all,
+			printf "%12.0f %5.1f %% %9s  %s\n", sums[key], 100 * sums[key] / all,
 				calls[key], key | sort
 	close(sort)
 }
@@ -35,7 +35,7 @@ END {
 		print "bench: nothing was counted" > "/dev/stderr"
 		exit 1
 	}
-	printf "%12d 100.0 %%     calls\n", all
+	printf "%12.0f 100.0 %%     calls\n", all
 	show(modules)
 	print ""
 	show(functions)
