@@ -42,6 +42,10 @@ as_tcp() {
 	if [ -s "$want" ] && ! grep -q different "$want" && cmp -s "$want" "$got"; then
 		return 0
 	fi
+	echo "# expected:"
+	diag "$want"
+	diag "$WORK/$1.plain-plain.err"
+	echo "# got:"
 	diag "$got"
 	diag "$WORK/$1.$2.err"
 	return 1
