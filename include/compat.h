@@ -22,6 +22,10 @@
 #define ib_sa_num_prs_t	int
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define IB_SPEED_XDR	256
+#endif
+
 /* What a driver is given to answer user space with that makes a completion queue. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define ib_cq_udata	uverbs_attr_bundle

@@ -30,14 +30,15 @@ static struct ipoib_dev *ipoib_child_by_pkey(struct ipoib_dev *parent, u16 pkey)
  *
  * Called under rtnl.
  *
- * Return: 0; -EINVAL for what is no P_Key; -ENOTUNIQ where the P_Key is taken; or
- * another errno. The netdev is the caller's to free then.
+ * Return: 0; -EINVAL for what is no P_Key; -ENOTUNIQ where the P_Key is taken;
+ * -ERESTARTNOINTR where the child that has it is going; or another errno. The netdev
+ * is the caller's to free then.
  */
 int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 u16 pkey, bool by_sysfs,
 			 struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = netdev_priv(dev), *other;
 	int err;
 
 	ASSERT_RTNL();
@@ -47,9 +48,13 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 	}
 	/* The link is that of the full members. */
 	pkey |= IPOIB_FULL_MEMBER;
-	if (by_sysfs &&
-	    (parent->pkey == pkey || ipoib_child_by_pkey(parent, pkey)))
-		return -ENOTUNIQ;
+	if (by_sysfs) {
+		other = ipoib_child_by_pkey(parent, pkey);
+		if (other && other->doomed)
+			return restart_syscall();
+		if (other || parent->pkey == pkey)
+			return -ENOTUNIQ;
+	}
 
 	err = ipoib_init_dev(dev, parent->hca, parent->port);
 	if (err)
@@ -69,7 +74,8 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 /**
  * ipoib_child_create() - give a port another interface, named by its P_Key
  * @parent: the port's own
- * @pkey: the P_Key
+ * @pkey: the P_Key; the name has it as it is given, after what there is room for of
+ *	the parent's
  *
  * Called under rtnl.
  *
@@ -81,9 +87,7 @@ int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
 	char name[IFNAMSIZ];
 	int err;
 
-	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name,
-		     pkey | IPOIB_FULL_MEMBER) >= sizeof(name))
-		return -ENAMETOOLONG;
+	snprintf(name, sizeof(name), "%.10s.%04x", parent->dev->name, pkey);
 	dev = alloc_netdev_mqs(sizeof(*parent), name, NET_NAME_PREDICTABLE,
 			       ipoib_setup, ipoib_num_tx_queues(), 1);
 	if (!dev)
@@ -110,11 +114,28 @@ void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
 }
 
 /**
- * ipoib_child_delete() - take away the child that a P_Key names
+ * ipoib_child_delete_work() - take a child away
+ * @work: delete_work, which holds a reference to the netdev
+ */
+void ipoib_child_delete_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      delete_work);
+
+	rtnl_lock();
+	if (priv->dev->reg_state == NETREG_REGISTERED)
+		ipoib_child_unregister(priv, NULL);
+	dev_put(priv->dev);
+	rtnl_unlock();
+}
+
+/**
+ * ipoib_child_delete() - have the child taken away that a P_Key names
  * @parent: the port's own interface
  * @pkey: the P_Key
  *
- * Called under rtnl.
+ * Called under rtnl, by who writes to a file of the parent's: the parent cannot go
+ * before that has returned, and may be waited for by who keeps the child from going.
  *
  * Return: 0, or -ENODEV if there is none.
  */
@@ -124,9 +145,11 @@ int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 
 	ASSERT_RTNL();
 	child = ipoib_child_by_pkey(parent, pkey | IPOIB_FULL_MEMBER);
-	if (!child)
+	if (!child || child->doomed)
 		return -ENODEV;
-	ipoib_child_unregister(child, NULL);
+	child->doomed = true;
+	dev_hold(child->dev);
+	queue_work(ipoib_wq, &child->delete_work);
 	return 0;
 }
 

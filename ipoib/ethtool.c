@@ -4,6 +4,7 @@
  */
 #include <linux/ethtool.h>
 
+#include "compat.h"
 #include "ipoib.h"
 
 static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
@@ -48,29 +49,57 @@ static void ipoib_get_drvinfo(struct net_device *dev,
 		sizeof(info->bus_info));
 }
 
+/* What the kernel's driver shows here, in its order. */
+static const struct {
+	char name[ETH_GSTRING_LEN];
+	size_t offset;
+} ipoib_link_stats[] = {
+#define LINK_STAT(name)	{ #name, offsetof(struct rtnl_link_stats64, name) }
+	LINK_STAT(rx_packets),
+	LINK_STAT(tx_packets),
+	LINK_STAT(rx_bytes),
+	LINK_STAT(tx_bytes),
+	LINK_STAT(tx_errors),
+	LINK_STAT(rx_dropped),
+	LINK_STAT(tx_dropped),
+	LINK_STAT(multicast),
+#undef LINK_STAT
+};
+
 static int ipoib_get_sset_count(struct net_device *dev, int set)
 {
-	return set == ETH_SS_STATS ? IPOIB_COUNTERS : -EOPNOTSUPP;
+	if (set != ETH_SS_STATS)
+		return -EOPNOTSUPP;
+	return ARRAY_SIZE(ipoib_link_stats) + IPOIB_COUNTERS;
 }
 
 static void ipoib_get_strings(struct net_device *dev, u32 set, u8 *data)
 {
-	if (set == ETH_SS_STATS)
-		memcpy(data, ipoib_counter_names, sizeof(ipoib_counter_names));
+	int i;
+
+	if (set != ETH_SS_STATS)
+		return;
+	for (i = 0; i < ARRAY_SIZE(ipoib_link_stats); i++)
+		ethtool_sprintf(&data, ipoib_link_stats[i].name);
+	memcpy(data, ipoib_counter_names, sizeof(ipoib_counter_names));
 }
 
 static void ipoib_get_ethtool_stats(struct net_device *dev,
 				    struct ethtool_stats *stats, u64 *data)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
+	struct rtnl_link_stats64 link;
 	int i;
 
+	dev_get_stats(dev, &link);
+	for (i = 0; i < ARRAY_SIZE(ipoib_link_stats); i++)
+		*data++ = *(u64 *)((u8 *)&link + ipoib_link_stats[i].offset);
 	for (i = 0; i < IPOIB_COUNTERS; i++)
-		data[i] = atomic_long_read(&priv->counters[i]);
+		*data++ = atomic_long_read(&priv->counters[i]);
 }
 
 /* Megabits per second and lane, data rate where coding eats little of it. */
-static int ipoib_lane_speed(enum ib_port_speed speed)
+static int ipoib_lane_speed(u16 speed)
 {
 	switch (speed) {
 	case IB_SPEED_SDR:
@@ -88,6 +117,8 @@ static int ipoib_lane_speed(enum ib_port_speed speed)
 		return 50000;
 	case IB_SPEED_NDR:
 		return 100000;
+	case IB_SPEED_XDR:
+		return 200000;
 	default:
 		return 0;
 	}

@@ -353,6 +353,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @hca:	the device
  * @parent:	the port's own interface, NULL if this is it
  * @by_sysfs:	a child that its P_Key names
+ * @doomed:	@delete_work is under way; under rtnl
+ * @delete_work: unregisters the child; holds the netdev
  * @list:	of the ports of one device
  * @children:	of a port's own interface; under rtnl, read under RCU
  * @sibling:	in @parent's @children
@@ -423,6 +425,8 @@ struct ipoib_dev {
 	struct ib_device *hca;
 	struct ipoib_dev *parent;
 	bool by_sysfs;
+	bool doomed;
+	struct work_struct delete_work;
 	struct list_head list;
 	struct list_head children;	/* rtnl, RCU */
 	struct list_head sibling;
@@ -489,6 +493,7 @@ struct ipoib_dev {
 
 extern struct workqueue_struct *ipoib_wq;
 extern struct ib_sa_client ipoib_sa_client;
+extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_idle_timeout;
 extern int ipoib_debug_level;
 extern int ipoib_mcast_debug_level;
@@ -582,6 +587,7 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 struct netlink_ext_ack *extack);
 int ipoib_child_create(struct ipoib_dev *parent, u16 pkey);
 int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey);
+void ipoib_child_delete_work(struct work_struct *work);
 void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list);
 void ipoib_children_unregister(struct ipoib_dev *parent,
 			       struct list_head *list);

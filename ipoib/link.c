@@ -412,7 +412,8 @@ void ipoib_flush_work(struct work_struct *work)
 /**
  * ipoib_set_guid() - take another of the port's GUIDs
  * @priv: the interface; under rtnl
- * @guid: the GUID; the port's own is followed when that changes
+ * @guid: the GUID; the port's own is followed when that changes, but by a child
+ *	whose parent has another
  *
  * Where the port does not have it the interface waits for the subnet manager to
  * give it to the port. Children without a GUID of their own have their parent's.
@@ -425,7 +426,8 @@ void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid)
 	ASSERT_RTNL();
 
 	if (!rdma_query_gid(priv->hca, priv->port, 0, &own) &&
-	    guid == own.global.interface_id)
+	    guid == own.global.interface_id &&
+	    !(priv->parent && priv->parent->guid))
 		guid = 0;
 	WRITE_ONCE(priv->guid, guid);
 	/* All groups are left with the old one, and joined with the new. */

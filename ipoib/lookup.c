@@ -31,20 +31,34 @@ static bool ipoib_dev_has_addr(struct net_device *dev,
 	}
 }
 
-static int ipoib_upper_has_addr(struct net_device *upper,
-				struct netdev_nested_priv *nested)
+/* An address, and who of those on top of an interface has it */
+struct ipoib_upper {
+	const struct sockaddr *addr;
+	struct net_device *dev;
+};
+
+static int ipoib_check_upper(struct net_device *dev,
+			     struct netdev_nested_priv *nested)
 {
-	return ipoib_dev_has_addr(upper, nested->data);
+	struct ipoib_upper *upper = nested->data;
+
+	if (!ipoib_dev_has_addr(dev, upper->addr))
+		return 0;
+	upper->dev = dev;
+	return 1;
 }
 
 /* The address may be that of an interface on top, such as a bond. */
-static bool ipoib_has_addr(struct ipoib_dev *priv, const struct sockaddr *addr)
+static struct net_device *ipoib_with_addr(struct ipoib_dev *priv,
+					  const struct sockaddr *addr)
 {
-	struct netdev_nested_priv nested = { .data = (void *)addr };
+	struct ipoib_upper upper = { .addr = addr };
+	struct netdev_nested_priv nested = { .data = &upper };
 
-	return ipoib_dev_has_addr(priv->dev, addr) ||
-	       netdev_walk_all_upper_dev_rcu(priv->dev, ipoib_upper_has_addr,
-					     &nested);
+	if (ipoib_dev_has_addr(priv->dev, addr))
+		return priv->dev;
+	netdev_walk_all_upper_dev_rcu(priv->dev, ipoib_check_upper, &nested);
+	return upper.dev;
 }
 
 /* What a connection request carries, and the interfaces that it may mean */
@@ -55,8 +69,8 @@ struct ipoib_request {
 	const struct sockaddr *addr;
 
 	unsigned int matches;
-	struct ipoib_dev *only;
-	struct ipoib_dev *with_addr;
+	struct net_device *only;
+	struct net_device *with_addr;
 };
 
 static void ipoib_consider(struct ipoib_dev *priv, struct ipoib_request *req)
@@ -66,9 +80,10 @@ static void ipoib_consider(struct ipoib_dev *priv, struct ipoib_request *req)
 	    (req->gid && !ipoib_gid_equal(req->gid, &priv->gid)))
 		return;
 	req->matches++;
-	req->only = priv;
-	if (!req->with_addr && req->addr && ipoib_has_addr(priv, req->addr))
-		req->with_addr = priv;
+	/* Routes are a bond's, not its slaves'. */
+	req->only = netdev_master_upper_dev_get_rcu(priv->dev) ?: priv->dev;
+	if (!req->with_addr && req->addr)
+		req->with_addr = ipoib_with_addr(priv, req->addr);
 }
 
 /**
@@ -77,10 +92,12 @@ static void ipoib_consider(struct ipoib_dev *priv, struct ipoib_request *req)
  * @port: the port
  * @pkey: the P_Key, of either membership
  * @gid: the local GID, or NULL if not known
- * @addr: the IP address asked for; decides only between several interfaces
+ * @addr: the IP address asked for, or NULL
  * @client_data: the list of the device's interfaces
  *
- * The interface may be in any network namespace.
+ * The interface that has the address, be it one on top of the driver's. Where none
+ * has it, the only one that port, P_Key and GID leave, or what that is a slave of.
+ * It may be in any network namespace.
  *
  * Return: the netdev with a reference, or NULL.
  */
@@ -93,8 +110,8 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 	struct ipoib_request req = {
 		.port = port, .pkey = pkey, .gid = gid, .addr = addr,
 	};
-	struct net_device *dev = NULL;
 	struct ipoib_dev *priv, *child;
+	struct net_device *dev;
 
 	rcu_read_lock();
 	list_for_each_entry(priv, ports, list) {
@@ -102,11 +119,10 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 		list_for_each_entry_rcu(child, &priv->children, sibling)
 			ipoib_consider(child, &req);
 	}
-	priv = req.matches == 1 ? req.only : req.with_addr;
-	if (priv) {
-		dev = priv->dev;
-		dev_hold(dev);
-	}
+	dev = req.with_addr;
+	if (!dev && req.matches == 1)
+		dev = req.only;
+	dev_hold(dev);
 	rcu_read_unlock();
 	return dev;
 }

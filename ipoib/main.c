@@ -15,8 +15,8 @@ MODULE_DESCRIPTION("IP over InfiniBand");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RTNL_LINK("ipoib");
 
-static unsigned int send_queue_size = 128;
-module_param(send_queue_size, uint, 0444);
+unsigned int ipoib_send_queue_size = 128;
+module_param_named(send_queue_size, ipoib_send_queue_size, uint, 0444);
 MODULE_PARM_DESC(send_queue_size, "Packets in the send ring (128 to 8192)");
 
 static unsigned int recv_queue_size = 256;
@@ -68,7 +68,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	priv->dev = dev;
 	priv->hca = hca;
 	priv->port = port;
-	priv->tx_size = send_queue_size;
+	priv->tx_size = ipoib_send_queue_size;
 	priv->rx_size = recv_queue_size;
 	priv->hash_seed = get_random_u32();
 
@@ -81,6 +81,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	INIT_WORK(&priv->mcast_work, ipoib_mcast_list_work);
 	INIT_WORK(&priv->flush_work, ipoib_flush_work);
 	INIT_WORK(&priv->sync_work, ipoib_sync_work);
+	INIT_WORK(&priv->delete_work, ipoib_child_delete_work);
 	INIT_IB_EVENT_HANDLER(&priv->events, hca, ipoib_event);
 }
 
@@ -104,7 +105,6 @@ int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 
 	dev->dev_id = port - 1;
 	dev->dev_port = port - 1;
-	dev->tx_queue_len = 2 * priv->tx_size;
 	dev->mtu = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
 	dev->max_mtu = dev->mtu;	/* of datagram mode */
 	dev->min_mtu = ETH_MIN_MTU + IPOIB_ENCAP_LEN;
@@ -238,8 +238,9 @@ static int __init ipoib_module_init(void)
 {
 	int err;
 
-	send_queue_size = ipoib_ring_size("send_queue_size", send_queue_size,
-					  IPOIB_MIN_TX_RING);
+	ipoib_send_queue_size = ipoib_ring_size("send_queue_size",
+						ipoib_send_queue_size,
+						IPOIB_MIN_TX_RING);
 	recv_queue_size = ipoib_ring_size("recv_queue_size", recv_queue_size,
 					  IPOIB_MIN_RX_RING);
 

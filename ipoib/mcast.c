@@ -201,9 +201,18 @@ static bool ipoib_mcast_same_link(const struct ib_sa_mcmember_rec *a,
 	       a->flow_label == b->flow_label && a->hop_limit == b->hop_limit;
 }
 
+/* What waits for the link need not wait any longer. */
 static void ipoib_mcast_proceed(struct ipoib_dest *d)
 {
-	if (ipoib_gid_is_mcast(&d->gid) && !ipoib_mcast_is_bcast(ipoib_to_mcast(d)))
+	bool waits;
+
+	if (!ipoib_gid_is_mcast(&d->gid) || ipoib_mcast_is_bcast(ipoib_to_mcast(d)))
+		return;
+
+	spin_lock_bh(&d->lock);
+	waits = d->resolving;
+	spin_unlock_bh(&d->lock);
+	if (waits)
 		ipoib_dest_kick(d, 0);
 }
 

@@ -346,7 +346,6 @@ void ipoib_setup(struct net_device *dev)
 	dev->watchdog_timeo = 10 * HZ;
 	/* The route is told of the path's MTU. */
 	netif_keep_dst(dev);
-	/* Anything but 0, lest the stack think that no queue is wanted. */
-	dev->tx_queue_len = IPOIB_MIN_TX_RING;
+	dev->tx_queue_len = 2 * ipoib_send_queue_size;
 	memcpy(dev->broadcast, ipoib_broadcast, INFINIBAND_ALEN);
 }

@@ -52,6 +52,28 @@ static struct ipoib_dev *ipoib_find_parent(struct net *net, struct nlattr *link,
 	return priv;
 }
 
+/* Of an address, the last 8 bytes can be chosen: which of the port's GUIDs it has. */
+static int ipoib_choose_guid(struct ipoib_dev *priv, struct nlattr *address,
+			     struct netlink_ext_ack *extack)
+{
+	__be64 guid;
+
+	if (!address)
+		return 0;
+	if (nla_len(address) != INFINIBAND_ALEN) {
+		NL_SET_ERR_MSG_ATTR(extack, address, "an address has 20 bytes");
+		return -EINVAL;
+	}
+	memcpy(&guid, nla_data(address) + INFINIBAND_ALEN - sizeof(guid), sizeof(guid));
+	if (!guid) {
+		NL_SET_ERR_MSG_ATTR(extack, address,
+				    "the last 8 bytes of the address are a GUID, which is not 0");
+		return -EINVAL;
+	}
+	priv->guid = guid;
+	return 0;
+}
+
 static int ipoib_newlink(struct net *net, struct net_device *dev,
 			 struct nlattr *tb[], struct nlattr *data[],
 			 struct netlink_ext_ack *extack)
@@ -63,11 +85,9 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 	parent = ipoib_find_parent(net, tb[IFLA_LINK], extack);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	if (tb[IFLA_ADDRESS]) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
-				    "the address comes from queue pair and port");
-		return -EOPNOTSUPP;
-	}
+	err = ipoib_choose_guid(netdev_priv(dev), tb[IFLA_ADDRESS], extack);
+	if (err)
+		return err;
 	pkey = parent->pkey;
 	if (data && data[IFLA_IPOIB_PKEY])
 		pkey = nla_get_u16(data[IFLA_IPOIB_PKEY]);

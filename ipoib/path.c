@@ -28,10 +28,9 @@ static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 	p->busy = false;
 	if (!d->dead)
 		mod_delayed_work(ipoib_wq, &d->work, 0);
-	spin_unlock_bh(&d->lock);
-
-	/* From here on the destination may be gone. */
+	/* Another query may begin, and with it another wait, when the lock is free. */
 	complete(&p->idle);
+	spin_unlock_bh(&d->lock);
 }
 
 /* Asks the subnet administrator. Called with busy set. */

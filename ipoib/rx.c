@@ -182,9 +182,12 @@ static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
 			dev_kfree_skb_any(skb);
 			return;
 		}
-		skb->pkt_type = ipoib_gid_is_bcast(priv, &grh->dgid) ?
-				PACKET_BROADCAST : PACKET_MULTICAST;
-		DEV_STATS_INC(priv->dev, multicast);
+		if (ipoib_gid_is_bcast(priv, &grh->dgid)) {
+			skb->pkt_type = PACKET_BROADCAST;
+		} else {
+			skb->pkt_type = PACKET_MULTICAST;
+			DEV_STATS_INC(priv->dev, multicast);
+		}
 	}
 
 	if ((priv->dev->features & NETIF_F_RXCSUM) &&

@@ -136,6 +136,12 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 		err = PTR_ERR(priv->recv_cq);
 		goto free_rx;
 	}
+	if (priv->rx_usecs &&
+	    rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs)) {
+		netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
+		priv->rx_usecs = 0;
+		priv->rx_frames = 0;
+	}
 
 	for (n = 0; n < priv->tx_queues; n++) {
 		err = ipoib_create_tx_queue(priv, n);

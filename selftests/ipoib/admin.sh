@@ -108,16 +108,22 @@ logged() {
 	dmesg | sed "1,/test: $1/d" | grep -q "$2"
 }
 
-# Paths are logged if wanted. The kernel's own driver has other words.
+# The port has to tell the subnet administrator once more what it is a member of.
+event() {
+	"$(dirname "$0")/reregister.py" softib0
+}
+
+# Events and groups are logged if wanted. The kernel's own driver has other words.
 debug_level() {
 	mark quiet
-	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
-	! logged quiet 'joining\|flush' || return
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier && event &&
+	! logged quiet 'joining\|flush\|event' || return
 	mark verbose
 	echo 1 > $parameters/debug_level && echo 1 > $parameters/mcast_debug_level
 	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
-	until_true 10 logged verbose "ib0: joining ff12:401b:ffff"
-	logged verbose "ib0: joining ff12:401b:ffff"
+	until_true 10 logged verbose "ib0: joining ff12:401b:ffff" && event &&
+	until_true 10 logged verbose "ib0: event: " &&
+	until_true 10 logged verbose "ib0: flush, level "
 }
 
 levels() {

@@ -6,7 +6,7 @@
 # of an interface. Node 1 gets node 2's port, node 3 is the peer, node 4 the one
 # to be refused things.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rping.sh"
 
 net=/sys/class/net
 links=/sys/kernel/config/softib/links
@@ -92,6 +92,12 @@ traffic() {
 	reached && no_loss -q -c 5 -i 0.05 -s 5000 10.77.0.3 &&
 	no_loss -q -c 5 -i 0.05 -s 5000 fd77::3 &&
 	same "$(ip route get 10.77.0.3 | grep -o 'dev [^ ]*')" "dev bond0"
+}
+
+# To the bond's address and from it, over the active one
+rdma_too() {
+	connects node3 node1 10.77.0.1 && connects node3 node1 fd77::1 &&
+	connects node1 node3 10.77.0.3
 }
 
 # known SLAVE: the peer sends to this one's address.
@@ -221,13 +227,15 @@ again() {
 
 # The checked kernel has none of the modules that one of them needs.
 with=$([ "$VM_KERNEL" = debug ] || echo modules)
-plan $((12 + ${#with} / 7))
+plan $((14 + ${#with} / 7))
 check "two ports in a node" ports
 check "modes that are refused" other_modes
 check "enslaved" enslaved
 check "the bond is like its active slave" like_its_slave
 check "traffic by the bond" traffic
+check "RDMA connections by the bond" rdma_too
 check "the cable is pulled: the other takes over" moves ib1 cable 0
+check "RDMA connections, too" until_true 10 rdma_too
 check "the cable is plugged in: a backup" plugged_in
 check "and back" moves ib0 ip link set bond0 type bond active_slave ib0
 check "released" released

@@ -123,6 +123,60 @@ mtu() {
 	file $net/small/mtu $mtu && ip link del small
 }
 
+queue_length() {
+	file $net/ib0.8001/tx_queue_len "$(< $net/ib0/tx_queue_len)" &&
+	ip link add link ib0 name short txqueuelen 77 type ipoib pkey 0x8001 &&
+	file $net/short/tx_queue_len 77 && ip link del short
+}
+
+# Of the address of a new child, the GUID is heeded.
+address() {
+	local guid=00:11:22:33:44:55:66:77 address
+
+	ip link add link ib0 name other \
+		address 00:00:00:00:00:00:00:00:00:00:00:00:$guid \
+		type ipoib pkey 0x8001 || return
+	address=$(< $net/other/address)
+	ip link del other && same "${address:36}" $guid &&
+	not same "${address:0:11}" 00:00:00:00
+}
+
+# named NAME 0x0003|0x8003: what sysfs makes of it, by that name
+named() {
+	echo "$2" > $net/ib*/create_child && fetch "$1" && [ -d "$net/$1" ] &&
+	echo 0x8003 > $net/ib*/delete_child && until_true 10 not [ -e "$net/$1" ]
+}
+
+# As the P_Key was written, and as much of the parent's name as there is room for.
+names() {
+	local status
+
+	named ib0.0003 0x0003 && named ib0.8003 0x8003 && ip link set ib0 down &&
+	ip link set ib0 name ib3456789012345 && named ib34567890.8003 0x8003
+	status=$?
+	ip link set ib3456789012345 name ib0
+	address_up node1 1 && until_true 10 carrier && return $status
+}
+
+# Who deletes a child may create it again at once.
+again_at_once() {
+	for _ in 1 2 3 4 5; do
+		sysfs create_child 0x8003 && sysfs delete_child 0x8003 || return
+	done
+	until_true 10 not [ -e $net/ib0.8003 ]
+}
+
+# Root is not enough.
+incapable() {
+	local file
+
+	for file in create_child delete_child; do
+		fails_with "Operation not permitted" setpriv --bounding-set=-net_admin \
+			--inh-caps=-net_admin bash -c "echo 0x8001 > $net/ib0/$file" ||
+			return
+	done
+}
+
 # Each in a container, perhaps.
 same_partition() {
 	add node1 again 0x8001 && add node1 other 0xffff &&
@@ -157,8 +211,10 @@ bad_settings() {
 			add link ib0 name bad mtu 70000 type ipoib pkey 2 &&
 		refused "the MTU is out of range" "" \
 			add link ib0 name bad mtu 20 type ipoib pkey 2 &&
-		refused "the address comes from" "" \
-			add link ib0 name bad address "$own" type ipoib pkey 2
+		refused "a GUID, which is not 0" "" add link ib0 name bad \
+			address "${own:0:36}00:00:00:00:00:00:00:00" type ipoib pkey 2 &&
+		refused "an address has 20 bytes" "" add link ib0 name bad \
+			address "$own:00" type ipoib pkey 2
 		return
 	fi
 	ip link add link ib0 name bad mtu 20 address "$own" type ipoib pkey 2 &&
@@ -304,7 +360,7 @@ all_carriers() {
 }
 
 partitions "$blue"
-plan 27
+if ours; then plan 32; else plan 31; fi
 check "a P_Key appears" until_true 20 has_key 0x8001
 check "created by sysfs" create
 check "it is a child" is_child ib0.8001 0x8001
@@ -313,6 +369,11 @@ check "what is no P_Key is refused" no_pkeys
 check "created by ip link; libnl agrees" attributes
 check "umcast by both" umcast
 check "its MTU" mtu
+check "its queue's length" queue_length
+check "its GUID" address
+check "its name" names
+! ours || check "created again at once" again_at_once
+check "for those with CAP_NET_ADMIN" incapable
 check "several of one partition, by name" same_partition
 check "bad children are refused" bad_children
 check "settings of a new child: $(ours || echo "not ")refused" bad_settings

@@ -61,6 +61,20 @@ child() {
 	same "$(cut -c 37- /sys/class/net/c0/address)" "$another"
 }
 
+# In another partition: two GIDs of one port cannot be in one group, as the kernel's
+# subnet administration client has it.
+child_as_port() {
+	partitions 'Blue=0x0001, ipoib, defmember=full : ALL=full;' &&
+	ip link add link ib0 name c1 type ipoib pkey 0x8001 &&
+	ip link set c1 address "$(cut -c -36 /sys/class/net/c1/address)$own" &&
+	ip link set c1 up && until_true 20 grep -q 1 /sys/class/net/c1/carrier &&
+	same "$(cut -c 37- /sys/class/net/c1/address)" "$own"
+	local status=$?
+	ip link del c1
+	partitions
+	return $status
+}
+
 # Who connects, and who is connected to
 by_connections() {
 	connected node1 node2 &&
@@ -71,7 +85,7 @@ by_connections() {
 
 before=$(lladdr node1)
 own=${before:36}
-if ours; then plan 14; else plan 13; fi
+if ours; then plan 15; else plan 13; fi
 check "a GUID of nobody is refused" refused "$(address 00:00:00:00:00:00:00:00)"
 check "so is another QPN" refused "00:00:00:99${before:11}"
 check "and another subnet" refused "${before:0:12}fe:81${before:17}"
@@ -92,6 +106,7 @@ fi
 check "with the new address" is_known
 check "connected mode" by_connections
 check "a child has it, too" child
+! ours || check "unless it takes the port's own" child_as_port
 ip link del c0
 check "the port's own again" takes "$own"
 check "packets flow" talks

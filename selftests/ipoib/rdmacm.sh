@@ -7,14 +7,13 @@
 # everybody's, whatever namespace asks; interfaces, and with them addresses, are
 # their namespace's.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rping.sh"
 
 net=/sys/class/net
 capture=/dev/shm/rdmacm.pcap
 blue='Blue=0x0001, ipoib, defmember=full : ALL=full;'
 # Node 1 may talk to all others, which may not talk to each other.
 red="Red=0x0002, ipoib : ALL=limited, $(ibstat softib0 -p)=full;"
-count=10
 
 # has_key NODE-NUMBER PKEY
 has_key() {
@@ -43,44 +42,6 @@ children() {
 	child 1 red 0x8002 82 && child 2 red 0x8002 82 && child 3 red 0x8002 82 &&
 	until_true 10 ping -q -c 1 -W 1 10.81.0.2 &&
 	until_true 10 ping -q -c 1 -W 1 10.82.0.2
-}
-
-listens() {
-	rdma resource show cm_id | grep -q 'state LISTEN'
-}
-
-silent() {
-	not listens
-}
-
-# serve NODE PROGRAM-ARGUMENT...
-serve() {
-	timeout 60 ip netns exec "$@" > /tmp/server 2>&1 &
-	server=$!
-	until_true 20 listens || { cat /tmp/server; return 1; }
-}
-
-# client NODE PROGRAM-ARGUMENT...: one that fails leaves no server behind, for which
-# the next ones would take theirs.
-client() {
-	timeout 30 ip netns exec "$@" && return
-	kill "$server"
-	wait "$server"
-	return 1
-}
-
-# A client that was served ends the server, too.
-served() {
-	wait "$server" && until_true 10 silent || { cat /tmp/server; return 1; }
-}
-
-# connects FROM TO ADDRESS [PORT]: data goes both ways over a connection, and is
-# right.
-connects() {
-	local options=(-a "$3" -p "${4-7000}" -C "$count" -V)
-
-	serve "$2" rping -s "${options[@]}" &&
-	client "$1" rping -c "${options[@]}" && served
 }
 
 # As many, by datagrams: the manager only tells where to send them.

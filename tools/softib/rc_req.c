@@ -19,6 +19,11 @@
 #define WINDOW		256
 #define ACK_INTERVAL	64
 
+/* The retry timer may take up to four times what the QP's timeout says (9.7.6.1.3). All
+ * of it: a virtual machine's processors stand still at times.
+ */
+#define TIMEOUT_SHIFT	2
+
 /* First PSN that has not been acknowledged */
 static u32 una(const struct rvt_qp *qp)
 {
@@ -130,7 +135,7 @@ static void set_timer(struct softib_qp *priv)
 	else if (softib_psn_diff(priv->req_asked, una(qp)) <= 0)
 		rvt_stop_rc_timers(qp);
 	else if (qp->timeout)
-		rvt_mod_retry_timer(qp);
+		rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
 }
 
 /* What was sent before, and was to be sent again, may be acknowledged yet. */
@@ -474,7 +479,7 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	if (asks) {
 		priv->req_asked = qp->s_psn;
 		if (qp->timeout && !(qp->s_flags & RVT_S_TIMER))
-			rvt_mod_retry_timer(qp);
+			rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
 	}
 	return true;
 }

@@ -26,8 +26,6 @@ static void empty(void *function)
 }
 
 #ifdef CONFIG_KASAN
-#define NOT_CHECKED notrace __no_sanitize_address __no_sanitize_coverage
-
 /* What KASAN's compiled-in checks call where they cannot do it on the spot. */
 void __asan_loadN(void *addr, ssize_t size);
 void __asan_storeN(void *addr, ssize_t size);
@@ -42,14 +40,14 @@ static __always_inline bool is_plain(const volatile void *p, unsigned int size)
 	       !*(const u8 *)kasan_mem_to_shadow(last);
 }
 
-static NOT_CHECKED bool check_read(const volatile void *p, unsigned int size)
+static bool check_read(const volatile void *p, unsigned int size)
 {
 	if (!is_plain(p, size))
 		__asan_loadN((void *)p, size);
 	return true;
 }
 
-static NOT_CHECKED bool check_write(const volatile void *p, unsigned int size)
+static bool check_write(const volatile void *p, unsigned int size)
 {
 	if (!is_plain(p, size))
 		__asan_storeN((void *)p, size);
