@@ -128,6 +128,26 @@ no_leak() {
 	children node2 2 && return $status
 }
 
+# Who deletes a child by sysfs, and who takes the driver away, wait for each other's
+# locks.
+deleted_meanwhile() {
+	local i key
+
+	for ((i = 0; i < $(fewer 5); i++)); do
+		for key in 0x8001 0x8002 0x8003 0x8004; do
+			echo $key > $net/ib0/create_child &&
+			ip link set "ib0.${key#0x}" up || return
+		done
+		for key in 0x8001 0x8002 0x8003 0x8004; do
+			echo $key > $net/ib0/delete_child &
+		done 2> /dev/null
+		timeout 60 rmmod ib_ipoib || return
+		wait
+		[ -z "$(find $net -name 'ib*')" ] || return
+		modprobe ib_ipoib && give_all || return
+	done
+}
+
 # --- an adapter ------------------------------------------------------------
 
 # The adapter of node 2 is pulled out; a child of its is in another namespace.
@@ -206,7 +226,7 @@ for node in node1 node2; do
 done
 on node2 iperf3 -s > /dev/null 2>&1 &
 mode node1 node2
-plan 17
+plan $(ours && echo 18 || echo 17)
 check "20 children" children node1 20
 check "and two for the peer" children node2 2
 check "work" works
@@ -226,6 +246,10 @@ check "a port without a link: its children have no carrier" unplugged
 check "and get it back" plugged
 check "a port that is set up again" init
 check "the driver away and back: no memory is lost" no_leak
+if ours; then
+	check "the driver goes while children are deleted" deleted_meanwhile
+	mode node1 node2 && children node1 20 && children node2 2
+fi
 pkill -x iperf3
 mode=datagram
 mode node1 node2
