@@ -26,7 +26,7 @@ agree() {
 
 	ours || what='packets|bytes|multicast'
 	first=$(shown | grep -E "$what")
-	second=$(for name in $names; do echo "$name:$(< $stat/$name)"; done | grep -E "$what")
+	second=$(for name in $names; do echo "$name:$(< "$stat/$name")"; done | grep -E "$what")
 	same "$first" "$second"
 }
 
@@ -35,7 +35,7 @@ count() {
 	local name
 
 	for name; do
-		echo "$(< $stat/$name)"
+		echo "$(< "$stat/$name")"
 	done | xargs
 }
 
