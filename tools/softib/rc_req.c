@@ -19,10 +19,10 @@
 #define WINDOW		256
 #define ACK_INTERVAL	64
 
-/* The retry timer may take up to four times what the QP's timeout says (9.7.6.1.3). All
- * of it: a virtual machine's processors stand still at times.
+/* The retry timer may take up to four times what the QP's timeout says (9.7.6.1.3). It
+ * takes twice that: a virtual machine's processors stand still at times.
  */
-#define TIMEOUT_SHIFT	2
+#define TIMEOUT_SHIFT	1
 
 /* First PSN that has not been acknowledged */
 static u32 una(const struct rvt_qp *qp)
