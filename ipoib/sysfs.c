@@ -89,11 +89,14 @@ static ssize_t ipoib_change_child(struct device *device, const char *buf,
 	err = kstrtou16(buf, 0, &pkey);
 	if (err)
 		return err;
-	if (!ns_capable(dev_net(priv->dev)->user_ns, CAP_NET_ADMIN))
-		return -EPERM;
 	if (!rtnl_trylock())
 		return restart_syscall();
-	err = priv->dev->reg_state == NETREG_REGISTERED ? change(priv, pkey) : -ENODEV;
+	if (!ns_capable(dev_net(priv->dev)->user_ns, CAP_NET_ADMIN))
+		err = -EPERM;
+	else if (priv->dev->reg_state != NETREG_REGISTERED)
+		err = -ENODEV;
+	else
+		err = change(priv, pkey);
 	rtnl_unlock();
 	return err ?: count;
 }
