@@ -62,6 +62,9 @@ else
     ifeq ($(KERNEL),$(DEBUG))
       # Coverage of the project's modules, by gcov and kcov, and UBSAN.
       KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
+    else
+      # More warnings than by default: these kernels' headers give none of them.
+      KFLAGS := W=1 KCFLAGS=-Werror
     endif
   endif
 endif
@@ -193,7 +196,7 @@ help:
 	@echo 'make                 modules for the running kernel (or Debian 6.1) and programs'
 	@echo 'make KERNEL=6.12     modules for another kernel: $(KERNELS) $(DEBUG)'
 	@echo 'make KDIR=FOLDER     modules for the kernel built in FOLDER'
-	@echo '     W=1 C=1         with more warnings, with sparse'
+	@echo '     W=1 C=1         with more warnings (as KERNEL=6.1 has them), with sparse'
 	@echo 'make user            the programs and the library only'
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run the tests in the VM'
