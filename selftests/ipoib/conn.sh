@@ -4,7 +4,7 @@
 # For the tests of connected mode: the mode of a node, and TCP that has to be
 # whole. The nodes may be in machines of their own, with a driver each.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # What the test files use.
 # shellcheck disable=SC2034

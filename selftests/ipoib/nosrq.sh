@@ -2,21 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # An adapter without shared receive queues: each connection to it has buffers of
-# its own, so there is a limit to how many there are.
+# its own, so there is a limit to how many there are. Nor does it take packets in as
+# many pieces as the stack makes them of.
 
 . "$(dirname "$0")/conn.sh"
 
-# replace SRQ PARAMETER...: node 2 gets another adapter, all get the driver anew.
+softib=/sys/module/softib/parameters
+
+# replace SRQ SEND-SGE PARAMETER...: node 2 gets another adapter, all get the driver
+# anew.
 replace() {
 	unload || return
 	queues softib0 > /tmp/left
-	echo "$1" > /sys/module/softib/parameters/srq &&
+	echo "$1" > $softib/srq && echo "$2" > $softib/send_sge &&
 	echo 0 > $conf/hcas/softib1/enable && echo 1 > $conf/hcas/softib1/enable &&
 	echo 1 > $conf/links/softib1/enable &&
 	until_true 30 grep ACTIVE /sys/class/infiniband/softib1/ports/1/state &&
-	modprobe ib_ipoib "${@:2}" && give_all && up node1 node2 node3 node4 &&
+	modprobe ib_ipoib "${@:3}" && give_all && up node1 node2 node3 node4 &&
 	connected node1 node2 node3 node4 && ip neigh flush all &&
-	echo Y > /sys/module/softib/parameters/srq
+	echo Y > $softib/srq && echo 32 > $softib/send_sge
 }
 
 # queues HCA NUMBER: of its shared receive queues
@@ -67,12 +71,12 @@ one_goes() {
 }
 
 as_before() {
-	replace Y && answers node1 && same "$(queues softib1)" 1
+	replace Y 32 && answers node1 && same "$(queues softib1)" 1
 }
 
 head -c "$(fewer 1000000)" /dev/urandom > /tmp/file
 plan 9
-check "an adapter without shared receive queues" replace N max_nonsrq_conn_qp=2
+check "an adapter without shared receive queues" replace N 2 max_nonsrq_conn_qp=2
 check "two connections to it, as many as there may be" answers node1 node3
 check "it has no such queue" same "$(queues softib1)" 0
 check "but others have" one_more

@@ -6,6 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
+here=$(dirname "$0")
 way=/sys/kernel/config/softib/links/softib0/a
 stranger=fe80:0:0:0:0:0:0:99
 
@@ -40,7 +41,7 @@ refused() {
 	local before=0
 
 	! ours || before=$(counter tx_post_failed)
-	"$(dirname "$0")/gso.py" "$(lladdr node2)" 10.77.0.1 10.77.0.2 &&
+	"$here/gso.py" "$(lladdr node2)" 10.77.0.1 10.77.0.2 &&
 	{ ! ours || until_true 20 counted tx_post_failed "$before"; } && talks 20
 }
 
@@ -64,6 +65,49 @@ halt() {
 	return $status
 }
 
+# packets N ADDRESS: so many at once
+packets() {
+	head -c $(($1 * 1000)) /dev/zero | socat -u -b 1000 - "UDP4:$2:7009"
+}
+
+# Paths are asked for while as much is sent as the adapter takes.
+asked() {
+	local n
+
+	for n in {1..6}; do
+		packets 2000 10.77.0.2 &
+	done
+	for n in 3 4; do
+		ip neigh replace 10.77.0.$n dev ib0 lladdr "$(lladdr node$n)" nud permanent &&
+		packets 64 10.77.0.$n || return
+	done
+	until_true 2 counted tx_ring_full "$1"
+	pkill -x socat
+	wait
+	ip link set ib0 down && address_up node1 1 && until_true 20 carrier && talks 20
+} 2> /dev/null
+
+# Those who have waited find no room in the ring. It is not to be kept short for what
+# takes a while in the fabric.
+full() {
+	local before limit
+
+	for limit in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/limit_min; do
+		echo 1000000 > "$limit"
+	done
+	echo 200000 > $way/delay
+	before=$(counter tx_ring_full)
+	until_true 60 overtaken "$before"
+	before=$?
+	echo 0 > $way/delay
+	return $before
+}
+
+overtaken() {
+	asked "$1"
+	counted tx_ring_full "$1"
+}
+
 mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
 # The kernel's driver only says that nothing moves. And the stack of 6.1 warns
@@ -72,10 +116,14 @@ watchdog() {
 	ours && [[ $(uname -r) != 6.1.* ]]
 }
 
-if watchdog; then plan 6; else plan 3; fi
+if watchdog; then plan 8; elif ours; then plan 5; else plan 3; fi
 check "traffic" talks 20
 check "a peer that there is not" nowhere
 check "a packet that the adapter refuses, and then others" refused
+if ours; then
+	check "no room for those who have waited" full
+	check "for others there is" talks 20
+fi
 if watchdog; then
 	check "the adapter stands still: this is noticed" halt
 	check "and it sends again" talks 60

@@ -106,6 +106,22 @@ flush() {
 	soon carrier 'off$' && soon carrier 'on$'
 }
 
+# Nobody sends to it any more, and that is noticed from the next time on that the
+# interface comes up.
+idle() {
+	local gid status parameter=/sys/module/ib_ipoib/parameters/idle_timeout
+
+	gid=$(port_gid 3)
+	echo 1 > $parameter
+	forget
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	no_loss -q -c 1 10.77.0.3 && until_true 20 seen dest_idle "gid $gid" &&
+	soon dest_remove "gid $gid"
+	status=$?
+	echo 300 > $parameter
+	return $status
+}
+
 others() {
 	ip -n node2 link set ib0 down && address_up node2 2 || return
 	! grep ' ipoib_' $tracing/trace | grep -v " netns $me "
@@ -118,7 +134,7 @@ switched_off() {
 	! grep ' ipoib_' $tracing/trace
 }
 
-plan 9
+plan 10
 check "events are switched on" switch_on
 check "path: created, asked for, answered" traced path
 check "path: there is none" traced no_path
@@ -128,6 +144,7 @@ traced leave
 result $? "group: left, removed"
 check "carrier" traced carrier_events
 check "flush" traced flush
+check "idle: forgotten" traced idle
 check "other interfaces can be filtered out" others
 check "nothing when switched off" switched_off
 echo 0 > $events/filter

@@ -47,7 +47,7 @@ later() {
 	rmdir "$conf/hcas/late"
 }
 
-plan 22
+plan 24
 
 check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
 	hcas=65
@@ -62,6 +62,8 @@ check "a loss of more than all" refused "loss is in packets per million" \
 	loss=1000001
 check "a loss that is no number" refused "loss is in packets per million" \
 	loss=1%
+check "sends in no piece" refused "invalid for parameter" send_sge=0
+check "in 33 of them" refused "invalid for parameter" send_sge=33
 
 check "two HCAs, if nobody says anything" loads_with 2
 check "none" loads_with 0 hcas=0

@@ -33,7 +33,7 @@ void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn)
  * @qp:		the QP, whose other work requests are flushed
  * @status:	the error
  *
- * Only the send queue of an unreliable connection fails (IBA 10.3.1). The state
+ * Only the send queue of what is not reliable fails (IBA 10.3.1). The state
  * comes first: who sees the completion asks for it without a lock.
  */
 void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs calls that fail, in kernels with fault injection
+ * Verbs calls and work requests that fail, in kernels with fault injection
  *
  * /sys/kernel/debug/softib/fail_verbs says which, as the kernel's own folders say
  * which allocations do; with nth those of a task also count for its fail-nth. Only
  * calls that an HCA may refuse are among them: who moves a queue pair to an end, or
  * destroys something, has nothing else that he could do. What management and programs
  * in user space ask for is left alone.
+ *
+ * /sys/kernel/debug/softib/fail_requests says which work requests complete with
+ * IB_WC_LOC_PROT_ERR, as with memory that the HCA may not use.
  */
 #include "fail.h"
 
@@ -17,6 +20,7 @@
 #include "compat.h"
 
 static DECLARE_FAULT_ATTR(fail_verbs);
+static DECLARE_FAULT_ATTR(fail_requests);
 static bool fail_nth;
 
 /* should_fail() looks at the task's fail-nth before anything else. */
@@ -27,9 +31,14 @@ static bool fails(void)
 	return should_fail(&fail_verbs, 1);
 }
 
+static bool may_fail(const struct ib_qp *qp)
+{
+	return !qp->uobject && qp->qp_type != IB_QPT_SMI && qp->qp_type != IB_QPT_GSI;
+}
+
 static bool qp_fails(const struct ib_qp *qp)
 {
-	return !qp->uobject && qp->qp_type != IB_QPT_SMI && qp->qp_type != IB_QPT_GSI && fails();
+	return may_fail(qp) && fails();
 }
 
 static const struct ib_device_ops *under(struct ib_device *ibdev)
@@ -116,7 +125,19 @@ static int fail_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
 }
 
 /**
- * softib_fail_init - say in debugfs which calls are to fail: none, so far
+ * softib_fail_request - is the next work request of a queue to fail?
+ * @qp:		the QP, which is about to work on it
+ *
+ * Return: true if it is to complete with IB_WC_LOC_PROT_ERR.
+ */
+bool softib_fail_request(const struct rvt_qp *qp)
+{
+	return READ_ONCE(fail_requests.probability) && may_fail(&qp->ibqp) &&
+	       should_fail(&fail_requests, 1);
+}
+
+/**
+ * softib_fail_init - say in debugfs what is to fail: nothing, so far
  */
 void softib_fail_init(void)
 {
@@ -125,6 +146,7 @@ void softib_fail_init(void)
 	dir = fault_create_debugfs_attr("fail_verbs", softib_debugfs, &fail_verbs);
 	if (!IS_ERR(dir))
 		debugfs_create_bool("nth", 0600, dir, &fail_nth);
+	fault_create_debugfs_attr("fail_requests", softib_debugfs, &fail_requests);
 }
 
 /**

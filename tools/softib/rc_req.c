@@ -11,7 +11,7 @@
  *
  * All functions are called with the QP's r_lock and s_lock held.
  */
-#include "softib.h"
+#include "fail.h"
 
 /* Packets that may be on their way unacknowledged, and how often on the way an
  * acknowledgment is asked for
@@ -410,6 +410,12 @@ static struct sk_buff *build_rd_atomic(struct softib_qp *priv,
 	return softib_pkt_build(qp_to_hca(qp), hdrs, NULL, 0, false);
 }
 
+/* Has nothing of it ever been sent? */
+static bool begins(const struct softib_qp *priv, const struct rvt_swqe *wqe)
+{
+	return softib_psn_diff(wqe->psn, priv->req_max) >= 0;
+}
+
 /* May the next packet, which belongs to @wqe, be sent now? What makes it so
  * schedules the QP again.
  */
@@ -419,7 +425,7 @@ static bool may_send(struct softib_qp *priv, struct rvt_swqe *wqe)
 
 	if (softib_psn_diff(qp->s_psn, una(qp)) >= WINDOW)
 		return false;
-	if (softib_psn_diff(wqe->psn, priv->req_max) >= 0) {
+	if (begins(priv, wqe)) {
 		if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_NEXT_SEND_OK))
 			return false;
 		if (takes_receive(wqe) && !rvt_rc_credit_avail(qp, wqe))
@@ -462,6 +468,10 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	}
 	if (!may_send(priv, wqe))
 		return false;
+	if (qp->s_cur == qp->s_last && begins(priv, wqe) && softib_fail_request(qp)) {
+		softib_conn_fail(qp, IB_WC_LOC_PROT_ERR);
+		return true;
+	}
 
 	softib_conn_hdrs(qp, &hdrs, qp->s_psn);
 	if (is_rd_atomic(wqe)) {

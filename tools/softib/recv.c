@@ -6,7 +6,7 @@
  * it has posted: all of it is read once, and checked after that. rdmavt's own
  * functions trust the number of SGEs.
  */
-#include "softib.h"
+#include "fail.h"
 
 /* Where the next receive is, whatever the consumer wrote there */
 static u32 get_tail(const struct rvt_rq *rq, bool user)
@@ -127,7 +127,7 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
 	}
 	wqe = rvt_get_rwqe_ptr(rq, tail);
 	qp->r_wr_id = READ_ONCE(wqe->wr_id);
-	if (name_only || take_sges(qp, rq, wqe))
+	if (name_only || (!softib_fail_request(qp) && take_sges(qp, rq, wqe)))
 		set_bit(RVT_R_WRID_VALID, &qp->r_aflags);
 	else
 		ret = -1;

@@ -2,7 +2,7 @@
 /*
  * Unreliable datagrams, and with them QP0 and QP1 (IBA 9.8.2)
  */
-#include "softib.h"
+#include "fail.h"
 
 /* IBV_WC_IP_CSUM_OK of libibverbs; no header of the kernel has it. */
 #define USER_WC_IP_CSUM_OK	BIT(2)
@@ -103,6 +103,10 @@ bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 	if (qp->s_last == smp_load_acquire(&qp->s_head))
 		return false;
 	wqe = rvt_get_swqe_ptr(qp, qp->s_last);
+	if (!priv->lso_done && softib_fail_request(qp)) {
+		softib_conn_fail(qp, IB_WC_LOC_PROT_ERR);
+		return true;
+	}
 	len = wqe->length - priv->lso_done;
 	if (wqe->wr.opcode == IB_WR_LSO)
 		len = min_t(u32, len, wqe->ud_wr.wr.mss);

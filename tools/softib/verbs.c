@@ -12,10 +12,26 @@
 
 #define LKEY_TABLE_BITS		16
 #define QP_TABLE_SIZE		256
+#define MAX_SGE			32
 
 static bool srq = true;
 module_param(srq, bool, 0644);
 MODULE_PARM_DESC(srq, "HCAs made from now on have shared receive queues (default Y)");
+
+static unsigned int send_sge = MAX_SGE;
+
+static int send_sge_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, MAX_SGE);
+}
+
+static const struct kernel_param_ops send_sge_ops = {
+	.set = send_sge_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(send_sge, &send_sge_ops, &send_sge, 0644);
+MODULE_PARM_DESC(send_sge, "HCAs made from now on take sends in so many pieces, 1 to 32 (default 32)");
 
 /* rdmavt prints the name of a PCI device in front of its messages. */
 static struct pci_dev no_pci_dev = { .dev.init_name = "softib" };
@@ -520,9 +536,9 @@ static void init_props(struct softib_hca *hca)
 	props->max_mr_size = U64_MAX;
 	props->max_qp = 16384;
 	props->max_qp_wr = 16384;
-	props->max_send_sge = 32;
-	props->max_recv_sge = 32;
-	props->max_sge_rd = 32;
+	props->max_send_sge = READ_ONCE(send_sge);
+	props->max_recv_sge = MAX_SGE;
+	props->max_sge_rd = MAX_SGE;
 	props->max_cq = 65536;
 	props->max_cqe = 65536;
 	props->max_mr = 1 << LKEY_TABLE_BITS;
@@ -531,7 +547,7 @@ static void init_props(struct softib_hca *hca)
 	if (READ_ONCE(srq)) {
 		props->max_srq = 1024;
 		props->max_srq_wr = 16384;
-		props->max_srq_sge = 32;
+		props->max_srq_sge = MAX_SGE;
 	}
 	props->max_fast_reg_page_list_len = 512;
 	props->max_qp_rd_atom = SOFTIB_MAX_RD_ATOMIC;
