@@ -56,9 +56,9 @@ fewer() {
 }
 
 # until_true SECONDS COMMAND...: runs COMMAND until it succeeds, for as long as
-# those would be on an ordinary kernel.
+# those would be on an ordinary kernel; twice that, as others may run beside it.
 until_true() {
-	local end=$((SECONDS + $1 * tap_slow))
+	local end=$((SECONDS + 2 * $1 * tap_slow))
 
 	shift
 	until "$@" > /dev/null 2>&1; do

@@ -121,7 +121,7 @@ transfer() {
 	on "$2" timeout 200 socat -u TCP6-LISTEN:7000,reuseaddr,ipv6-v6only=0 - \
 		> /tmp/got &
 	receiver=$!
-	until_true 10 listening "$2" 7000 &&
+	until_true 60 listening "$2" 7000 &&
 	on "$1" timeout 200 socat -u - "TCP:$3:7000" < /tmp/file &&
 	wait $receiver && cmp /tmp/file /tmp/got
 }
@@ -140,7 +140,7 @@ stream() {
 	on "$1" rm -f "/tmp/from_$1"
 	on "$2" rm -f "/tmp/to_$2" "/tmp/to_$2.bytes"
 	on "$2" "$program" receive "$4" "/tmp/to_$2" &
-	until_true 10 listening "$2" "$4" || return
+	until_true 60 listening "$2" "$4" || return
 	on "$1" "$program" send "$3" "$4" "/tmp/from_$1" "$5" &
 }
 

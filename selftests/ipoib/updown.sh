@@ -6,6 +6,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
+tracing=/sys/kernel/debug/tracing
+
 # Programs, not functions, lest quiet() kill no more than a shell.
 traffic() {
 	local often
@@ -26,9 +28,17 @@ quiet() {
 	wait
 } 2> /dev/null
 
+# What our driver did meanwhile tells why it is not so.
 alive() {
 	until_true 20 carrier && until_true 20 ping -c 1 -W 1 10.77.0.2 &&
-	until_true 20 ping -c 1 -W 1 fd77::2 && steady 10.77.0.2 fd77::2
+	until_true 20 ping -c 1 -W 1 fd77::2 || return
+	! ours || : > $tracing/trace
+	steady 10.77.0.2 fd77::2 && return
+	! ours || grep ' ipoib_' $tracing/trace
+	for node in node1 node2; do
+		on $node ip -s neigh
+	done
+	return 1
 }
 
 down_up() {
@@ -54,13 +64,18 @@ reload() {
 	local i
 
 	for i in $(seq "$(fewer 5)"); do
-		rmmod ib_ipoib && modprobe ib_ipoib && give_all || return
+		rmmod ib_ipoib && modprobe ib_ipoib && traced && give_all || return
 		# Under way, or joining, or before that.
 		sleep 0.$((i % 4))
 	done
 }
 
+traced() {
+	! ours || echo 1 > $tracing/events/ipoib/enable
+}
+
 plan 6
+traced
 traffic
 check "down and up under traffic" down_up
 check "traffic goes on" alive
