@@ -110,7 +110,7 @@ logged() {
 
 # The port has to tell the subnet administrator once more what it is a member of.
 event() {
-	"$(dirname "$0")/reregister.py" softib0
+	"$(dirname "$0")/portinfo.py" softib0 reregister 1
 }
 
 # Events and groups are logged if wanted. The kernel's own driver has other words.

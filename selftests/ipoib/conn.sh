@@ -107,6 +107,42 @@ unload() {
 	rmmod ib_ipoib
 }
 
+# --- packets of 64 KiB ----------------------------------------------------
+
+# is_mode MODE: for all who ask
+is_mode() {
+	same "$(< $net/ib0/mode)" "$1" &&
+	ip -d -j link show ib0 | grep -F "\"mode\":\"$1\""
+}
+
+mtu_is() {
+	same "$(< $net/ib0/mtu)" "$1"
+}
+
+# stack NODE: fragments that it has made
+fragments() {
+	on "$1" nstat -asz IpFragCreates Ip6FragCreates |
+		awk '/FragCreates/ { n += $2 } END { print n }'
+}
+
+# large ADDRESS...: is answered, and no node has fragmented anything.
+large() {
+	local to before
+
+	before="$(fragments node1) $(fragments node2)"
+	for to; do
+		large_pings 5 "$to" || return
+	done
+	same "$(fragments node1) $(fragments node2)" "$before"
+}
+
+# The first packet may be what a connection is made for.
+answers() {
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 &&
+	until_true 20 ping -q -c 1 -W 1 fd77::2 &&
+	until_true 20 on node2 ping -q -c 1 -W 1 10.77.0.1
+}
+
 # --- TCP -------------------------------------------------------------------
 
 # listening NODE PORT

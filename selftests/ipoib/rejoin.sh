@@ -36,7 +36,7 @@ forgotten() {
 	local before
 
 	before=$(times)
-	"$here/reregister.py" softib0 && until_true 40 more "$before" &&
+	"$here/portinfo.py" softib0 reregister 1 && until_true 40 more "$before" &&
 	until_true 40 joined $group && more "$before"
 }
 
@@ -49,7 +49,7 @@ old() {
 
 # Nobody answers for a while.
 silence() {
-	kill -STOP "$sa" && "$here/reregister.py" softib0 &&
+	kill -STOP "$sa" && "$here/portinfo.py" softib0 reregister 1 &&
 	until_true 40 not joined $group && not joined $group
 }
 

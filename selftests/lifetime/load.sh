@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# All modules come and go 60 times, or 200 if there is time, and each of their parameters
+# All modules come and go 30 times, or 200 if there is time, and each of their parameters
 # is tried with what it cannot be: the module stays out, or the parameter as it was. Those
 # of softib are in softib/params.
 
@@ -10,7 +10,7 @@
 root=$(dirname "$(readlink -f "$0")")/../..
 modules=${BUILD:-$root/build}/$KERNEL
 rounds=$(fewer 200)
-[ "$VARIANT" = long ] || rounds=$(fewer 60)
+[ "$VARIANT" = long ] || rounds=$(fewer 30)
 
 # load FILE [PARAMETER...]
 load() {

@@ -10,9 +10,16 @@ only() {
 	[ "$(ip netns exec "$1" ibv_devices | awk 'NR > 2 { print $1 }')" = "$2" ]
 }
 
+# Nobody is to ask the port anything meanwhile: the kernel would answer by what it has
+# already given up (ib_agent_port_close()).
 give() {
-	ip netns add "$1" && ip -n "$1" link set lo up &&
+	local status
+
+	ip netns add "$1" && ip -n "$1" link set lo up && pkill -STOP -x opensm || return
 	rdma dev set "$2" netns "$1"
+	status=$?
+	pkill -CONT -x opensm
+	return "$status"
 }
 
 # Programs tell each other over it where their QPs are.

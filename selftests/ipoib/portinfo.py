@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# reregister.py DEVICE: has who uses DEVICE's port 1 believe that the subnet
-# administrator has forgotten all, as a new subnet manager does: by PortInfo's
-# ClientReregister. Nothing else of the port changes.
+# portinfo.py DEVICE FIELD VALUE: sets, as the subnet manager does, one thing in the
+# PortInfo (IBA 14.2.5.6) of DEVICE's port 1, and nothing else: its sm_lid, or
+# reregister to 1, by which who uses the port believes that the subnet administrator
+# has forgotten all.
 
 import os
 import struct
@@ -17,6 +18,7 @@ PERMISSIVE = 0xffff
 MAD, DATA = 256, 64
 # In PortInfo: PortState and PortPhysicalState, 0 for no change; and what it is about
 STATE, PHYSICAL, REREGISTER = 32, 33, 51
+FIELDS = {"sm_lid": (18, ">H", 0), "reregister": (REREGISTER, "B", 7)}
 
 
 def ask(fd, number, n, method, info):
@@ -39,7 +41,9 @@ def main():
     info = ask(fd, number, 1, GET, bytes(DATA))
     info[STATE] &= 0xf0
     info[PHYSICAL] &= 0x0f
-    info[REREGISTER] |= 0x80
+    where, kind, shift = FIELDS[sys.argv[2]]
+    old = struct.unpack_from(kind, info, where)[0] & ((1 << shift) - 1)
+    struct.pack_into(kind, info, where, int(sys.argv[3], 0) << shift | old)
     ask(fd, number, 2, SET, bytes(info))
 
 
