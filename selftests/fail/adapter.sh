@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an adapter reports as failed, and packets that there is no memory for: lost,
-# counted by their cause, and those that follow come through.
+# What an adapter reports as failed, and packets that there is no memory for: of IPoIB
+# lost, counted by their cause, and those that follow come through; of SDP the end of the
+# connection, for both.
 
 . "$(dirname "$0")/../ipoib/conn.sh"
 
 here=$(dirname "$0")
 debug=/sys/kernel/debug
+sdprun=$BUILD/libsdpdev/sdprun
+sdpstat=$BUILD/tools/sdpstat/sdpstat
 
 # of NODE COUNTER
 of() {
@@ -21,12 +24,16 @@ talks() {
 
 # --- work requests ---------------------------------------------------------
 
-# once NODE COUNTER WHICH [PING-OPTION...]: of the next work requests of all adapters
-# one fails, the first or the second.
-once() {
+# fail WHICH: one of the next work requests of all adapters, the first or the second
+fail() {
 	echo 1 > $debug/softib/fail_requests/times
-	echo "$3" > $debug/softib/fail_requests/interval
+	echo "$1" > $debug/softib/fail_requests/interval
 	echo 100 > $debug/softib/fail_requests/probability
+}
+
+# once NODE COUNTER WHICH [PING-OPTION...]
+once() {
+	fail "$3"
 	ping -q -c 1 -W 1 "${@:4}" 10.77.0.2
 	echo 0 > $debug/softib/fail_requests/probability
 	[ "$(of "$1" "$2")" -gt "$before" ]
@@ -36,6 +43,46 @@ once() {
 fails() {
 	before=$(of "$1" "$2")
 	until_true 20 once "$@" && talks "${@:4}"
+}
+
+# --- SDP ------------------------------------------------------------------
+
+# sending: so much has been sent over SDP, without an end.
+sending() {
+	on node1 "$sdpstat" -n | awk '$2 == "SDP" && $5 > 1000000 { yes = 1 } END { exit !yes }'
+}
+
+# ended PROCESS...
+ended() {
+	local process
+
+	for process; do
+		not kill -0 "$process" || return
+	done
+}
+
+# breaks WHICH: both programs end, the sender with an error.
+breaks() {
+	local server client status
+
+	on node2 "$sdprun" socat -u TCP-LISTEN:7100,reuseaddr - > /dev/null 2> /tmp/server &
+	server=$!
+	until_true 20 listening node2 7100
+	"$sdprun" socat -u /dev/zero TCP:10.77.0.2:7100 > /dev/null 2> /tmp/client &
+	client=$!
+	until_true 20 sending && fail "$1" && until_true 30 ended $server $client
+	status=$?
+	echo 0 > $debug/softib/fail_requests/probability
+	cat /tmp/client /tmp/server
+	kill $server $client 2> /dev/null
+	wait $server
+	not wait $client && return "$status"
+}
+
+carries() {
+	on node2 "$sdprun" socat -u TCP-LISTEN:7101,reuseaddr - > /tmp/got 2>&1 &
+	until_true 20 listening node2 7101
+	"$sdprun" socat -u FILE:/tmp/file TCP:10.77.0.2:7101 && wait $! && cmp /tmp/file /tmp/got
 }
 
 # --- memory ----------------------------------------------------------------
@@ -91,7 +138,7 @@ for setting in verbose=0 interval=1 times=-1 min-order=0; do
 	echo "${setting#*=}" > "$debug/fail_page_alloc/${setting%=*}" || exit
 done
 head -c 500 /dev/urandom > /tmp/file
-plan 8
+plan 11
 check "traffic" talks
 check "a send fails" fails node1 tx_completion_error 1
 check "a receive" fails node2 rx_completion_error 2
@@ -100,6 +147,9 @@ connected node1 node2
 check "a send of a connection" fails node1 conn_lost 1 -s 20000
 check "a receive" fails node2 rx_completion_error 2 -s 20000
 datagram node1 node2
+check "a send of SDP: both know that it is over" breaks 1
+check "a receive" breaks 2
+check "another connection is good" carries
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &
 check "no memory for a copy in one piece" copied
