@@ -46,9 +46,10 @@ $tap_output"
 	result $tap_status "$tap_name"
 }
 
-# How many times slower the kernel is if it checks itself, and how often to look
-tap_slow=1 tap_nap=0.05
-[ "$KERNEL" != debug ] || tap_slow=5 tap_nap=0.2
+# How many times slower the kernel is if it checks itself, and how many microseconds
+# there are at least between two looks
+tap_slow=1 tap_nap=50000
+[ "$KERNEL" != debug ] || tap_slow=5 tap_nap=200000
 
 # fewer N: as many as take the time of N on an ordinary kernel
 fewer() {
@@ -58,13 +59,25 @@ fewer() {
 # until_true SECONDS COMMAND...: runs COMMAND until it succeeds, for as long as
 # those would be on an ordinary kernel; twice that, as others may run beside it.
 until_true() {
-	local end=$((SECONDS + 2 * $1 * tap_slow))
+	local end=$((SECONDS + 2 * $1 * tap_slow)) start=${EPOCHREALTIME//[.,]/}
 
 	shift
 	until "$@" > /dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return
-		nap $tap_nap
+		nap_since "$start"
+		start=${EPOCHREALTIME//[.,]/}
 	done
+}
+
+# nap_since MICROSECONDS: about as long as it took since then, lest looking take more
+# of the machine than what is waited for
+nap_since() {
+	local took=$((${EPOCHREALTIME//[.,]/} - $1))
+
+	[ $took -ge $tap_nap ] || took=$tap_nap
+	[ $took -le $((5 * tap_nap)) ] || took=$((5 * tap_nap))
+	printf -v took '%d.%06d' $((took / 1000000)) $((took % 1000000))
+	nap "$took"
 }
 
 # slowly FUNCTION MICROSECONDS COMMAND...: while each call of the kernel's function takes

@@ -28,16 +28,28 @@ quiet() {
 	wait
 } 2> /dev/null
 
-# What our driver did meanwhile tells why it is not so.
+# stack NODE OPTION...: counts of its protocols, since they were last asked for
+stack() {
+	NSTAT_HISTORY=/tmp/nstat.$1 on "$1" nstat "${@:2}"
+}
+
+# What the driver and the stacks did meanwhile tells why it is not so.
 alive() {
+	local node
+
 	until_true 20 carrier && until_true 20 ping -c 1 -W 1 10.77.0.2 &&
 	until_true 20 ping -c 1 -W 1 fd77::2 || return
+	for node in node1 node2; do
+		stack $node -n
+	done
 	! ours || : > $tracing/trace
 	steady 10.77.0.2 fd77::2 && return
 	! ours || grep ' ipoib_' $tracing/trace
 	for node in node1 node2; do
+		stack $node
 		on $node ip -s neigh
 	done
+	grep -H . /sys/class/infiniband/softib[01]/ports/1/counters/*
 	return 1
 }
 
