@@ -71,7 +71,7 @@ endif
 
 # Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke selftests/wire/answer \
-	    selftests/softib/late selftests/lib/slow
+	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))

@@ -121,6 +121,17 @@ static void ipoib_destroy_rings(struct ipoib_dev *priv, unsigned int queues)
 	ipoib_rx_cleanup(priv);
 }
 
+/* As ethtool has set it for the CQ that was there before. */
+static void ipoib_moderate(struct ipoib_dev *priv)
+{
+	if (!priv->rx_usecs ||
+	    !rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs))
+		return;
+	netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
+	priv->rx_usecs = 0;
+	priv->rx_frames = 0;
+}
+
 /* Returns how many transmit queues the adapter has objects for, or an errno. */
 static int ipoib_create_rings(struct ipoib_dev *priv)
 {
@@ -136,12 +147,6 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 		err = PTR_ERR(priv->recv_cq);
 		goto free_rx;
 	}
-	if (priv->rx_usecs &&
-	    rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs)) {
-		netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
-		priv->rx_usecs = 0;
-		priv->rx_frames = 0;
-	}
 
 	for (n = 0; n < priv->tx_queues; n++) {
 		err = ipoib_create_tx_queue(priv, n);
@@ -154,6 +159,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
 			    n, priv->tx_queues, err);
 	priv->qp = priv->tx[0].qp;
+	ipoib_moderate(priv);
 	return n;
 
 destroy_cq:

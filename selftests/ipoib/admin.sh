@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What the administrator sets: rings and moderation by ethtool, virtual
-# functions, module parameters. The nodes' adapters have neither moderation nor
-# virtual functions (for one that does, see vf): what arrives at the verbs layer is
-# seen by kprobes, where the kernel has them.
+# functions, module parameters. The nodes' adapters have neither moderation, but where a
+# module gives it to one, nor virtual functions (for one that does, see vf): what arrives
+# at the verbs layer is seen by kprobes, where the kernel has them.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -54,6 +54,34 @@ moderation() {
 	probe rdma_set_cq_moderation 'frames=%si:u16 usecs=%dx:u16' &&
 	fails_with "no interrupt moderation" ethtool -C ib0 rx-usecs 16 rx-frames 32 &&
 	seen 'frames=32 usecs=16$' && moderation_is "0 0"
+}
+
+asked() {
+	same "$(< /sys/module/moderate/parameters/asked)" "$1"
+}
+
+# An adapter that has it
+moderated() {
+	insmod "$BUILD/$KERNEL/selftests/ipoib/moderate/moderate.ko" &&
+	ethtool -C ib0 rx-usecs 16 rx-frames 32 && asked "32 16 1" &&
+	moderation_is "16 32"
+}
+
+too_much() {
+	fails_with "" ethtool -C ib0 rx-frames 1001 && moderation_is "16 32"
+}
+
+# Other rings have another completion queue.
+kept() {
+	ethtool -G ib0 rx 512 && asked "32 16 2" && moderation_is "16 32"
+}
+
+gone() {
+	rmmod moderate && ethtool -G ib0 rx 256 && moderation_is "0 0"
+}
+
+not_any_more() {
+	ethtool -C ib0 rx-usecs 0 rx-frames 0 && asked "0 0 2" && rmmod moderate
 }
 
 # FUNCTION(device, vf, port, state); 1 is "enable"
@@ -135,7 +163,7 @@ levels() {
 
 mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
-if ours; then plan 17; else plan 11; fi
+if ours; then plan 21; else plan 14; fi
 check "the driver's name" driver
 check "speed, from the port's rate and width" speed_is 40000Mb/s
 check "of a slower cable" speed 10
@@ -144,6 +172,14 @@ check "none without a link" no_speed
 check "no moderation to begin with" moderation_is "0 0"
 check "sending has no moderation" fails_with "unsupported parameter" \
 	ethtool -C ib0 tx-usecs 16
+check "moderation, as the adapter has it" moderated
+check "more than it has" too_much
+if ours; then
+	check "other rings have it, too" kept
+	check "as long as the adapter has it" gone
+else
+	check "and none again" not_any_more
+fi
 check "link state of a virtual function" vf_state
 check "node GUID of a virtual function" vf_guid node_guid 10
 check "port GUID of a virtual function" vf_guid port_guid 11

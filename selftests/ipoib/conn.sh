@@ -83,18 +83,13 @@ no_queue_pairs() {
 }
 
 # verbs: the objects of node 1's adapter; completion queues are shared with others.
-# The kernel's driver now and then keeps a group that it was joining when it went down.
 verbs() {
 	rdma resource show | awk '$2 == "softib0:" {
 		for (i = 3; i < NF; i += 2)
 			if ($i != "cq")
 				print $i, $(i + 1)
 	}'
-	if ours; then
-		objects
-	else
-		objects | grep -v -e ^multicast_group -e ^ah
-	fi
+	objects
 }
 
 # unload: the driver, with connections and all. The kernel's own leaves some behind

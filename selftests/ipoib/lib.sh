@@ -268,9 +268,14 @@ lost() {
 	done
 }
 
-# objects: verbs objects of node 1's adapter.
+# objects: verbs objects of node 1's adapter. The kernel's driver now and then keeps
+# address handles, and a group that it was joining when it went down.
 objects() {
-	cat /sys/kernel/debug/softib/softib0/objects
+	if ours; then
+		cat /sys/kernel/debug/softib/softib0/objects
+	else
+		grep -v -e ^multicast_group -e ^ah /sys/kernel/debug/softib/softib0/objects
+	fi
 }
 
 # no_more BEFORE COMMAND...: what COMMAND counts is no more than it was; address
