@@ -93,7 +93,6 @@ unconnected() {
 	local node
 
 	for node; do
-		on "$node" sh -c "echo datagram > $net/blue/mode" &&
 		on "$node" ip link set blue down || return
 	done
 	for node; do
