@@ -137,6 +137,7 @@ complete() {
 for setting in verbose=0 interval=1 times=-1 min-order=0; do
 	echo "${setting#*=}" > "$debug/fail_page_alloc/${setting%=*}" || exit
 done
+echo 0 > $debug/softib/fail_requests/verbose
 head -c 500 /dev/urandom > /tmp/file
 plan 11
 check "traffic" talks
@@ -153,5 +154,7 @@ check "another connection is good" carries
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &
 check "no memory for a copy in one piece" copied
+# Where nobody came, it still listens.
+kill $! 2> /dev/null
 wait
 finish

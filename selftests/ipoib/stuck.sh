@@ -87,20 +87,28 @@ asked() {
 	ip link set ib0 down && address_up node1 1 && until_true 20 carrier && talks 20
 } 2> /dev/null
 
+# least BYTES: so many may be in the ring, however long they take
+least() {
+	local limit
+
+	for limit in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/limit_min; do
+		echo "$1" > "$limit"
+	done
+}
+
 # Those who have waited find no room in the ring. It is not to be kept short for what
 # takes a while in the fabric.
 full() {
-	local before limit
+	local before status
 
-	for limit in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/limit_min; do
-		echo 1000000 > "$limit"
-	done
+	least 1000000
 	echo 200000 > $way/delay
 	before=$(counter tx_ring_full)
 	until_true 60 overtaken "$before"
-	before=$?
+	status=$?
 	echo 0 > $way/delay
-	return $before
+	least 0
+	return $status
 }
 
 overtaken() {
