@@ -24,18 +24,23 @@ talks() {
 
 # --- work requests ---------------------------------------------------------
 
+# fail_all PERCENT: of the work requests
+fail_all() {
+	echo "$1" > $debug/softib/fail_requests/probability
+}
+
 # fail WHICH: one of the next work requests of all adapters, the first or the second
 fail() {
 	echo 1 > $debug/softib/fail_requests/times
 	echo "$1" > $debug/softib/fail_requests/interval
-	echo 100 > $debug/softib/fail_requests/probability
+	fail_all 100
 }
 
 # once NODE COUNTER WHICH [PING-OPTION...]
 once() {
 	fail "$3"
 	ping -q -c 1 -W 1 "${@:4}" 10.77.0.2
-	echo 0 > $debug/softib/fail_requests/probability
+	fail_all 0
 	[ "$(of "$1" "$2")" -gt "$before" ]
 }
 
@@ -72,7 +77,7 @@ breaks() {
 	client=$!
 	until_true 20 sending && fail "$1" && until_true 30 ended $server $client
 	status=$?
-	echo 0 > $debug/softib/fail_requests/probability
+	fail_all 0
 	cat /tmp/client /tmp/server
 	kill $server $client 2> /dev/null
 	wait $server
@@ -83,6 +88,31 @@ carries() {
 	on node2 "$sdprun" socat -u TCP-LISTEN:7101,reuseaddr - > /tmp/got 2>&1 &
 	until_true 20 listening node2 7101
 	"$sdprun" socat -u FILE:/tmp/file TCP:10.77.0.2:7101 && wait $! && cmp /tmp/file /tmp/got
+}
+
+# asks WHAT: a line to the connection that is open all the time, and back
+asks() {
+	local answer
+
+	echo "$1" >&8 && read -r -t 60 -u 9 answer &&
+	[ "$answer" = "$1" ]
+}
+
+# A program's work requests do not fail, nor those of management: QP 1 is the kernel's.
+spared() {
+	local server status
+
+	echo -1 > $debug/softib/fail_requests/times
+	fail_all 100
+	timeout 200 ibv_rc_pingpong -d softib0 -g 0 -n 100 > /tmp/server 2>&1 &
+	server=$!
+	until_true 20 listening node1 18515
+	timeout 200 ibv_rc_pingpong -d softib0 -g 0 -n 100 127.0.0.1 &&
+	wait $server && smpquery -C softib0 -P 1 nodeinfo 1 && saquery -C softib0 -P 1 -p > /dev/null
+	status=$?
+	fail_all 0
+	cat /tmp/server
+	return "$status"
 }
 
 # --- memory ----------------------------------------------------------------
@@ -139,7 +169,7 @@ for setting in verbose=0 interval=1 times=-1 min-order=0; do
 done
 echo 0 > $debug/softib/fail_requests/verbose
 head -c 500 /dev/urandom > /tmp/file
-plan 11
+plan 15
 check "traffic" talks
 check "a send fails" fails node1 tx_completion_error 1
 check "a receive" fails node2 rx_completion_error 2
@@ -148,9 +178,22 @@ connected node1 node2
 check "a send of a connection" fails node1 conn_lost 1 -s 20000
 check "a receive" fails node2 rx_completion_error 2 -s 20000
 datagram node1 node2
+on node2 "$sdprun" socat TCP-LISTEN:7102,reuseaddr EXEC:cat &
+server=$!
+until_true 20 listening node2 7102
+mkfifo /tmp/to /tmp/from
+"$sdprun" socat - TCP:10.77.0.2:7102 < /tmp/to > /tmp/from &
+client=$!
+exec 8> /tmp/to 9< /tmp/from
+check "a connection of SDP" asks one
 check "a send of SDP: both know that it is over" breaks 1
 check "a receive" breaks 2
 check "another connection is good" carries
+check "and so is the one that was open meanwhile" asks two
+exec 8>&-
+wait $client
+check "and ended well" wait $server
+check "neither programs nor management have requests that fail" spared
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &
 check "no memory for a copy in one piece" copied

@@ -351,13 +351,17 @@ static void op_raw(struct worker *w)
 {
 	unsigned int i, cmd = _IO(SDP_IOC_MAGIC, w->r->a & 15);
 	uint32_t *arg = (uint32_t *)w->page, seed = w->r->c | 1;
+	int ret;
 
 	for (i = 0; i < 128; i++)
 		arg[i] = w->r->b & 1 ? next_random(&seed) : 0;
 	arg[0] = w->r->c & 0x1ff;
 	if (w->r->a >= 0xe0)
 		cmd = w->r->c;
-	ioctl(slot_get(w), cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
+	ret = ioctl(slot_get(w), cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
+	/* A descriptor */
+	if (_IOC_NR(cmd) == _IOC_NR(SDP_IOC_ACCEPT) || _IOC_NR(cmd) == _IOC_NR(SDP_IOC_NATIVE))
+		slot_fill(w, w->r->slot, ret);
 }
 
 /* What comes next is the second thread's, or a child's too: see exec.c. */
