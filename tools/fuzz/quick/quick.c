@@ -54,23 +54,43 @@ static bool check_write(const volatile void *p, unsigned int size)
 	return true;
 }
 
-/* From now on the other function is run: jmp */
-static void replace(void *function, void *by)
-{
-	s32 distance = by - function - 5;
-	u8 jump[5] = { 0xe9 };
+static struct {
+	void *function, *by;
+	u8 was[5];
+} replaced[] = {
+	{ __kasan_check_read, check_read },
+	{ __kasan_check_write, check_write },
+};
 
-	memcpy(jump + 1, &distance, sizeof(distance));
-	memcpy(function, jump, sizeof(jump));
-}
-
+/* From now on the other functions are run: jmp */
 static void quicken_kasan(void)
 {
-	replace(__kasan_check_read, check_read);
-	replace(__kasan_check_write, check_write);
+	u8 jump[sizeof(replaced->was)] = { 0xe9 };
+	unsigned int i;
+	s32 distance;
+
+	for (i = 0; i < ARRAY_SIZE(replaced); i++) {
+		distance = replaced[i].by - replaced[i].function - sizeof(jump);
+		memcpy(jump + 1, &distance, sizeof(distance));
+		memcpy(replaced[i].was, replaced[i].function, sizeof(jump));
+		memcpy(replaced[i].function, jump, sizeof(jump));
+	}
+}
+
+/* Its functions here go. */
+static void restore_kasan(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(replaced); i++)
+		memcpy(replaced[i].function, replaced[i].was, sizeof(replaced->was));
 }
 #else
 static void quicken_kasan(void)
+{
+}
+
+static void restore_kasan(void)
 {
 }
 #endif
@@ -100,9 +120,16 @@ static int __init quick_init(void)
 }
 module_init(quick_init);
 
-/* What it has changed stays. */
+static int restore(void *unused)
+{
+	restore_kasan();
+	return 0;
+}
+
+/* What was emptied stays so. */
 static void __exit quick_exit(void)
 {
+	stop_machine(restore, NULL, NULL);
 }
 module_exit(quick_exit);
 
