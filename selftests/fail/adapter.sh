@@ -108,7 +108,8 @@ spared() {
 	server=$!
 	until_true 20 listening node1 18515
 	timeout 200 ibv_rc_pingpong -d softib0 -g 0 -n 100 127.0.0.1 &&
-	wait $server && smpquery -C softib0 -P 1 nodeinfo 1 && saquery -C softib0 -P 1 -p > /dev/null
+	wait $server &&
+	smpquery -C softib0 -P 1 nodeinfo 1 && saquery -C softib0 -P 1 -p > /dev/null
 	status=$?
 	fail_all 0
 	cat /tmp/server
