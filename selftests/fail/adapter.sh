@@ -103,6 +103,7 @@ spared() {
 	local server status
 
 	echo -1 > $debug/softib/fail_requests/times
+	echo 1 > $debug/softib/fail_requests/interval
 	fail_all 100
 	timeout 200 ibv_rc_pingpong -d softib0 -g 0 -n 100 > /tmp/server 2>&1 &
 	server=$!

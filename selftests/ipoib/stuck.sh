@@ -87,8 +87,8 @@ asked() {
 	ip link set ib0 down && address_up node1 1 && until_true 20 carrier && talks 20
 } 2> /dev/null
 
-# least BYTES: so many may be in the ring, however long they take. The limit only grows
-# by itself.
+# least BYTES: so many may be in the ring, however long they take. By itself the limit
+# would stay as high after that.
 least() {
 	local limit
 
