@@ -31,22 +31,30 @@ static inline int make_socket(bool sdp)
 	return fd;
 }
 
-/* In node 2; where it listens is told. */
-static inline int listener(bool sdp, const char *ip, struct sockaddr_in *addr)
+/* One in node 2 that has an address, which is told, and does not listen yet. */
+static inline int bound(bool sdp, const char *ip, struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(*addr);
-	int l;
+	int fd;
 
 	memset(addr, 0, sizeof(*addr));
 	addr->sin_family = AF_INET;
 	must(inet_pton(AF_INET, ip, &addr->sin_addr) == 1);
 	enter_node(2);
-	l = make_socket(sdp);
-	must(!(sdp ? sdp_bind(l, (void *)addr, len) : bind(l, (void *)addr, len)));
-	must(!(sdp ? sdp_listen(l, 1) : listen(l, 1)));
-	must(!(sdp ? sdp_getsockname(l, (void *)addr, &len) :
-		     getsockname(l, (void *)addr, &len)));
+	fd = make_socket(sdp);
+	must(!(sdp ? sdp_bind(fd, (void *)addr, len) : bind(fd, (void *)addr, len)));
+	must(!(sdp ? sdp_getsockname(fd, (void *)addr, &len) :
+		     getsockname(fd, (void *)addr, &len)));
 	enter_node(1);
+	return fd;
+}
+
+/* In node 2; where it listens is told. */
+static inline int listener(bool sdp, const char *ip, struct sockaddr_in *addr)
+{
+	int l = bound(sdp, ip, addr);
+
+	must(!(sdp ? sdp_listen(l, 1) : listen(l, 1)));
 	return l;
 }
 
