@@ -59,12 +59,14 @@ else
     endif
     KDIR  := $(CACHE)/kernel/$(KERNEL)/build
     KNAME := $(KERNEL)
+    # The ones of binutils load every plugin there is, for every file; LLVM's are large.
+    KFLAGS := AR=gcc-ar-12 NM=gcc-nm-12
     ifeq ($(KERNEL),$(DEBUG))
       # Coverage of the project's modules, by gcov and kcov, and UBSAN.
-      KFLAGS := CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
+      KFLAGS += CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
     else
       # More warnings than by default: these kernels' headers give none of them.
-      KFLAGS := W=1 KCFLAGS=-Werror
+      KFLAGS += W=1 KCFLAGS=-Werror
     endif
   endif
 endif

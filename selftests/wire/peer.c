@@ -30,6 +30,9 @@ uint32_t mseq, last_rcvd;
 bool silent;
 unsigned int peer_bufs;
 uint16_t own_bufs = BUFS;
+bool hold_rtu;
+/* While the connection manager is not to know of it, so that it sends no RTU */
+static struct ibv_qp *held;
 
 void die(const char *what)
 {
@@ -160,8 +163,28 @@ void ask(const struct place *place, const struct hello *hello)
 	if (rdma_resolve_route(id, WAIT_MS) || !expect(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL))
 		die("resolve route");
 	make_qp();
+	if (hold_rtu) {
+		held = id->qp;
+		id->qp = NULL;
+		param.qp_num = held->qp_num;
+	}
 	if (rdma_connect(id, &param))
 		die("connect");
+}
+
+/* Makes the held queue pair send and receive, as the connection manager would. */
+static void make_ready(void)
+{
+	struct ibv_qp_attr attr;
+	int state, mask;
+
+	id->qp = held;
+	held = NULL;
+	for (state = IBV_QPS_RTR; state <= IBV_QPS_RTS; state++) {
+		attr.qp_state = state;
+		if (rdma_init_qp_attr(id, &attr, &mask) || ibv_modify_qp(id->qp, &attr, mask))
+			die("queue pair");
+	}
 }
 
 /* The other side knows of it only with is_connected(). */
@@ -173,14 +196,16 @@ void await_answer(void)
 		die("answer");
 }
 
-/* False, and said why, if it does not come to be. */
+/* False, and said why, if it does not come to be.  With hold_rtu see establish(). */
 bool is_connected(void)
 {
+	enum rdma_cm_event_type want = held ? RDMA_CM_EVENT_CONNECT_RESPONSE :
+					      RDMA_CM_EVENT_ESTABLISHED;
 	const struct rdma_conn_param *param;
 	struct rdma_cm_event *ev;
 	bool good;
 
-	if (!expect(RDMA_CM_EVENT_ESTABLISHED, &ev))
+	if (!expect(want, &ev))
 		return false;
 	param = &ev->param.conn;
 	good = hello_ack_is_good(param);
@@ -189,7 +214,22 @@ bool is_connected(void)
 	rdma_ack_cm_event(ev);
 	if (!good && !silent)
 		printf("bad HelloAck");
+	if (held)
+		make_ready();
 	return good;
+}
+
+/* Sends the RTU that was held. */
+bool establish(void)
+{
+	bool done;
+
+	held = id->qp;
+	id->qp = NULL;
+	done = !rdma_establish(id);
+	id->qp = held;
+	held = NULL;
+	return done;
 }
 
 bool connect_to(const struct place *place, const struct hello *hello)

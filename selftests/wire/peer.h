@@ -59,6 +59,7 @@ extern struct rdma_cm_id *id;
 extern uint32_t mseq, last_rcvd;	/* sent last, received last */
 extern bool silent;			/* say nothing of how connecting failed */
 extern unsigned int peer_bufs;		/* receive buffers, as the HelloAck says */
+extern bool hold_rtu;			/* who connects has no RTU sent */
 extern uint16_t own_bufs;		/* what is said of the own ones in all messages */
 
 __attribute__((noreturn)) void die(const char *what);
@@ -69,6 +70,7 @@ void ask(const struct place *place, const struct hello *hello);
 void await_answer(void);
 bool connect_to(const struct place *place, const struct hello *hello);
 bool is_connected(void);
+bool establish(void);
 void disconnect(void);
 void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes);
 void send_good(uint8_t mid, const char *text);

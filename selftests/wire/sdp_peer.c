@@ -2,7 +2,7 @@
 /*
  * A peer that speaks SDP badly: in ways that have names, and at random.
  *
- *   sdp_peer FROM TO SRC DST PORT CASE... | order | random SEED MESSAGES PEERS LENGTH
+ *   sdp_peer FROM TO SRC DST PORT CASE... | order | early | random SEED MESSAGES PEERS LENGTH
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
  * names.  CASE is a name out of the tables below, or "good".  Prints a line for
@@ -18,8 +18,9 @@
  *
  * With "order" one connection is asked for and answered, then another one is made,
  * and then the first one is, unless the argument "alone" follows; their ports are
- * 40000 and 40001.  What "random" does is in random.c.  The first byte of a Hello cannot be made
- * wrong: the connection manager writes it.
+ * 40000 and 40001.  With "early" there is an echo before the connection manager says
+ * that there is a connection, and one after.  What "random" does is in random.c.  The
+ * first byte of a Hello cannot be made wrong: the connection manager writes it.
  */
 #include <endian.h>
 #include <poll.h>
@@ -246,6 +247,26 @@ static int run_order(const struct place *place, bool alone)
 	return !good || (!alone && (!is_connected() || !is_good()));
 }
 
+/* Says how far it came. */
+static int run_early(const struct place *place)
+{
+	struct hello hello;
+
+	peer_init();
+	fill_hello(&hello, place);
+	hold_rtu = true;
+	if (!connect_to(place, &hello) || !is_echoed("before")) {
+		printf("no echo before the RTU\n");
+		return 1;
+	}
+	if (!establish() || !is_good()) {
+		printf("no echo after the RTU\n");
+		return 1;
+	}
+	disconnect();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct place place;
@@ -253,7 +274,7 @@ int main(int argc, char **argv)
 
 	if (argc < 7) {
 		fprintf(stderr,
-			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | random SEED MESSAGES PEERS LENGTH\n");
+			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | early | random SEED MESSAGES PEERS LENGTH\n");
 		return 2;
 	}
 	place = (struct place){ argv[1], argv[2], argv[3], argv[4], atoi(argv[5]) };
@@ -262,6 +283,8 @@ int main(int argc, char **argv)
 				  atoi(argv[9]), atoi(argv[10]));
 	if (!strcmp(argv[6], "order"))
 		return run_order(&place, argc == 8);
+	if (!strcmp(argv[6], "early"))
+		return run_early(&place);
 	peer_init();
 	for (i = 6; i < argc; i++)
 		run(&place, argv[i]);

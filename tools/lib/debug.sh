@@ -42,13 +42,14 @@ debug_configure() {
 	done < <(grep '^CONFIG' "$DEBUG_CONFIG")
 }
 
+# As in the Makefile: the ar and nm of binutils load every plugin, for every file.
 debug_make() {
 	local source=$1 build=$2 jobs
 
 	shift 2
 	jobs=$(($(nproc) + 1))
 	# shellcheck disable=SC2086 # one argument a word
-	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 \
+	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 AR=gcc-ar-12 NM=gcc-nm-12 \
 		KCFLAGS="$DEBUG_FLAGS" $DEBUG_PLAIN "$@" > "$build.log" 2>&1 && return
 	tail -n 30 "$build.log" >&2
 	return 1
