@@ -455,6 +455,50 @@ static void test_duplicated(void)
 	ok(!wrong, "another thread duplicates it: they stay one file (%d)", wrong);
 }
 
+/* Has an epoll set watch the descriptor, and waits for a byte, again and again. */
+static void *watch(void *arg)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int i, *wrong = arg, set;
+
+	for (i = 0; i < rounds; i++) {
+		set = epoll_create1(0);
+		must(set >= 0);
+		pthread_barrier_wait(&barrier);
+		if (epoll_ctl(set, EPOLL_CTL_ADD, raced[0], &ev))
+			++*wrong;
+		pthread_barrier_wait(&barrier);
+		if (write(raced[1], "x", 1) != 1 || epoll_wait(set, &ev, 1, 5000) != 1 ||
+		    read(raced[0], buf, 1) != 1)
+			++*wrong;
+		close(set);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+static void test_watched(void)
+{
+	int i, wrong = 0, done = 0;
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, watch, &wrong));
+	for (i = 0; i < rounds; i++) {
+		tcp_pair(raced);
+		pthread_barrier_wait(&barrier);
+		if (replace(raced[0]) == 0)
+			done++;
+		else
+			must(errno == EBUSY);
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+		unpair(raced);
+	}
+	must(!pthread_join(thread, NULL));
+	printf("# replaced in %d of %d\n", done, rounds);
+	ok(!wrong, "another thread has an epoll set watch it: that sees what comes (%d)", wrong);
+}
+
 int main(void)
 {
 	int one = 1;
@@ -473,6 +517,7 @@ int main(void)
 	test_call();
 	test_number_taken();
 	test_duplicated();
+	test_watched();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

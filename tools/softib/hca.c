@@ -547,13 +547,14 @@ err_dealloc:
  * softib_hca_unregister - take an HCA away from its consumers
  * @hca:	the HCA; softib_topology is held
  *
- * Its link still works, so that they can say goodbye. Afterwards it has no QP,
- * so it originates nothing more but traps.
+ * Its link still works, so that they can say goodbye, but the subnet manager gets no
+ * answers any more. Afterwards it has no QP, so it originates nothing but traps.
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
 	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
+	WRITE_ONCE(hca->leaving, true);
 	/* Consumers go, and with them the QPs; then nobody is left to receive
 	 * anything. rdmavt would let the consumers go, too, but free its table
 	 * of QPs at once.

@@ -37,19 +37,26 @@ int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_mad *in, struct ib_mad *out,
 		       size_t *out_size, u16 *out_pkey_index)
 {
-	struct softib_port *port = softib_hca_port(to_softib_hca(ibdev));
+	struct softib_hca *hca = to_softib_hca(ibdev);
+	struct softib_port *port = softib_hca_port(hca);
 
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
-		*out = *in;
-		return process_smp(port, (struct ib_smp *)out);
 	case IB_MGMT_CLASS_PERF_MGMT:
-		*out = *in;
-		if (softib_pma(port, (struct ib_pma_mad *)out))
-			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
-		return IB_MAD_RESULT_SUCCESS;
+		break;
 	default:
 		return IB_MAD_RESULT_SUCCESS;
 	}
+	/* ib_mad would answer by the agent that it frees: agent_send_response()
+	 * holds no reference to what ib_agent_port_close() unregisters.
+	 */
+	if (READ_ONCE(hca->leaving))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	*out = *in;
+	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT)
+		return process_smp(port, (struct ib_smp *)out);
+	if (softib_pma(port, (struct ib_pma_mad *)out))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+	return IB_MAD_RESULT_SUCCESS;
 }

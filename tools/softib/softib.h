@@ -53,6 +53,7 @@
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
  * @detaching:	how many QPs leave multicast groups; @work receives nothing meanwhile
+ * @leaving:	consumers go: questions about its port are not answered any more
  * @deaf:	consumers have gone: rdmavt frees its table of QPs, in which @work
  *		looks for receivers
  */
@@ -81,6 +82,7 @@ struct softib_hca {
 	struct dentry *debugfs;
 	bool registered;
 	atomic_t detaching;
+	bool leaving;
 	bool deaf;
 };
 
