@@ -102,7 +102,7 @@ floods() {
 	for n in 2 3 4; do
 		on node$n timeout 200 socat -u FILE:/tmp/file TCP:10.77.0.1:700$n &
 	done
-	until_true 60 seen 1000000
+	until_true 60 seen 300000
 	kill "$busy"
 	wait "${pids[@]}"
 	kill $capturer

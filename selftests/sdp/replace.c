@@ -431,30 +431,6 @@ static void *duplicate(void *arg)
 	return NULL;
 }
 
-static void test_duplicated(void)
-{
-	int i, wrong = 0, done = 0;
-	pthread_t thread;
-
-	must(!pthread_create(&thread, NULL, duplicate, &wrong));
-	for (i = 0; i < rounds; i++) {
-		tcp_pair(raced);
-		pthread_barrier_wait(&barrier);
-		if (replace(raced[0]) == 0)
-			done++;
-		else
-			must(errno == EBUSY);
-		pthread_barrier_wait(&barrier);
-		pthread_barrier_wait(&barrier);
-		if (!works(raced))
-			wrong++;
-		unpair(raced);
-	}
-	must(!pthread_join(thread, NULL));
-	printf("# replaced in %d of %d\n", done, rounds);
-	ok(!wrong, "another thread duplicates it: they stay one file (%d)", wrong);
-}
-
 /* Has an epoll set watch the descriptor, and waits for a byte, again and again. */
 static void *watch(void *arg)
 {
@@ -479,12 +455,16 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void test_watched(void)
+/*
+ * Replaces one after another while the other thread does something to it, which counts
+ * what goes wrong; they meet three times for each.  Returns the count.
+ */
+static int race(void *(*other)(void *))
 {
 	int i, wrong = 0, done = 0;
 	pthread_t thread;
 
-	must(!pthread_create(&thread, NULL, watch, &wrong));
+	must(!pthread_create(&thread, NULL, other, &wrong));
 	for (i = 0; i < rounds; i++) {
 		tcp_pair(raced);
 		pthread_barrier_wait(&barrier);
@@ -494,10 +474,21 @@ static void test_watched(void)
 			must(errno == EBUSY);
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
+		if (!works(raced))
+			wrong++;
 		unpair(raced);
 	}
 	must(!pthread_join(thread, NULL));
 	printf("# replaced in %d of %d\n", done, rounds);
+	return wrong;
+}
+
+static void test_raced(void)
+{
+	int wrong = race(duplicate);
+
+	ok(!wrong, "another thread duplicates it: they stay one file (%d)", wrong);
+	wrong = race(watch);
 	ok(!wrong, "another thread has an epoll set watch it: that sees what comes (%d)", wrong);
 }
 
@@ -518,8 +509,7 @@ int main(void)
 	test_refused();
 	test_call();
 	test_number_taken();
-	test_duplicated();
-	test_watched();
+	test_raced();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
