@@ -335,14 +335,13 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
  * @to: where to
  * @skip: bytes to pass over
  * @flags: MSG_PEEK, MSG_TRUNC
- * @in_ring: out: bytes that are in the ring
  *
  * User space consumes at the same time: who moves the head has the bytes.
  *
  * Return: bytes; zero where there are none after @skip; -EFAULT, -EINTR.
  */
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
-			 unsigned int flags, size_t *in_ring)
+			 unsigned int flags)
 {
 	struct sdp_kring *ring = &ep->rx_ring;
 	u64 head, *shared = &ring->map->head;
@@ -355,8 +354,7 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 		ok = sdp_ring_rx_check(ep, &bytes);
 		head = ring->user;
 		spin_unlock_bh(&ep->lock);
-		*in_ring = ok ? bytes : 0;
-		if (*in_ring <= skip)
+		if (!ok || bytes <= skip)
 			return 0;
 
 		n = min_t(size_t, bytes - skip, iov_iter_count(to));

@@ -352,44 +352,63 @@ static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n
 	spin_unlock_bh(&ep->lock);
 }
 
+/* Stream bytes in the receive ring; ep->lock held. */
+static u32 sdp_rx_in_ring(struct sdp_ep *ep)
+{
+	u32 bytes;
+
+	return ep->rx_ring.size && sdp_ring_rx_check(ep, &bytes) ? bytes : 0;
+}
+
+/* The message with the byte at @at from the head of the queue, and where in it. */
+static struct sdp_xprt_buf *sdp_rx_find(struct sdp_ep *ep, size_t *at)
+{
+	struct sdp_xprt_buf *buf;
+
+	list_for_each_entry(buf, &ep->rx_queue, list) {
+		if (*at < buf->len - buf->off)
+			return buf;
+		*at -= buf->len - buf->off;
+	}
+	return NULL;
+}
+
 /*
- * Copies from the message at @skip bytes into the queue, and takes what was
- * copied off it unless @flags say otherwise.  Zero: there is none.  With @hole
+ * Copies what is in the queue, @skip bytes from the reader on, and takes what was
+ * copied off it unless @flags say otherwise.  Zero: there is none; -EAGAIN: bytes
+ * have come into the ring since it was looked at, and those are first.  With @hole
  * the byte there was passed over and not copied.
  */
 static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
 				 size_t skip, unsigned int flags, bool *hole)
 {
-	struct sdp_xprt_buf *buf, *found = NULL;
-	size_t at = skip;
-	u32 n = 0;
+	struct sdp_xprt_buf *buf = NULL;
+	u32 n = 0, in_ring;
+	size_t at;
 
-	/* The queue only grows while rx_mutex is held. */
+	/* The queue only grows while rx_mutex is held, and the ring not while there is one. */
 	spin_lock_bh(&ep->lock);
-	list_for_each_entry(buf, &ep->rx_queue, list) {
-		n = buf->len - buf->off;
-		if (at < n) {
-			found = buf;
-			n = sdp_urg_clip(ep, skip, n - at, hole);
-			break;
-		}
-		at -= n;
-	}
+	in_ring = sdp_rx_in_ring(ep);
+	at = skip - in_ring;
+	if (in_ring <= skip)
+		buf = sdp_rx_find(ep, &at);
+	if (buf)
+		n = sdp_urg_clip(ep, skip - in_ring, buf->len - buf->off - at, hole);
 	spin_unlock_bh(&ep->lock);
-	if (!found)
-		return 0;
+	if (!buf)
+		return in_ring > skip ? -EAGAIN : 0;
 
 	n = min_t(size_t, n, iov_iter_count(to));
 	if (!*hole) {
 		if (flags & MSG_TRUNC)
 			iov_iter_advance(to, n);
 		else
-			n = copy_to_iter(found->data + found->off + at, n, to);
+			n = copy_to_iter(buf->data + buf->off + at, n, to);
 		if (!n)
 			return -EFAULT;
 	}
 	if (!(flags & MSG_PEEK))
-		sdp_rx_consume(ep, found, n);
+		sdp_rx_consume(ep, buf, n);
 	return n;
 }
 
@@ -397,16 +416,15 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
 static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to,
 			       size_t skip, unsigned int flags, bool *hole)
 {
-	size_t in_ring = 0;
 	ssize_t n;
 
 	*hole = false;
-	if (ep->rx_ring.size) {
-		n = sdp_ring_consume(ep, to, skip, flags, &in_ring);
-		if (n)
-			return n;
-	}
-	return sdp_rx_copy_queue(ep, to, skip - min(skip, in_ring), flags, hole);
+	do {
+		n = ep->rx_ring.size ? sdp_ring_consume(ep, to, skip, flags) : 0;
+		if (!n)
+			n = sdp_rx_copy_queue(ep, to, skip, flags, hole);
+	} while (n == -EAGAIN);
+	return n;
 }
 
 static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)

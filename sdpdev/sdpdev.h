@@ -709,7 +709,7 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep);
 void sdp_ring_tx_flags(struct sdp_ep *ep);
 void sdp_ring_rx_flags(struct sdp_ep *ep);
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
-			 unsigned int flags, size_t *in_ring);
+			 unsigned int flags);
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
 

@@ -414,6 +414,58 @@ static void ring_stream(const char *name, bool mixed)
 	close_pair(p);
 }
 
+#define ROUND_BYTES	(4 * SDP_RING_MIN)
+
+/* Reads each round by system calls and says that it came. */
+static void *recv_rounds(void *arg)
+{
+	unsigned char buf[ROUND_BYTES];
+	struct end *end = arg;
+	size_t done = 0;
+	ssize_t i, n;
+
+	while ((n = read(end->fd, buf, sizeof(buf))) > 0) {
+		for (i = 0; i < n; i++)
+			end->wrong += buf[i] != pattern(done + i);
+		done += n;
+		if (!(done % ROUND_BYTES))
+			must(write(end->fd, "", 1) == 1);
+	}
+	return NULL;
+}
+
+/*
+ * Who reads by a call looks into the ring, where he finds one byte, looks again, and
+ * then at what had no room there.  Before that comes what is more than the ring holds:
+ * the pause is for a kernel in which each look takes 2 ms longer.
+ */
+static void ring_between(void)
+{
+	unsigned char buf[ROUND_BYTES];
+	struct end end = { 0 };
+	pthread_t thread;
+	unsigned int i, round;
+	int p[2];
+
+	connected(p);
+	end.fd = p[1];
+	must(!sdp_ring_attach(p[1], SDP_RING_MIN, SDP_RING_MIN, &end.rings));
+	must(!pthread_create(&thread, NULL, recv_rounds, &end));
+	for (round = 0; round < 50; round++) {
+		for (i = 0; i < ROUND_BYTES; i++)
+			buf[i] = pattern(round * ROUND_BYTES + i);
+		must(write(p[0], buf, 1) == 1);
+		usleep(3000);
+		must(write(p[0], buf + 1, ROUND_BYTES - 1) == ROUND_BYTES - 1);
+		must(read(p[0], buf, 1) == 1);
+	}
+	must(!sdp_shutdown(p[0], SHUT_WR));
+	pthread_join(thread, NULL);
+	ok(!end.wrong, "what comes between a look into the ring and one behind it");
+	must(!sdp_ring_detach(&end.rings));
+	close_pair(p);
+}
+
 /* The child knows the descriptor's number and no more. */
 static void ring_forked(void)
 {
@@ -450,7 +502,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(56);
+	tap_plan(57);
 	calls();
 	fast_open();
 	carriers();
@@ -459,6 +511,7 @@ int main(void)
 	ring_scribble();
 	ring_stream("rings carry a long stream both ways at once", false);
 	ring_stream("rings and system calls mixed carry it too", true);
+	ring_between();
 	ring_forked();
 	return tap_exit();
 }

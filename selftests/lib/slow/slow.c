@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes a function slow, so that what may happen before it does.
+ * Makes a function slow, so that what may happen before it does, or with after=1 what
+ * may happen between its return and what follows that.
  *
  *	insmod slow.ko function=softib_qp_error us=20000
  *	cat /sys/module/slow/parameters/calls
@@ -21,6 +22,10 @@ static uint us;
 module_param(us, uint, 0444);
 MODULE_PARM_DESC(us, "How much longer it takes, in microseconds, at most 100000");
 
+static bool after;
+module_param(after, bool, 0444);
+MODULE_PARM_DESC(after, "After what it does, not before");
+
 static atomic_t slow_calls;
 
 static int slow_calls_get(char *buf, const struct kernel_param *kp)
@@ -32,27 +37,44 @@ static const struct kernel_param_ops slow_calls_ops = { .get = slow_calls_get };
 module_param_cb(calls, &slow_calls_ops, NULL, 0444);
 MODULE_PARM_DESC(calls, "How often it was called");
 
-static int slow_enter(struct kprobe *probe, struct pt_regs *regs)
+static void slow_delay(void)
 {
-	atomic_inc(&slow_calls);
 	mdelay(us / 1000);
 	udelay(us % 1000);
+}
+
+static int slow_enter(struct kretprobe_instance *call, struct pt_regs *regs)
+{
+	atomic_inc(&slow_calls);
+	if (!after)
+		slow_delay();
 	return 0;
 }
 
-static struct kprobe slow_probe = { .pre_handler = slow_enter };
+static int slow_return(struct kretprobe_instance *call, struct pt_regs *regs)
+{
+	if (after)
+		slow_delay();
+	return 0;
+}
+
+static struct kretprobe slow_probe = {
+	.entry_handler = slow_enter,
+	.handler = slow_return,
+	.maxactive = 64,
+};
 
 static int __init slow_init(void)
 {
 	if (us > 100000)
 		return -EINVAL;
-	slow_probe.symbol_name = function;
-	return register_kprobe(&slow_probe);
+	slow_probe.kp.symbol_name = function;
+	return register_kretprobe(&slow_probe);
 }
 module_init(slow_init);
 
 static void __exit slow_exit(void)
 {
-	unregister_kprobe(&slow_probe);
+	unregister_kretprobe(&slow_probe);
 }
 module_exit(slow_exit);

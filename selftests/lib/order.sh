@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Who reads by a system call looks into the ring, and then at what had no room there.
+# With time made between the two, what comes meanwhile is still read in its order.
+
+. "$(dirname "$0")/tap.sh"
+
+slow_ring() {
+	slowly -after sdp_ring_consume 2000 "$BUILD/selftests/lib/api" > "$WORK/out" && return
+	diag "$WORK/out"
+	return 1
+}
+
+plan 1
+check "what comes while a reader turns from the ring to the rest keeps its order" slow_ring
+finish
