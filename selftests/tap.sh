@@ -80,14 +80,12 @@ nap_since() {
 	nap "$took"
 }
 
-# slowly [-after] FUNCTION MICROSECONDS COMMAND...: while each call of the kernel's
-# function begins, or returns, so much later. Fails if there was none.
+# slowly FUNCTION MICROSECONDS COMMAND...: while each call of the kernel's function takes
+# so much longer. Fails if there was none.
 slowly() {
-	local status calls=0 after=0
+	local status calls=0
 
-	[ "$1" != -after ] || { after=1 && shift; }
-	insmod "$BUILD/$KERNEL/selftests/lib/slow/slow.ko" function="$1" us="$2" \
-		after=$after || return
+	insmod "$BUILD/$KERNEL/selftests/lib/slow/slow.ko" function="$1" us="$2" || return
 	"${@:3}"
 	status=$?
 	read -r calls < /sys/module/slow/parameters/calls

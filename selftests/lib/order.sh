@@ -7,8 +7,9 @@
 . "$(dirname "$0")/tap.sh"
 
 slow_ring() {
-	slowly -after sdp_ring_consume 2000 "$BUILD/selftests/lib/api" > "$WORK/out" && return
-	diag "$WORK/out"
+	tools/vm/delays --us 2000 'sdpdev:^sdp_ring_consume$' "$BUILD/selftests/lib/api" \
+		> "$WORK/out" && return
+	diag "$WORK/out" 80
 	return 1
 }
 
