@@ -160,16 +160,21 @@ fuzz: setup
 	+$(MAKE) --no-print-directory user
 	tools/fuzz/run $(if $(IPOIB),--ipoib) --time $(TIME)
 
-# In a folder of its own: the library counts, too.
+# In a folder of its own: the library counts, too. Of the tests that take long those that
+# run what no other does.
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
+COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy \
+	    $(addprefix ipoib/,admin connected debugfs mcast queues) \
+	    $(addprefix softib/,manage many params udp)
 coverage: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules $(COUNTED)
 	+$(MAKE) --no-print-directory libsdpdev $(COUNTED) CFLAGS='-O1 -g --coverage' \
 		LDFLAGS=--coverage
 	+$(MAKE) --no-print-directory user $(COUNTED) LDFLAGS=--coverage
-	BUILD=$(BUILD)/coverage selftests/run --kernel $(DEBUG) --all --coverage \
-		--jobs $(JOBS) $(ONLY) || echo 'coverage: some tests failed'
+	BUILD=$(BUILD)/coverage selftests/run --kernel $(DEBUG) $(ALL:%=--all) --coverage \
+		--jobs $(JOBS) $(or $(ONLY),$(if $(ALL),,$(COVERING))) || \
+		echo 'coverage: some tests failed'
 	BUILD=$(BUILD)/coverage tools/coverage report
 
 lint: setup
@@ -209,6 +214,7 @@ help:
 	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage; IPOIB=1:'
 	@echo '                     fuzz the files and messages of IPoIB instead'
 	@echo 'make coverage        which lines and branches the tests run on that kernel; takes ONLY'
+	@echo '                     and ALL'
 	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
 	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"
