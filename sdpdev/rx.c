@@ -375,12 +375,13 @@ static struct sdp_xprt_buf *sdp_rx_find(struct sdp_ep *ep, size_t *at)
 
 /*
  * Copies what is in the queue, @skip bytes from the reader on, and takes what was
- * copied off it unless @flags say otherwise.  Zero: there is none; -EAGAIN: bytes
- * have come into the ring since it was looked at, and those are first.  With @hole
- * the byte there was passed over and not copied.
+ * copied off it unless @flags say otherwise.  Zero: there is none, or the mark of
+ * urgent data is there and the call has @begun before it; -EAGAIN: bytes have come
+ * into the ring since it was looked at, and those are first.  With @hole the byte
+ * there was passed over and not copied.
  */
-static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
-				 size_t skip, unsigned int flags, bool *hole)
+static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+				 unsigned int flags, bool begun, bool *hole)
 {
 	struct sdp_xprt_buf *buf = NULL;
 	u32 n = 0, in_ring;
@@ -390,7 +391,7 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
 	spin_lock_bh(&ep->lock);
 	in_ring = sdp_rx_in_ring(ep);
 	at = skip - in_ring;
-	if (in_ring <= skip)
+	if (in_ring <= skip && !(begun && sdp_urg_here(ep, skip)))
 		buf = sdp_rx_find(ep, &at);
 	if (buf)
 		n = sdp_urg_clip(ep, skip - in_ring, buf->len - buf->off - at, hole);
@@ -413,8 +414,8 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to,
 }
 
 /* One piece of the stream from @skip on.  Zero: there is none. */
-static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to,
-			       size_t skip, unsigned int flags, bool *hole)
+static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+			       unsigned int flags, bool begun, bool *hole)
 {
 	ssize_t n;
 
@@ -422,7 +423,7 @@ static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to,
 	do {
 		n = ep->rx_ring.size ? sdp_ring_consume(ep, to, skip, flags) : 0;
 		if (!n)
-			n = sdp_rx_copy_queue(ep, to, skip, flags, hole);
+			n = sdp_rx_copy_queue(ep, to, skip, flags, begun, hole);
 	} while (n == -EAGAIN);
 	return n;
 }
@@ -450,9 +451,7 @@ static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
 	bool hole;
 
 	while (iov_iter_count(to)) {
-		if (done + copied && sdp_rx_at_mark(ep, *skip))
-			break;
-		n = sdp_rx_copy_one(ep, to, *skip, flags, &hole);
+		n = sdp_rx_copy_one(ep, to, *skip, flags, done + copied, &hole);
 		if (n <= 0)
 			break;
 		if (!hole)

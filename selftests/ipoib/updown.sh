@@ -86,14 +86,20 @@ traced() {
 	! ours || echo 1 > $tracing/events/ipoib/enable
 }
 
+# What flows meanwhile ends before packets are counted: on a slow machine it is more than
+# the sockets have room for that the stack answers echo requests by.
 plan 6
 traced
 traffic
 check "down and up under traffic" down_up
-check "traffic goes on" alive
-check "down and up of the peer" down_up_peer
-check "traffic goes on" alive
-check "the driver away and back under traffic" reload
-check "traffic goes on" alive
 quiet
+check "traffic goes on" alive
+traffic
+check "down and up of the peer" down_up_peer
+quiet
+check "traffic goes on" alive
+traffic
+check "the driver away and back under traffic" reload
+quiet
+check "traffic goes on" alive
 finish

@@ -466,6 +466,47 @@ static void ring_between(void)
 	close_pair(p);
 }
 
+/* Reads what is before the mark of urgent data, and then what is behind it. */
+static void *recv_marks(void *arg)
+{
+	struct end *end = arg;
+	char buf[8];
+
+	while (read(end->fd, buf, sizeof(buf)) == 1 && buf[0] == 'a' &&
+	       read(end->fd, buf, sizeof(buf)) == 1 && buf[0] == 'c') {
+		end->wrong--;
+		must(write(end->fd, "", 1) == 1);
+	}
+	sdp_shutdown(end->fd, SHUT_RDWR);
+	return NULL;
+}
+
+/* The same for urgent data: no call goes across the mark, be it that it comes late. */
+static void ring_mark(void)
+{
+	struct end end = { .wrong = 20 };
+	unsigned long left = end.wrong;
+	pthread_t thread;
+	char back;
+	int p[2];
+
+	connected(p);
+	end.fd = p[1];
+	must(!sdp_ring_attach(p[1], SDP_RING_MIN, SDP_RING_MIN, &end.rings));
+	must(!pthread_create(&thread, NULL, recv_marks, &end));
+	while (left-- && write(p[0], "a", 1) == 1) {
+		usleep(3000);
+		if (sdp_send(p[0], "b", 1, MSG_OOB) != 1 || write(p[0], "c", 1) != 1 ||
+		    read(p[0], &back, 1) != 1)
+			break;
+	}
+	sdp_shutdown(p[0], SHUT_WR);
+	pthread_join(thread, NULL);
+	ok(!end.wrong, "urgent data that comes between a look into the ring and one behind it");
+	must(!sdp_ring_detach(&end.rings));
+	close_pair(p);
+}
+
 /* The child knows the descriptor's number and no more. */
 static void ring_forked(void)
 {
@@ -502,7 +543,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(120);
 
-	tap_plan(57);
+	tap_plan(58);
 	calls();
 	fast_open();
 	carriers();
@@ -512,6 +553,7 @@ int main(void)
 	ring_stream("rings carry a long stream both ways at once", false);
 	ring_stream("rings and system calls mixed carry it too", true);
 	ring_between();
+	ring_mark();
 	ring_forked();
 	return tap_exit();
 }
