@@ -387,7 +387,10 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t 
 	u32 n = 0, in_ring;
 	size_t at;
 
-	/* The queue only grows while rx_mutex is held, and the ring not while there is one. */
+	/*
+	 * With rx_mutex held the queue only grows, and nothing comes into the ring as
+	 * long as something is in the queue.
+	 */
 	spin_lock_bh(&ep->lock);
 	in_ring = sdp_rx_in_ring(ep);
 	at = skip - in_ring;
