@@ -2,9 +2,11 @@
 #
 # Reads what gcov prints, of any number of runs, each object after a line "@object
 # FOLDER". Prints how much of each file and of each module was run, and writes the
-# lines that were not into the file MISSED.
+# lines that were not into the file MISSED, by the reasons that the file REASONS
+# gives: a line for each, and below it, indented, ":FILE: FUNCTION..." for where
+# it is the reason; "*" is all functions that no reason names.
 #
-#   awk -v root=FOLDER/ -v missed=FILE -f coverage.awk
+#   awk -v root=FOLDER/ -v missed=FILE -v reasons=FILE -f coverage.awk
 
 # The file's name from the project's root; nothing if it is not the project's.
 function own(path) {
@@ -33,6 +35,56 @@ function row(name, l, lr, b, br) {
 		percent(br, b))
 }
 
+function read_reasons(	line, file, fn, i) {
+	while ((getline line < reasons) > 0) {
+		if (line ~ /^[^ ]/)
+			reason = line
+		if (line !~ /^  /)
+			file = ""
+		if (match(line, /^ +:[^ :]+: /)) {
+			file = substr(line, 1, RLENGTH)
+			gsub(/[ :]/, "", file)
+			line = substr(line, RLENGTH + 1)
+			if (!n_reasons || reason_name[n_reasons] != reason)
+				reason_name[++n_reasons] = reason
+		}
+		for (i = file == "" ? 0 : split(line, fn, " "); i; i--)
+			why[file, fn[i]] = n_reasons
+	}
+}
+
+function reason_of(file, nr,	fn) {
+	fn = within[file, nr]
+	return (file, fn) in why ? why[file, fn] : why[file, "*"] + 0
+}
+
+# Those that nothing ran for this reason; 0 is none.
+function print_missed(reason,	i, field, count, sorter) {
+	sorter = "sort -t: -k1,1 -k2,2n >> " missed
+	for (i = 1; i <= n; i++) {
+		split(order[i], field, SUBSEP)
+		if (ran[order[i]] || reason_of(field[1], field[2]) != reason)
+			continue
+		if (!count++) {
+			printf "%s\n\n", reason ? reason_name[reason] : \
+				"For no reason that is known" >> missed
+			close(missed)
+		}
+		printf "%s:%d:%s\n", field[1], field[2], text[order[i]] | sorter
+	}
+	close(sorter)
+	if (count)
+		print "" >> missed
+	close(missed)
+	return count
+}
+
+BEGIN {
+	read_reasons()
+	printf "" > missed
+	close(missed)
+}
+
 /^@object / {
 	object = $2
 	file = ""
@@ -42,10 +94,18 @@ function row(name, l, lr, b, br) {
 /^ *-: *0:Source:/ {
 	sub(/^[^:]*:[^:]*:Source:/, "")
 	file = own($0)
+	fn = ""
 	next
 }
 
 file == "" {
+	next
+}
+
+# Before the first line of it; the compiler's parts and copies of it are it, too.
+/^function / {
+	fn = $2
+	sub(/\..*/, "", fn)
 	next
 }
 
@@ -55,6 +115,7 @@ file == "" {
 	if (!((file, nr) in ran)) {
 		ran[file, nr] = 0
 		order[++n] = file SUBSEP nr
+		within[file, nr] = fn
 		text[file, nr] = substr($0, length(field[1]) + length(field[2]) + 3)
 	}
 	if (field[1] + 0 > 0)
@@ -81,14 +142,10 @@ file == "" {
 }
 
 END {
-	sorter = "sort -t: -k1,1 -k2,2n > " missed
 	for (i = 1; i <= n; i++) {
 		split(order[i], field, SUBSEP)
 		lines[field[1]]++
-		if (ran[order[i]])
-			run[field[1]]++
-		else
-			printf "%s:%d:%s\n", field[1], field[2], text[order[i]] | sorter
+		run[field[1]] += ran[order[i]]
 	}
 	printf "%-24s %6s %6s %5s %8s %6s %5s\n", "", "lines", "run", "%", "branches",
 		"taken", "%"
@@ -104,4 +161,9 @@ END {
 	print ""
 	for (m in sum_l)
 		print row(m, sum_l[m], sum_r[m], sum_b[m], sum_t[m])
+	print ""
+	for (i = 1; i <= n_reasons; i++)
+		reasoned += print_missed(i)
+	printf "%d lines were not run for reasons that are known, %d for none\n", reasoned,
+		print_missed(0)
 }

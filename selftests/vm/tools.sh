@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What other tests and reports are made with, where it is wrong or says that others are.
+
+. "$(dirname "$0")/../tap.sh"
+
+root=$(cd "$(dirname "$0")/../.." && pwd -P)
+tmp=$(mktemp -d)
+trap 'rm -r "$tmp"' EXIT
+
+# refused NAME PATTERN COMMAND...: by status 2 and a line with PATTERN
+refused() {
+	local output status
+
+	output=$("${@:3}" 2>&1 < /dev/null)
+	status=$?
+	[ $status -eq 2 ] && [[ $output == *$2* ]]
+	result $? "$1" || diag "status $status: $output"
+}
+
+# A project with one suite, whose configuration says this.
+configured() {
+	mkdir -p "$tmp/selftests/suite" && cp "$root/selftests/run" "$tmp/selftests/" &&
+		echo "$1" > "$tmp/selftests/suite/config"
+	printf '#!/bin/sh\n' > "$tmp/selftests/suite/good.sh"
+	chmod +x "$tmp/selftests/suite/good.sh"
+	touch "$tmp/selftests/suite/part.sh"
+}
+
+delays() {
+	"$root/tools/vm/delays" "$@"
+}
+
+# A program of the driver's, two of whose functions nothing calls.
+counted() {
+	mkdir ipoib && cat > ipoib/part.c <<-'EOT' &&
+			static int early(int n)
+			{
+				return n + 1;
+			}
+
+			static int late(int n)
+			{
+				return n - 1;
+			}
+
+			int main(int argc, char **argv)
+			{
+				if (argc > 2)
+					return late(argc);
+				if (argc > 1)
+					return early(argc);
+				return 0;
+			}
+		EOT
+		gcc-12 -O0 --coverage -c -o part.o ipoib/part.c &&
+		gcc-12 --coverage -o part part.o && ./part &&
+		{ echo "@object ipoib" && gcov-12 -b -c -t part.gcda; } > counts
+}
+
+# Which of its lines are not run, for which reasons
+report() {
+	awk -v root="$tmp/" -v missed="$tmp/uncovered" -v reasons="$tmp/reasons" \
+		-f "$root/tools/lib/coverage.awk" counts > report
+}
+
+# missed REASON: the numbers of the lines for it
+missed() {
+	awk -F: -v reason="$1" 'NF == 1 && $0 { now = $0 } NF > 1 && now == reason { print $2 }' \
+		uncovered | xargs
+}
+
+plan 14
+configured "default : good"
+check "a configuration that names a test" "$tmp/selftests/run" --kernel 6.1 --list
+configured "default : good nothing"
+refused "one that names nothing" "no such test: nothing" "$tmp/selftests/run" --list
+configured "default : !part"
+refused "one that leaves out what is no test" "no such test: !part" "$tmp/selftests/run" --list
+rm -r "$tmp/selftests"
+
+refused "a delay of no function" "usage: " delays
+refused "of no command" "usage: " delays sdpdev
+refused "of no time" "--us: 'long'" delays --us long sdpdev true
+refused "of too long a time" "--us: '100001'" delays --us 100001 sdpdev true
+
+cd "$tmp" || exit
+check "a program's lines are counted" counted
+cat > "$tmp/reasons" <<'EOT'
+Coverage
+========
+
+It is never late
+    :ipoib/other.c: early
+    :ipoib/part.c: nobody
+        late
+
+Nobody asks for more
+    because there is no more.
+
+    :ipoib/part.c: main
+EOT
+report
+check "what a reason names is by it" test "$(missed "It is never late")" = "6 8"
+check "by the other" test "$(missed "Nobody asks for more")" = "14 16"
+check "what none names is by none" test "$(missed "For no reason that is known")" = "1 3"
+check "and is counted" grep -q "^4 .* known, 2 for none$" report
+printf '%s\n' "Nobody calls it" "    :ipoib/part.c: *" >> "$tmp/reasons"
+report
+check "all that is left in a file has one" test "$(missed "Nobody calls it")" = "1 3"
+check "and nothing has none" grep -q "^6 .* known, 0 for none$" report
+cd /
+finish
