@@ -164,8 +164,10 @@ fuzz: setup
 # run what no other does.
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
 COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy \
-	    $(addprefix ipoib/,admin connected debugfs mcast queues) \
-	    $(addprefix softib/,manage many params udp)
+	    $(addprefix ipoib/,admin bond connected debugfs events guid hostile mcast nosrq \
+		queues rings stuck) \
+	    $(addprefix softib/,capture counters faults manage many params topology tree \
+		uc ud udp)
 coverage: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules $(COUNTED)
