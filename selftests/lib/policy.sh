@@ -70,7 +70,7 @@ explains() {
 	fi
 }
 
-plan 54
+plan 57
 
 wrong "1: 'ues': a rule begins with 'use'" "ues sdp connect * *"
 wrong "3: words are missing" "# a comment" "" "use sdp connect *"
@@ -156,6 +156,17 @@ socat -u OPEN:/dev/null TCP:10.77.0.2:9003 2> "$WORK/err"
 check "a server on SDP refuses TCP" grep -q "Connection refused" "$WORK/err"
 check "and takes SDP" goes SDP 9003
 wait "$SERVER"
+
+# A server that has only TCP.
+start 2 socat -u TCP-LISTEN:9004,fork,reuseaddr OPEN:/dev/null
+wait_port 2 9004 || bail "socat did not start"
+rules "use both connect socat *"
+check "a server without the library: TCP" goes TCP 9004
+rules "use sdp connect socat *:9004"
+socat_status=0
+"$SDPRUN" socat -u OPEN:/dev/null TCP:10.77.0.2:9004 2> "$WORK/err" || socat_status=$?
+check "not where the rule says SDP" grep -q "Connection refused" "$WORK/err"
+check "as the program's exit status says" test $socat_status -eq 1
 
 # The file that is looked for.
 unset SDPDEV_CONF
