@@ -45,7 +45,24 @@ answered() {
 refused='sdp_end: connect: Connection refused'
 protocol='sdp_end: connect: Protocol error'
 
-plan 18
+# falls ANSWER REASON: over TCP then, with every byte and for that reason, whether the
+# program waits in connect or not
+falls() {
+	local how got
+
+	echo "$1" > $answers
+	for how in fall poll; do
+		got=$("$programs/sdp_end" $how 10.77.0.2 $port 100000 10000 2>&1)
+		echo "$how: $got"
+		[ "$got" = "carrier 2 reason $2" ] || return
+	done
+}
+
+tcp_listens() {
+	[ -n "$(ip netns exec node2 ss -Hltn "sport = :$port")" ]
+}
+
+plan 22
 check "a listener that does as it is told" \
 	insmod "$BUILD/$KERNEL/selftests/wire/answer/answer.ko" device=softib1 port=$port
 answered "rejected by the consumer" "rej 28" "$refused"
@@ -81,6 +98,19 @@ answered "HelloAck: tiny buffers" \
 answered "accepted, but nobody is there" \
 	"$(hello_ack 01 0010 $len $zero $zero 22 $size)" \
 	"sdp_end: read: Connection timed out" ib_qp_errors
+
+# The same where somebody listens on TCP.
+ip netns exec node2 socat "TCP-LISTEN:$port,fork,reuseaddr" PIPE &
+plain=$!
+trap 'kill $plain 2> /dev/null' EXIT
+check "a server that has only TCP" until_true 10 tcp_listens
+echo 1000 > $limit
+check "not answered: over TCP" falls none 6
+echo "$was" > $limit
+check "HelloAck: nothing at all: over TCP" falls "rep " 8
+check "HelloAck: version: over TCP" falls "$(hello_ack 01 0010 $len $zero $zero 11 $size)" 8
+kill $plain
+wait $plain 2> /dev/null
 rmmod answer
 
 serve echo

@@ -8,9 +8,11 @@
  *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
  *				when the ones before have come back as they
  *				were; exit status 0 if all is well
+ *   sdp_end fall ADDR PORT N C	the same over whatever carries it, "carrier C reason R"
+ *   sdp_end poll ADDR PORT N C	the same, with a connect that does not wait
  *
- * IPv4, and never TCP.  The servers take connections until killed, each in a thread;
- * they say "listening" when they are, "from PORT" for each, and how it ended:
+ * IPv4, and TCP only where it says so.  The servers take connections until killed, each
+ * in a thread; they say "listening" when they are, "from PORT" for each, and how it ended:
  * "aborted" is one that had ended before it was accepted.
  * "end ERRNO REASON WORD", with the reason that the descriptor and the one that
  * /proc/net/sdp/endpoints tells.
@@ -18,6 +20,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -160,23 +163,64 @@ static unsigned char pattern(size_t i)
 	return i * 2654435761u >> 13;
 }
 
-static void send_all(const char *addr, unsigned int port, size_t n, size_t chunk)
+/* Until it is known how the connection went that was begun without waiting. */
+static void await(int fd)
 {
-	struct sdp_connect args = { .size = sizeof(args), .flags = SDP_CONNECT_NO_TCP,
-				    .addr_len = sizeof(struct sockaddr_in) };
-	struct sdp_shutdown shut = { .size = sizeof(shut), .how = SHUT_WR };
+	struct sdp_error args = { .size = sizeof(args) };
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	if (poll(&p, 1, -1) != 1 || ioctl(fd, SDP_IOC_ERROR, &args))
+		die("poll");
+	errno = args.error;
+	if (errno)
+		die("connect");
+}
+
+static void tell_carrier(int fd)
+{
+	struct sdp_info info = { .size = sizeof(info) };
+
+	if (ioctl(fd, SDP_IOC_INFO, &info))
+		die("info");
+	printf("carrier %u reason %u\n", info.carrier, info.reason);
+}
+
+static int begin(const char *addr, unsigned int port, const char *how)
+{
+	struct sdp_connect args = { .size = sizeof(args), .addr_len = sizeof(struct sockaddr_in) };
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = endpoint();
+
+	inet_pton(AF_INET, addr, &sin.sin_addr);
+	memcpy(&args.addr, &sin, sizeof(sin));
+	if (!strcmp(how, "send"))
+		args.flags = SDP_CONNECT_NO_TCP;
+	else if (!strcmp(how, "poll"))
+		args.flags = SDP_CONNECT_NONBLOCK;
+	if (!ioctl(fd, SDP_IOC_CONNECT, &args)) {
+		if (args.flags & SDP_CONNECT_NONBLOCK) {
+			fprintf(stderr, "sdp_end: connected without waiting\n");
+			exit(1);
+		}
+	} else if (errno == EINPROGRESS) {
+		await(fd);
+	} else {
+		die("connect");
+	}
+	if (!(args.flags & SDP_CONNECT_NO_TCP))
+		tell_carrier(fd);
+	return fd;
+}
+
+static void send_all(int fd, size_t n, size_t chunk)
+{
+	struct sdp_shutdown shut = { .size = sizeof(shut), .how = SHUT_WR };
 	size_t i, sent = 0, got = 0;
 	unsigned char *buf = malloc(chunk);
-	int fd = endpoint();
 	ssize_t len;
 
 	if (!buf)
 		die("memory");
-	inet_pton(AF_INET, addr, &sin.sin_addr);
-	memcpy(&args.addr, &sin, sizeof(sin));
-	if (ioctl(fd, SDP_IOC_CONNECT, &args))
-		die("connect");
 	while (got < n) {
 		for (len = 0; len < (ssize_t)chunk && sent + len < n; len++)
 			buf[len] = pattern(sent + len);
@@ -210,10 +254,13 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
 		talk = hold;
 		serve(atoi(argv[2]));
-	} else if (argc == 6 && !strcmp(argv[1], "send") && atoi(argv[5]) > 0) {
-		send_all(argv[2], atoi(argv[3]), strtoul(argv[4], NULL, 0), atoi(argv[5]));
+	} else if (argc == 6 && (!strcmp(argv[1], "send") || !strcmp(argv[1], "fall") ||
+				 !strcmp(argv[1], "poll")) && atoi(argv[5]) > 0) {
+		send_all(begin(argv[2], atoi(argv[3]), argv[1]), strtoul(argv[4], NULL, 0),
+			 atoi(argv[5]));
 	} else {
-		fprintf(stderr, "usage: sdp_end echo|hold PORT | send ADDR PORT BYTES CHUNK\n");
+		fprintf(stderr,
+			"usage: sdp_end echo|hold PORT | send|fall|poll ADDR PORT BYTES CHUNK\n");
 		return 2;
 	}
 	return 0;
