@@ -1,0 +1,36 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# solicit.py ADDRESS: asks on ib0 who has that, by a neighbour solicitation of its
+# own (RFC 4861 4.3), and prints the link-layer address that the answer tells.
+
+import socket
+import struct
+import sys
+
+SOLICITATION, ADVERTISEMENT = 135, 136
+SOURCE, TARGET = 1, 2
+# RFC 4391 9.3: type, length in 8 bytes, two that are zero, the address
+OPTION = struct.Struct("BB2x20s")
+TARGET_ADDRESS, OPTIONS = slice(8, 24), slice(24, None)
+
+index = socket.if_nametoindex("ib0")
+with open("/sys/class/net/ib0/address", encoding="ascii") as f:
+    own = bytes.fromhex(f.read().strip().replace(":", ""))
+target = socket.inet_pton(socket.AF_INET6, sys.argv[1])
+group = b"\xff\x02" + bytes(9) + b"\1\xff" + target[13:]
+
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+s.settimeout(10)
+s.sendto(struct.pack(">BBHI", SOLICITATION, 0, 0, 0) + target +
+         OPTION.pack(SOURCE, OPTION.size // 8, own),
+         (socket.inet_ntop(socket.AF_INET6, group), 0, 0, index))
+while True:
+    answer = s.recv(1000)
+    if answer[0] == ADVERTISEMENT and answer[TARGET_ADDRESS] == target:
+        kind, length, address = OPTION.unpack(answer[OPTIONS])
+        if (kind, length) != (TARGET, OPTION.size // 8):
+            sys.exit("option %d of %d times 8 bytes" % (kind, length))
+        print(address.hex(":"))
+        break
