@@ -11,6 +11,9 @@
 tracing=/sys/kernel/debug/tracing
 parameters=/sys/module/ib_ipoib/parameters
 links=/sys/kernel/config/softib/links
+slow='Slow=0x0001, ipoib, rate=2, defmember=full : ALL=full;'
+group=00:ff:ff:ff:ff:12:40:1b:ff:ff:00:00:00:00:00:00:07:77:77:77
+mgid=ff12:401b:ffff::777:7777
 has_kprobes=false
 [ ! -e $tracing/kprobe_events ] || has_kprobes=true
 
@@ -109,10 +112,11 @@ driver() {
 	grep -x "bus-info: ${adapter##*/}" <<< "$lines"
 }
 
+# speed_is SPEED [INTERFACE]
 speed_is() {
 	local lines
 
-	lines=$(ethtool ib0) && echo "$lines" && [[ $lines == *"Speed: $1"* ]]
+	lines=$(ethtool "${2-ib0}") && echo "$lines" && [[ $lines == *"Speed: $1"* ]]
 }
 
 # speed RATE: of the cable, in Gbit/s, in both nodes
@@ -122,10 +126,46 @@ speed() {
 	ethtool ib0 | grep -x "[[:space:]]*Duplex: Full"
 }
 
+# One lane, at two speeds. The default partition's group is too fast for that.
+narrow() {
+	partitions "$slow" &&
+	ip link add link ib0 name slow type ipoib pkey 0x8001 &&
+	ip link set slow up && until_true 20 speed_is 10000Mb/s slow &&
+	echo 2.5 > $links/softib0/rate && until_true 20 speed_is 2500Mb/s slow &&
+	echo 5 > $links/softib0/rate && until_true 20 speed_is 5000Mb/s slow &&
+	speed_is 5000Mb/s slow
+}
+
 no_speed() {
 	ip link set ib0 down && speed_is "Unknown!" && address_up node1 1 &&
 	until_true 20 carrier
 }
+
+# --- a group ------------------------------------------------------------------------
+
+# maddr add|del: as ip maddr does it, which takes addresses of 6 bytes only, that is
+# those of no group here.
+maddr() {
+	python3 - "$1" "$group" <<-EOF
+	import fcntl, socket, struct, sys
+	request = {"add": 0x8931, "del": 0x8932}[sys.argv[1]]    # SIOCADDMULTI
+	address = bytes.fromhex(sys.argv[2].replace(":", ""))
+	fcntl.ioctl(socket.socket(), request,
+	            struct.pack("=16sH20s2x", b"ib0", socket.AF_UNSPEC, address))
+	EOF
+}
+
+# Nobody listens.
+added() {
+	maddr add && ip maddr show dev ib0 | grep $group &&
+	until_true 10 member $mgid 1 && member $mgid 1
+}
+
+deleted() {
+	maddr del && until_true 10 not member $mgid 1 && not member $mgid 1
+}
+
+# --- what is logged -----------------------------------------------------------------
 
 # logged PATTERN: in the kernel's log, since mark was called.
 mark() {
@@ -163,12 +203,17 @@ levels() {
 
 mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
-if ours; then plan 21; else plan 14; fi
+if ours; then plan 24; else plan 17; fi
 check "the driver's name" driver
 check "speed, from the port's rate and width" speed_is 40000Mb/s
 check "of a slower cable" speed 10
+check "of a cable with one lane" narrow
+ip link del slow
+partitions
 check "and the other again" speed 40
 check "none without a link" no_speed
+check "a group is added and joined" added
+check "deleted and left" deleted
 check "no moderation to begin with" moderation_is "0 0"
 check "sending has no moderation" fails_with "unsupported parameter" \
 	ethtool -C ib0 tx-usecs 16
