@@ -32,6 +32,35 @@ take_back() {
 	address_up node1 1 && until_true 10 carrier
 }
 
+# A child in another namespace tells of its parent by its index, and where that index
+# is one. The latter the kernel's driver does not say, so ip takes it for one there.
+parent_seen() {
+	local index link id
+
+	index=$(< /sys/class/net/ib0/ifindex)
+	link=$(ip -n box -j link show child)
+	echo "parent $index: $link"
+	same "$(on box cat /sys/class/net/child/iflink)" "$index" || return
+	if ours; then
+		[[ $link =~ '"link_index":'$index,.*'"link_netnsid":'([0-9]+) ]] || return
+		id=${BASH_REMATCH[1]}
+		ip -n box netns list-id | grep "nsid $id .*name: node1)"
+	else
+		[[ $link == *"\"link\":\"if$index\""* && $link != *link_netnsid* ]]
+	fi
+}
+
+child_elsewhere() {
+	local status
+
+	ip netns add box && ip link add link ib0 name child type ipoib pkey 0x7fff &&
+	ip link set child netns box && parent_seen
+	status=$?
+	ip -n box link del child
+	ip netns del box
+	return $status
+}
+
 # cm ADDRESS: an RDMA connection to the other namespace by IP address.
 cm() {
 	on node2 timeout 60 udaddy -b "$1" > /tmp/server 2>&1 &
@@ -45,9 +74,10 @@ cm() {
 	[ "$status" -eq 0 ] && grep -q 'return status 0' /tmp/client
 }
 
-plan 5
+plan 6
 check "RDMA connection by IPv4 address" cm 10.77.0.2
 check "RDMA connection by IPv6 address" cm fd77::2
+check "a child in another namespace tells of its parent" child_elsewhere
 check "a namespace that ends gives the interface back" give_back
 check "the interface moves on" take_back
 check "traffic goes on" no_loss -q -c 10 -i 0.05 10.77.0.2
