@@ -156,7 +156,6 @@ void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
 {
 	const struct ipoib_hdr *hdr = (const struct ipoib_hdr *)skb->data;
 
-	dev_sw_netstats_rx_add(priv->dev, skb->len);
 	skb->protocol = hdr->proto;
 	skb->dev = priv->dev;
 
@@ -166,6 +165,8 @@ void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
 	skb_reset_mac_header(skb);
 	__skb_pull(skb, IPOIB_HARD_LEN);
 
+	/* As monitoring knows it: what is sent counts with the header, this without. */
+	dev_sw_netstats_rx_add(priv->dev, skb->len);
 	napi_gro_receive(napi, skb);
 }
 
