@@ -74,6 +74,10 @@ endif
 # Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke selftests/wire/answer \
 	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate
+# Once is enough.
+ifeq ($(KERNEL),6.12)
+  MODDIRS += selftests/ipoib/logged
+endif
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))

@@ -587,6 +587,8 @@ static void ipoib_rx_conn_packet(struct ipoib_rx_conn *c,
 	c->bytes += len;
 	if (c->last_used != now)
 		WRITE_ONCE(c->last_used, now);
+	ipoib_dbg_data(priv, "received %u bytes by a connection from QPN %#x\n",
+		       len, c->qpn);
 	skb->pkt_type = PACKET_HOST;
 	ipoib_rx_up(priv, &priv->cm.napi, skb);
 }

@@ -213,6 +213,8 @@ static enum ipoib_counter ipoib_conn_post(struct ipoib_conn *c,
 	for (i = 0; i < n; i++)
 		sge[i].lkey = priv->pd->local_dma_lkey;
 	wr.num_sge = n;
+	ipoib_dbg_data(priv, "sending %u bytes by a connection to QPN %#x\n",
+		       skb->len, c->qpn);
 	skb_tx_timestamp(skb);
 	/* It may complete before the next line. */
 	WRITE_ONCE(c->head, c->head + 1);

@@ -134,7 +134,48 @@ switched_off() {
 	! grep ' ipoib_' $tracing/trace
 }
 
-plan 10
+# logged PATTERN...: since the last mark, each.
+logged() {
+	local pattern
+
+	for pattern; do
+		dmesg | tac | sed '/test: each packet/q' | grep -E "ib0: $pattern" || return
+	done
+}
+
+# swap DRIVER COMMAND...: which loads another one
+swap() {
+	rmmod "$1" && "${@:2}" && give_all && until_true 20 carrier
+}
+
+# by_mode MODE PATTERN...: what a packet leaves in the log
+by_mode() {
+	local node
+
+	for node in node1 node2; do
+		on $node ip link set ib0 type ipoib mode "$1" || return
+	done
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 &&
+	echo "test: each packet" > /dev/kmsg && no_loss -q -c 1 -s 999 10.77.0.2 &&
+	until_true 10 logged "${@:2}"
+}
+
+# The driver with data_debug_level; nothing is logged until it is above 0.
+each_packet() {
+	local level=/sys/module/ib_ipoib_logged/parameters/data_debug_level status
+
+	swap ib_ipoib insmod "$with_data" && no_loss -q -c 1 10.77.0.2 &&
+	not logged "(sending|received)" && echo 1 > $level &&
+	by_mode datagram "sending 1031 bytes to" "received 1071 bytes from" &&
+	by_mode connected "sending 1031 bytes by" "received 1031 bytes by" &&
+	echo 0 > $level
+	status=$?
+	swap ib_ipoib_logged modprobe ib_ipoib
+	return $status
+}
+
+with_data=$VM_BUILD/$VM_KERNEL/selftests/ipoib/logged/ib_ipoib_logged.ko
+plan "$([ -e "$with_data" ] && echo 11 || echo 10)"
 check "events are switched on" switch_on
 check "path: created, asked for, answered" traced path
 check "path: there is none" traced no_path
@@ -148,4 +189,5 @@ check "idle: forgotten" traced idle
 check "other interfaces can be filtered out" others
 check "nothing when switched off" switched_off
 echo 0 > $events/filter
+[ ! -e "$with_data" ] || check "each packet is logged, where that is built in" each_packet
 finish
