@@ -168,6 +168,9 @@ bad_values() {
 		hcas/spare/node_guid guid
 		hcas/spare/vfs 65
 		hcas/alpha/vfs 1
+		hcas/spare/vf_stats 0 1 2 3 4 5 6 7 8
+		hcas/alpha/vf_stats 0 1 2 3 4 5 6 7
+		hcas/alpha/vf_stats 0 1 2 3 4 5 6 7 8
 		hcas/spare/fatal 1
 		hcas/alpha/fatal 0
 	EOV

@@ -5,6 +5,7 @@
  * A directory is what a node is to be; while "enable" is 1 there is one.
  */
 #include <linux/idr.h>
+#include <linux/if_link.h>
 #include <linux/slab.h>
 
 #include "conf.h"
@@ -201,6 +202,29 @@ static ssize_t node_vfs_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR(node_, vfs);
 
+static ssize_t node_vf_stats_store(struct config_item *item, const char *page,
+				   size_t count)
+{
+	struct conf_node *conf = to_conf_node(item);
+	struct ifla_vf_stats s;
+	unsigned int vf;
+	int ret;
+
+	if (sscanf(page, "%u %llu %llu %llu %llu %llu %llu %llu %llu", &vf,
+		   &s.rx_packets, &s.tx_packets, &s.rx_bytes, &s.tx_bytes,
+		   &s.broadcast, &s.multicast, &s.rx_dropped, &s.tx_dropped) != 9)
+		return -EINVAL;
+	mutex_lock(&softib_topology);
+	if (conf->node)
+		ret = softib_set_vf_stats(node_to_hca(conf->node), vf, &s);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
+}
+
+CONFIGFS_ATTR_WO(node_, vf_stats);
+
 static ssize_t node_fatal_store(struct config_item *item, const char *page,
 				size_t count)
 {
@@ -239,6 +263,7 @@ static struct configfs_attribute *hca_attrs[] = {
 	&node_attr_enable,
 	&node_attr_node_guid,
 	&node_attr_vfs,
+	&node_attr_vf_stats,
 	&node_attr_fatal,
 	NULL
 };

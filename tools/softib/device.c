@@ -7,6 +7,7 @@
 #include <linux/device.h>
 #include <linux/if_link.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "softib.h"
 
@@ -15,14 +16,18 @@
  * @link_state:	IFLA_VF_LINK_STATE_*
  * @node_guid:	0 until it is set
  * @port_guid:	0 until it is set
+ * @stats:	all 0 until they are set; under stats_lock
  *
- * Each is a word of its own, and read and written as such.
+ * Each of the others is a word of its own, and read and written as such.
  */
 struct softib_vf {
 	u32 link_state;
 	u64 node_guid;
 	u64 port_guid;
+	struct ifla_vf_stats stats;
 };
+
+static DEFINE_SPINLOCK(stats_lock);
 
 /**
  * struct softib_device - a device on the bus
@@ -132,7 +137,6 @@ int softib_get_vf_config(struct ib_device *ibdev, int vf, u32 port,
 	return 0;
 }
 
-/* There is nobody who would send anything. */
 int softib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port,
 			struct ifla_vf_stats *stats)
 {
@@ -140,7 +144,30 @@ int softib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port,
 
 	if (IS_ERR(v))
 		return PTR_ERR(v);
-	memset(stats, 0, sizeof(*stats));
+	spin_lock(&stats_lock);
+	*stats = v->stats;
+	spin_unlock(&stats_lock);
+	return 0;
+}
+
+/**
+ * softib_set_vf_stats - say what a virtual function has sent and received
+ * @hca:	the HCA
+ * @vf:		which
+ * @stats:	what is shown from now on; there is nobody who would count
+ *
+ * Return: 0 or an errno.
+ */
+int softib_set_vf_stats(struct softib_hca *hca, int vf,
+			const struct ifla_vf_stats *stats)
+{
+	struct softib_vf *v = get_vf(&hca->rdi.ibdev, vf);
+
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	spin_lock(&stats_lock);
+	v->stats = *stats;
+	spin_unlock(&stats_lock);
 	return 0;
 }
 

@@ -231,6 +231,8 @@ int softib_get_vf_config(struct ib_device *ibdev, int vf, u32 port,
 			 struct ifla_vf_info *info);
 int softib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port,
 			struct ifla_vf_stats *stats);
+int softib_set_vf_stats(struct softib_hca *hca, int vf,
+			const struct ifla_vf_stats *stats);
 int softib_get_vf_guid(struct ib_device *ibdev, int vf, u32 port,
 		       struct ifla_vf_guid *node_guid,
 		       struct ifla_vf_guid *port_guid);
