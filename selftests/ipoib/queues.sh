@@ -165,6 +165,27 @@ batched() {
 	[ $status -eq 0 ] && [ $((posts * 4)) -le "$packets" ]
 }
 
+# vectors: those of the completion queues that a new child has
+vectors() {
+	echo "p:vectors rvt_create_cq vector=+4(%si):u32" > $trace/kprobe_events || return
+	echo > $trace/trace
+	echo 1 > $trace/events/kprobes/vectors/enable
+	ip link add link ib0 name spread type ipoib pkey 0xffff && ip link delete spread
+	echo 0 > $trace/events/kprobes/vectors/enable
+	sed -n 's/.* vectors: .* vector=\([0-9]*\).*/\1/p' $trace/trace
+	echo > $trace/kprobe_events
+}
+
+# Each CPU has completions to handle, one has as many as another: there is a queue for
+# each to send, and one to receive. The adapter has a vector for each.
+spread() {
+	vectors > /tmp/queues.vectors
+	sort /tmp/queues.vectors | uniq -c | awk -v cpus="$(nproc)" '
+		{ print; n += $1; least = !least || $1 < least ? $1 : least
+		  most = $1 > most ? $1 : most }
+		END { exit !(NR == cpus && n == cpus + 1 && most - least <= 1) }'
+}
+
 # refused COUNT
 refused() {
 	local output
@@ -216,13 +237,16 @@ child_queues() {
 }
 
 # The checked kernel has no kprobes, and the kernel's driver no batches.
-probes=$(ours && [ -e $trace/kprobe_events ] && echo 1)
+probes=$(ours && [ -e $trace/kprobe_events ] && echo 2)
 plan $((6 + ${probes:-0} + $(ours && echo 2 || echo 0)))
 no_loss -q -c 1 10.77.0.2 > /dev/null
 check "one transmit queue for each CPU" queues_are "$cpus" "$cpus"
 check "what a CPU sends goes through its queue" each_cpu_its_own
 check "two CPUs and TCP at once, none lost" all_at_once
-[ -z "$probes" ] || check "one doorbell for many packets" batched
+if [ -n "$probes" ]; then
+	check "one doorbell for many packets" batched
+	check "completions are spread over the CPUs" spread
+fi
 if ours; then
 	check "fewer queues by ethtool" one_queue
 	check "numbers that there are not are refused" bad_numbers
