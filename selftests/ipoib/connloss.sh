@@ -26,17 +26,24 @@ changed() {
 	[ "$(queue_pairs node1)" != "$1" ]
 }
 
+# What was on its way by a connection that then failed is counted as lost.
+on_its_way() {
+	echo "$(counter tx_conn_lost), before $1"
+	[ "$(counter tx_conn_lost)" -gt "$1" ]
+}
+
 # Nothing passes until connections have failed for that, though the ports are up
 # all the time.
 silence() {
-	local before status
+	local before lost=0 status
 
+	! ours || lost=$(counter tx_conn_lost)
 	before=$(queue_pairs node1)
 	lose 1000000
 	until_true 100 changed "$before"
 	status=$?
 	lose 0
-	[ $status -eq 0 ] && flow 100000 60
+	[ $status -eq 0 ] && { ! ours || on_its_way "$lost"; } && flow 100000 60
 }
 
 carriers() {
