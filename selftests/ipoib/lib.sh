@@ -81,7 +81,7 @@ members() {
 member() {
 	local gid
 
-	read -r gid < "/sys/class/infiniband/softib$(($2 - 1))/ports/1/gids/0"
+	gid=$(on "node$2" cat "/sys/class/infiniband/softib$(($2 - 1))/ports/1/gids/0")
 	gid=$(python3 -c 'import ipaddress, sys
 print(ipaddress.ip_address(sys.argv[1]))' "$gid")
 	saquery --smkey 1 -m 2> /dev/null | awk -v g="MGID[.]*$1\$" -v p="PortGid[.]*$gid\$" '

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# IPv4 and IPv6, both ways, up to the MTU and beyond, without a packet lost.
+# IPv4 and IPv6, both ways, up to the MTU and beyond, without a packet lost. The other
+# node may be in another machine, with another driver.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# TCP and UDP carry a file whole.
+# TCP and UDP carry a file whole. The other node may be in another machine, with
+# another driver.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -11,18 +12,24 @@ sum=$(sha256sum < $file)
 
 # transfer FROM TO ADDRESS: the file over TCP, checked where it arrives.
 transfer() {
-	local got
+	local got receiver
 
 	on "$2" socat -u "TCP6-LISTEN:7000,reuseaddr,ipv6-v6only=0" - > /tmp/got &
+	receiver=$!
 	until_true 10 on "$2" sh -c 'ss -ltn | grep -q :7000' || return
-	on "$1" socat -u "FILE:$file" "TCP:$3:7000" && wait $! || return
+	on "$1" socat -u - "TCP:$3:7000" < $file && wait $receiver || return
 	got=$(sha256sum < /tmp/got)
 	same "$got" "$sum"
 }
 
 # With room for what comes while the receiver waits for a CPU.
 udp() {
-	nsenter -t 1 -n sysctl -qw net.core.{r,w}mem_max=8388608 &&
+	local node
+
+	for node in node1 node2; do
+		on $node nsenter -t 1 -n sysctl -qw net.core.{r,w}mem_max=8388608 ||
+			return
+	done
 	iperf3 -c 10.77.0.2 -u -b "$(fewer 5)M" -l 1400 -w 4M -t 3 -J \
 		> /tmp/udp.json || return
 	python3 -c '
