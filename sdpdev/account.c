@@ -138,6 +138,26 @@ void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n)
 }
 
 /**
+ * sdp_account_leave() - how many connections an adapter must have left for others
+ * @ep: an endpoint that has been charged for its connection
+ *
+ * So that its user has no more than his share (user_share) of what nobody else has:
+ * however many users want all they can get, there is something left for the next one.
+ *
+ * Return: the number; zero for root.
+ */
+u32 sdp_account_leave(const struct sdp_ep *ep)
+{
+	u32 share = READ_ONCE(sdp_user_share);
+	u64 has;
+
+	if (uid_eq(ep->user->uid, GLOBAL_ROOT_UID))
+		return 0;
+	has = atomic_long_read(&ep->user->used[SDP_LIMIT_CONNS]);
+	return min_t(u64, has * (100 - share) / share, INT_MAX);
+}
+
+/**
  * sdp_account_lend() - charge memory that may outlive the endpoint
  * @ep: the endpoint, whose own count of memory is the caller's
  * @bytes: how much
@@ -172,6 +192,17 @@ static bool sdp_memcg_tryget(struct mem_cgroup *memcg)
 #else
 	return false;
 #endif
+}
+
+/**
+ * sdp_account_memcg() - the memory control group that pays for an endpoint
+ * @ep: the endpoint
+ *
+ * Return: the group, referenced for mem_cgroup_put(), or NULL.
+ */
+struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep)
+{
+	return sdp_memcg_tryget(ep->memcg) ? ep->memcg : NULL;
 }
 
 /**

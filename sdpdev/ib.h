@@ -48,6 +48,7 @@
  * @pd: protection domain of all connections
  * @listeners: struct sdp_ib_listener.dev_list; sdp_ib_mutex
  * @events: tells of a fatal error
+ * @qps: queue pairs of all connections
  * @refs: one for the list, one for each listener and each connection
  * @gone: being removed, or broken; sdp_ib_conns_lock
  * @unused: @refs is zero: the device may go
@@ -60,6 +61,7 @@ struct sdp_ib_dev {
 	struct ib_pd *pd;
 	struct list_head listeners;
 	struct ib_event_handler events;
+	atomic_t qps;
 	refcount_t refs;
 	bool gone;
 	struct completion unused;
@@ -266,6 +268,7 @@ extern const struct sdp_xprt_ops sdp_ib_ops;
 extern const struct sdp_xprt_upcalls *sdp_ib_up;
 extern struct workqueue_struct *sdp_ib_wq;
 extern struct ib_sa_client sdp_ib_sa;
+extern unsigned int sdp_ib_device_conns;
 
 void sdp_ib_count(enum sdp_ib_stat stat);
 void sdp_ib_dev_put(struct sdp_ib_dev *dev);

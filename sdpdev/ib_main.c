@@ -31,6 +31,11 @@ struct sdp_ib_port {
 
 static struct ib_client sdp_ib_client;
 
+unsigned int sdp_ib_device_conns;
+module_param_named(device_connections, sdp_ib_device_conns, uint, 0644);
+MODULE_PARM_DESC(device_connections,
+		 "Connections of an adapter, at most; 0: as many as it has queue pairs");
+
 const struct sdp_xprt_upcalls *sdp_ib_up;
 struct workqueue_struct *sdp_ib_wq;
 struct ib_sa_client sdp_ib_sa;

@@ -292,10 +292,27 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 			    IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
+/*
+ * Counts one more of the device's queue pairs, unless fewer would be left than shall be.
+ * Those that others have made of it are not known.
+ */
+static bool sdp_ib_qp_charge(struct sdp_ib_dev *dev, u32 leave)
+{
+	s64 most = dev->device->attrs.max_qp;
+	u32 limit = READ_ONCE(sdp_ib_device_conns);
+
+	if (limit)
+		most = min_t(s64, most, limit);
+	if (atomic_inc_return(&dev->qps) + (s64)leave <= most)
+		return true;
+	atomic_dec(&dev->qps);
+	return false;
+}
+
 /**
  * sdp_ib_qp_create() - make a queue pair that buffers can be posted to
  * @conn: the connection, whose device, port and partition are known
- * @params: how many buffers
+ * @params: how many buffers, and what is to be left of the device
  *
  * One completion queue for both directions keeps the upcalls in order.
  *
@@ -323,10 +340,14 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	    params->recv_depth > device->attrs.max_qp_wr)
 		return -EINVAL;
 
+	if (!sdp_ib_qp_charge(conn->dev, params->leave))
+		return -EDQUOT;
 	conn->nr_cqe = params->send_depth + params->recv_depth;
 	conn->cq = ib_cq_pool_get(device, conn->nr_cqe, -1, IB_POLL_SOFTIRQ);
-	if (IS_ERR(conn->cq))
-		return PTR_ERR(conn->cq);
+	if (IS_ERR(conn->cq)) {
+		ret = PTR_ERR(conn->cq);
+		goto err_uncharge;
+	}
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
 
@@ -347,6 +368,8 @@ err_destroy:
 	ib_destroy_qp(qp);
 err_put_cq:
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
+err_uncharge:
+	atomic_dec(&conn->dev->qps);
 	return ret;
 }
 
@@ -415,6 +438,7 @@ void sdp_ib_qp_destroy(struct sdp_ib_conn *conn)
 		return;
 	ib_destroy_qp(conn->qp);
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
+	atomic_dec(&conn->dev->qps);
 }
 
 /**

@@ -368,6 +368,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	struct sdp_xprt_params params = {
 		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
 		.recv_depth = ep->rx_depth,
+		.leave = sdp_account_leave(ep),
 		.local = ep->local,
 		.peer = ep->peer,
 	};
@@ -391,9 +392,10 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	}
 	if (!err)
 		return;
+	if (err == -EDQUOT)
+		sdp_count(SDP_CNT_OVER_LIMIT);
 	spin_lock_bh(&ep->lock);
-	sdp_conn_ended(ep, err == -ENOBUFS ? SDP_REASON_NO_MEMORY :
-					     SDP_REASON_TRANSPORT, ECONNABORTED);
+	sdp_conn_ended(ep, sdp_shortage(err, SDP_REASON_TRANSPORT), ECONNABORTED);
 	spin_unlock_bh(&ep->lock);
 }
 

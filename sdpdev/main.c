@@ -15,6 +15,7 @@ unsigned int sdp_idle_ms = 10000;
 unsigned int sdp_user_endpoints = 16384;
 unsigned int sdp_user_conns = 8192;
 unsigned int sdp_user_mib = 1024;
+unsigned int sdp_user_share = 25;
 unsigned int sdp_connect_ms = 15000;
 unsigned int sdp_close_ms = 60000;
 
@@ -75,6 +76,9 @@ SDP_PARAM(user_connections, sdp_user_conns, 0, INT_MAX,
 	  "Connections over SDP of a user, at most");
 SDP_PARAM(user_memory, sdp_user_mib, 0, INT_MAX,
 	  "MiB of buffers and rings of a user, at most");
+
+SDP_PARAM(user_share, sdp_user_share, 1, 100,
+	  "Percent of what an adapter has left that a user may have, at most");
 
 static struct miscdevice sdp_misc = {
 	.minor	= MISC_DYNAMIC_MINOR,

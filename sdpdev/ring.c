@@ -75,7 +75,7 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 	}
 	err = sdp_ring_refused(ep);
 	if (!err)
-		err = sdp_tx_prepare(ep, SDP_IDLE_TX_BUFS);
+		err = sdp_tx_prepare(ep, 1);
 	if (err)
 		goto out_rx;
 	mem = sdp_ring_mem_alloc(ep, tx_bytes, rx_bytes);
@@ -211,7 +211,7 @@ u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 	struct sdp_kring *ring = &ep->rx_ring;
 	u32 used, n, done = 0;
 
-	if (!sdp_ring_rx_check(ep, &used))
+	if (!sdp_ring_rx_check(ep, &used) || ring->away)
 		return 0;
 	len = min(len, ring->size - used);
 	while (done < len) {
@@ -254,6 +254,9 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 		return false;
 	}
 	WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
+	/* Without a buffer there is no going on; sdp_ring_enter() allocates one. */
+	if (!ep->tx_bufs)
+		return false;
 	/* Pairs with the barrier between the tail and the flags in user space. */
 	smp_mb();
 	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
@@ -344,7 +347,7 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags)
 {
 	struct sdp_kring *ring = &ep->rx_ring;
-	u64 head, *shared = &ring->map->head;
+	u64 head;
 	size_t n;
 	u32 bytes;
 	bool ok;
@@ -361,7 +364,7 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 		n = sdp_ring_copy(ring, head + skip, n, to, flags);
 		if (!n)
 			return -EFAULT;
-		if (flags & MSG_PEEK ? READ_ONCE(*shared) == head
+		if (flags & MSG_PEEK ? READ_ONCE(ring->map->head) == head
 				     : sdp_ring_move_head(ep, head, head + n))
 			return n;
 		iov_iter_revert(to, n);
@@ -398,14 +401,24 @@ static bool sdp_ring_tx_lacks(struct sdp_ep *ep)
 	return lacks;
 }
 
-/* As many send buffers as the ring has bytes for; without memory it does with fewer. */
-static int sdp_ring_tx_grow(struct sdp_ep *ep)
+/**
+ * sdp_ring_tx_grow() - as many send buffers as the transmit ring has bytes for
+ * @ep: an endpoint, which may have no rings
+ *
+ * Without memory it does with fewer; without any it tries again, as nobody else might:
+ * who put the bytes there is not told.
+ *
+ * Return: zero, or -EPIPE where nothing can be sent any more.
+ */
+int sdp_ring_tx_grow(struct sdp_ep *ep)
 {
 	int err = 0;
 
 	while (!err && sdp_ring_tx_lacks(ep) && mutex_trylock(&ep->tx_mutex)) {
 		if (sdp_tx_prepare(ep, ep->tx_bufs + 1)) {
 			sdp_ep_unlock(ep, &ep->tx_mutex);
+			if (!READ_ONCE(ep->tx_bufs))
+				sdp_size_soon(ep);
 			break;
 		}
 		sdp_ep_unlock(ep, &ep->tx_mutex);

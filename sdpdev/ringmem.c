@@ -5,6 +5,12 @@
  * A mapping must not hold the endpoint's file, or close(2) would not end the
  * connection.  It holds a file of its own instead, which holds nothing but the
  * memory; the endpoint holds the memory as long as it needs it.
+ *
+ * Rings that are empty and idle have no pages: these are taken from the mappings and
+ * freed, and what is in their heads is kept.  Whoever touches a mapping then waits in
+ * the fault until there are new ones with the same heads, and notices nothing.  The
+ * kernel does not need the pages: it works on the kept heads, and what it receives it
+ * leaves in its queue, as where the ring is full.
  */
 #include <linux/anon_inodes.h>
 #include <linux/mm.h>
@@ -29,8 +35,8 @@ enum sdp_ring_area_kind {
 /**
  * struct sdp_ring_area - pages that are mapped in one piece
  * @map: where the kernel has them
- * @pages: the pages, freed with @map
- * @n: how many
+ * @pages: the pages; NULL where they have been given back
+ * @n: how many there are, or would be
  */
 struct sdp_ring_area {
 	void *map;
@@ -42,60 +48,99 @@ struct sdp_ring_area {
  * struct sdp_ring_mem - the memory of a connection's rings
  * @ref: the endpoint has one while it has rings, each mapping's file another
  * @user: the account that it is charged to, held; set with the charge
- * @bytes: what is charged
+ * @memcg: the memory control group that pays for the pages, referenced; or NULL
+ * @bytes: what is charged, also while the pages are given back: a fault must not fail
+ *	because the user has filled the account meanwhile
+ * @mapping: all mappings of it, to take the pages from them
+ * @mutex: @ep, and the pages that there are; taken in faults, so no user memory is
+ *	touched under it
+ * @ep: whose rings they are, NULL once they have been taken from it
+ * @away: there are no pages; also under ep->lock
+ * @kept: the rings' heads while @away
+ * @kept_state: what the state's page has
  * @area: the mappings
  *
- * Set once, except for what is in the pages: the state is written under ep->lock
- * of the endpoint that has them.
+ * What is in the pages, or in their stead, is written under ep->lock.
  */
 struct sdp_ring_mem {
 	refcount_t ref;
 	struct sdp_user *user;
+	struct mem_cgroup *memcg;
 	long bytes;
+	struct address_space mapping;
+	struct mutex mutex;	/* the pages */
+	struct sdp_ep *ep;
+	bool away;
+	struct sdp_ring kept[SDP_AREA_STATE];
+	struct sdp_ring_state kept_state;
 	struct sdp_ring_area area[SDP_AREA_MAX];
 };
 
 /* A full control group is an error, and no reason to kill somebody. */
 #define SDP_RING_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN)
 
-static int sdp_ring_area_alloc(struct sdp_ring_area *area, unsigned int n)
+static void sdp_ring_area_free(struct sdp_ring_area *area)
 {
-	struct page **pages;
 	unsigned int i;
 
-	/* kvmalloc and not kmalloc, for vfree() to free it with the pages. */
-	pages = kvmalloc_array(n, sizeof(*pages), SDP_RING_GFP);
-	if (!pages)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		pages[i] = alloc_page(SDP_RING_GFP);
-		if (!pages[i])
-			goto err;
-	}
-	area->map = vmap(pages, n, VM_MAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
-	if (!area->map)
-		goto err;
-	area->pages = pages;
-	area->n = n;
-	return 0;
+	if (!area->pages)
+		return;
+	if (area->map)
+		vunmap(area->map);
+	for (i = 0; i < area->n && area->pages[i]; i++)
+		__free_page(area->pages[i]);
+	kvfree(area->pages);
+	area->pages = NULL;
+	area->map = NULL;
+}
 
-err:
-	while (i--)
-		__free_page(pages[i]);
-	kvfree(pages);
-	return -ENOMEM;
+static void sdp_ring_pages_free(struct sdp_ring_mem *mem)
+{
+	int i;
+
+	for (i = 0; i < SDP_AREA_MAX; i++)
+		sdp_ring_area_free(&mem->area[i]);
+}
+
+static int sdp_ring_area_alloc(struct sdp_ring_area *area, gfp_t gfp)
+{
+	unsigned int i;
+
+	area->pages = kvmalloc_array(area->n, sizeof(*area->pages), gfp);
+	if (!area->pages)
+		return -ENOMEM;
+	for (i = 0; i < area->n; i++) {
+		area->pages[i] = alloc_page(gfp);
+		if (!area->pages[i])
+			return -ENOMEM;
+	}
+	area->map = vmap(area->pages, area->n, VM_MAP, PAGE_KERNEL);
+	return area->map ? 0 : -ENOMEM;
+}
+
+/* All pages or none; the memory control group's of who opened the endpoint. */
+static int sdp_ring_pages_alloc(struct sdp_ring_mem *mem, gfp_t gfp)
+{
+	struct mem_cgroup *old = set_active_memcg(mem->memcg);
+	int i, err = 0;
+
+	for (i = 0; !err && i < SDP_AREA_MAX; i++)
+		err = sdp_ring_area_alloc(&mem->area[i], gfp);
+	set_active_memcg(old);
+	if (err)
+		sdp_ring_pages_free(mem);
+	return err;
 }
 
 static void sdp_ring_mem_put(struct sdp_ring_mem *mem)
 {
-	int i;
-
 	if (!refcount_dec_and_test(&mem->ref))
 		return;
-	for (i = 0; i < SDP_AREA_MAX; i++)
-		vfree(mem->area[i].map);
+	sdp_ring_pages_free(mem);
 	if (mem->user)
 		sdp_account_return(mem->user, mem->bytes);
+	mem_cgroup_put(mem->memcg);
+	mutex_destroy(&mem->mutex);
 	kfree(mem);
 }
 
@@ -109,17 +154,17 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u
 	if (!mem)
 		return NULL;
 	refcount_set(&mem->ref, 1);
-	for (i = 0; i < SDP_AREA_MAX; i++)
+	mutex_init(&mem->mutex);
+	address_space_init_once(&mem->mapping);
+	mem->mapping.a_ops = &empty_aops;
+	mem->memcg = sdp_account_memcg(ep);
+	for (i = 0; i < SDP_AREA_MAX; i++) {
+		mem->area[i].n = 1 + bytes[i] / PAGE_SIZE;
 		mem->bytes += PAGE_SIZE + bytes[i];
+	}
 	mem->user = sdp_account_lend(ep, mem->bytes);
-	if (!mem->user)
-		goto err;
-	for (i = 0; i < SDP_AREA_MAX; i++)
-		if (sdp_ring_area_alloc(&mem->area[i], 1 + bytes[i] / PAGE_SIZE))
-			goto err;
-	return mem;
-
-err:
+	if (mem->user && !sdp_ring_pages_alloc(mem, SDP_RING_GFP))
+		return mem;
 	sdp_ring_mem_put(mem);
 	return NULL;
 }
@@ -143,9 +188,32 @@ struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_
 	return mem;
 }
 
+/* Where the kernel has a mapping's head, and how long that is. */
+static void *sdp_ring_kept(struct sdp_ring_mem *mem, enum sdp_ring_area_kind kind,
+			   size_t *len)
+{
+	if (kind == SDP_AREA_STATE) {
+		*len = sizeof(mem->kept_state);
+		return &mem->kept_state;
+	}
+	*len = sizeof(mem->kept[kind]);
+	return &mem->kept[kind];
+}
+
 static struct sdp_ring_state *sdp_ring_state(struct sdp_ring_mem *mem)
 {
-	return mem->area[SDP_AREA_STATE].map;
+	return mem->away ? &mem->kept_state : mem->area[SDP_AREA_STATE].map;
+}
+
+/* Under ep->lock. */
+static void sdp_ring_point(struct sdp_ep *ep, struct sdp_ring_mem *mem)
+{
+	bool away = mem->away;
+
+	ep->tx_ring.away = away;
+	ep->rx_ring.away = away;
+	WRITE_ONCE(ep->tx_ring.map, away ? &mem->kept[SDP_AREA_TX] : mem->area[SDP_AREA_TX].map);
+	WRITE_ONCE(ep->rx_ring.map, away ? &mem->kept[SDP_AREA_RX] : mem->area[SDP_AREA_RX].map);
 }
 
 /**
@@ -161,12 +229,14 @@ void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_byt
 	sdp_ring_state(mem)->id = ep->id;
 	atomic_long_add(mem->bytes, &ep->memory);
 	ep->ring_mem = mem;
-	ep->tx_ring = (struct sdp_kring){ .map = mem->area[SDP_AREA_TX].map };
-	ep->rx_ring = (struct sdp_kring){ .map = mem->area[SDP_AREA_RX].map };
+	mem->ep = ep;
+	sdp_ring_point(ep, mem);
 	/* Pairs with sdp_ring_enter(): their sizes say that they are there. */
 	smp_wmb();
 	WRITE_ONCE(ep->tx_ring.size, tx_bytes);
 	WRITE_ONCE(ep->rx_ring.size, rx_bytes);
+	if (ep->live)
+		sdp_size_watch(ep);
 }
 
 /* ep->lock is held. */
@@ -200,26 +270,161 @@ void sdp_ring_closing(struct sdp_ep *ep)
 void sdp_ring_mem_detach(struct sdp_ep *ep)
 {
 	const u32 flags = SDP_RING_NEED_ENTER | SDP_RING_ERROR;
-	struct sdp_ring_mem *mem;
+	struct sdp_ring_mem *mem = ep->ring_mem;
 
+	if (!mem)
+		return;
+	mutex_lock(&mem->mutex);
 	spin_lock_bh(&ep->lock);
-	mem = ep->ring_mem;
-	if (mem) {
-		WRITE_ONCE(ep->tx_ring.map->flags, flags);
-		WRITE_ONCE(ep->rx_ring.map->flags, flags);
-		/* What is in it went with the connection. */
-		WRITE_ONCE(ep->rx_ring.map->head, ep->rx_ring.own);
-		WRITE_ONCE(ep->rx_ring.map->tail, ep->rx_ring.own);
-		sdp_ring_count(mem);
-		ep->tx_ring = (struct sdp_kring){};
-		ep->rx_ring = (struct sdp_kring){};
-		ep->ring_mem = NULL;
+	WRITE_ONCE(ep->tx_ring.map->flags, flags);
+	WRITE_ONCE(ep->rx_ring.map->flags, flags);
+	/* What is in it went with the connection. */
+	WRITE_ONCE(ep->rx_ring.map->head, ep->rx_ring.own);
+	WRITE_ONCE(ep->rx_ring.map->tail, ep->rx_ring.own);
+	sdp_ring_count(mem);
+	ep->tx_ring = (struct sdp_kring){};
+	ep->rx_ring = (struct sdp_kring){};
+	ep->ring_mem = NULL;
+	mem->ep = NULL;
+	if (!mem->away)
 		atomic_long_sub(mem->bytes, &ep->memory);
-	}
 	spin_unlock_bh(&ep->lock);
-	if (mem)
-		sdp_ring_mem_put(mem);
+	mutex_unlock(&mem->mutex);
+	sdp_ring_mem_put(mem);
 }
+
+/* --- pages that come and go -------------------------------------------------- */
+
+/* With the pages there are the heads that were kept, or the other way round. */
+static void sdp_ring_move_heads(struct sdp_ring_mem *mem, bool away)
+{
+	void *kept;
+	size_t len;
+	int i;
+
+	for (i = 0; i < SDP_AREA_MAX; i++) {
+		kept = sdp_ring_kept(mem, i, &len);
+		if (away)
+			memcpy(kept, mem->area[i].map, len);
+		else
+			memcpy(mem->area[i].map, kept, len);
+	}
+	mem->away = away;
+	if (mem->ep) {
+		sdp_ring_point(mem->ep, mem);
+		atomic_long_add(away ? -mem->bytes : mem->bytes, &mem->ep->memory);
+	}
+}
+
+/* mem->mutex is held. */
+static int sdp_ring_bring_back(struct sdp_ring_mem *mem)
+{
+	struct sdp_ep *ep = mem->ep;
+	int err;
+
+	/* It may wait for memory, and be the one that is killed for it, as in any fault. */
+	err = sdp_ring_pages_alloc(mem, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (err)
+		return err;
+	if (ep)
+		spin_lock_bh(&ep->lock);
+	sdp_ring_move_heads(mem, false);
+	if (ep) {
+		/* The connection holds the endpoint. */
+		if (ep->live)
+			sdp_size_watch(ep);
+		spin_unlock_bh(&ep->lock);
+	}
+	return 0;
+}
+
+/*
+ * Nobody has the pages but the mappings, which have been emptied: not who registered
+ * them with a device, nor a call that is about to write there.
+ */
+static bool sdp_ring_unshared(const struct sdp_ring_mem *mem)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < SDP_AREA_MAX; i++)
+		for (j = 0; j < mem->area[i].n; j++)
+			if (page_count(mem->area[i].pages[j]) != 1)
+				return false;
+	return true;
+}
+
+/*
+ * No byte is in the rings, and nobody is about to put some there.  Under ep->lock, and
+ * with the mappings empty: what user space has written does not change meanwhile.
+ */
+static bool sdp_ring_empty(const struct sdp_ep *ep)
+{
+	const struct sdp_ring *tx = ep->tx_ring.map, *rx = ep->rx_ring.map;
+
+	return !READ_ONCE(tx->lock) && READ_ONCE(tx->tail) == ep->tx_ring.own &&
+	       READ_ONCE(rx->head) == ep->rx_ring.own;
+}
+
+/**
+ * sdp_ring_mem_idle() - give back the pages of rings that nobody uses
+ * @ep: an endpoint, which may have no rings; tx_mutex held
+ *
+ * Context: process context.
+ * Return: whether that has to be tried again later.
+ */
+bool sdp_ring_mem_idle(struct sdp_ep *ep)
+{
+	struct sdp_ring_mem *mem = ep->ring_mem;
+	bool idle = false;
+
+	if (!mem || READ_ONCE(mem->away))
+		return false;
+	/* Who reads copies from the pages. */
+	if (!mutex_trylock(&ep->rx_mutex))
+		return true;
+	mutex_lock(&mem->mutex);
+	/* From here on whoever uses a mapping waits for the mutex. */
+	unmap_mapping_range(&mem->mapping, 0, 0, 1);
+	if (sdp_ring_unshared(mem)) {
+		spin_lock_bh(&ep->lock);
+		idle = sdp_ring_empty(ep);
+		if (idle)
+			sdp_ring_move_heads(mem, true);
+		spin_unlock_bh(&ep->lock);
+	}
+	if (idle)
+		sdp_ring_pages_free(mem);
+	mutex_unlock(&mem->mutex);
+	sdp_ep_unlock(ep, &ep->rx_mutex);
+	return !idle;
+}
+
+static vm_fault_t sdp_ring_fault(struct vm_fault *vmf)
+{
+	struct sdp_ring_mem *mem = vmf->vma->vm_file->private_data;
+	const pgoff_t step = SDP_MMAP_STEP >> PAGE_SHIFT;
+	const struct sdp_ring_area *area;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	pgoff_t i = vmf->pgoff % step;
+
+	if (vmf->pgoff / step >= SDP_AREA_MAX)
+		return ret;
+	area = &mem->area[vmf->pgoff / step];
+	mutex_lock(&mem->mutex);
+	if (mem->away && sdp_ring_bring_back(mem))
+		ret = VM_FAULT_OOM;
+	else if (i < area->n)
+		/* Under the mutex: the mapping is not emptied before it has the page. */
+		ret = vmf_insert_page(vmf->vma, vmf->address, area->pages[i]);
+	mutex_unlock(&mem->mutex);
+	return ret;
+}
+
+static const struct vm_operations_struct sdp_ring_vm_ops = {
+	.fault	= sdp_ring_fault,
+};
+
+/* --- mapping ------------------------------------------------------------------ */
 
 static int sdp_ring_file_release(struct inode *inode, struct file *file)
 {
@@ -250,6 +455,7 @@ static int sdp_ring_map_area(struct sdp_ring_mem *mem, enum sdp_ring_area_kind k
 {
 	const struct sdp_ring_area *area = &mem->area[kind];
 	struct file *file;
+	int err = 0;
 
 	if (vma_pages(vma) != area->n || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
@@ -262,11 +468,19 @@ static int sdp_ring_map_area(struct sdp_ring_mem *mem, enum sdp_ring_area_kind k
 		return PTR_ERR(file);
 	/* Which the file gives back. */
 	refcount_inc(&mem->ref);
+	file->f_mapping = &mem->mapping;
+	mem->mapping.host = file_inode(file);
 	vma_set_file(vma, file);
 	fput(file);
-	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
+	vma->vm_ops = &sdp_ring_vm_ops;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP,
 		     kind == SDP_AREA_STATE ? VM_MAYEXEC | VM_MAYWRITE : VM_MAYEXEC);
-	return vm_map_pages_zero(vma, area->pages, area->n);
+	mutex_lock(&mem->mutex);
+	/* Those that are not there come by faults. */
+	if (!mem->away)
+		err = vm_map_pages_zero(vma, area->pages, area->n);
+	mutex_unlock(&mem->mutex);
+	return err;
 }
 
 /**

@@ -10,6 +10,7 @@
  *   ep->rx_mutex	one reader: order of the stream received
  *   sdp_eps.xa_lock	the table of all endpoints
  *   sdp_ports_lock	who listens where, and connects from which port
+ *   ep->ring_mem's mutex, which faults take
  *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
@@ -43,9 +44,6 @@
 /* Buffers for messages without stream bytes. */
 #define SDP_CTL_BUFS	4
 #define SDP_CTL_SIZE	64
-
-/* Send buffers that are kept: whoever talks rarely need not allocate each time. */
-#define SDP_IDLE_TX_BUFS	1
 
 /* What a send buffer is for, in buf->off. */
 #define SDP_BUF_DATA	0
@@ -162,18 +160,21 @@ struct sdp_urg {
 /**
  * struct sdp_kring - the kernel's side of a mapped ring
  * @map: the mapped pages in one piece: head and data.  Hostile: user space
- *	writes there at any time
+ *	writes there at any time.  While @away the head alone, and nobody else's
+ * @away: the pages have been given back (sdp_ring_mem_idle()); the ring is empty
  * @size: bytes of data, a power of two; zero without the ring
  * @own: the kernel's own index: of the next byte to take (transmit ring) or to
  *	put (receive ring)
  * @user: the last index of user space's that was found good; of the transmit ring:
  *	where it ends once the file is closed
  *
- * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together; the
- * rest is protected by ep->lock.  @map is in @ring_mem of the endpoint.
+ * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together, but
+ * when pages come back @map does under ep->lock alone; the rest is protected by
+ * ep->lock.  @map is in @ring_mem of the endpoint.
  */
 struct sdp_kring {
 	struct sdp_ring *map;
+	bool away;
 	u32 size;
 	u64 own;
 	u64 user;
@@ -493,7 +494,7 @@ extern struct workqueue_struct *sdp_wq;
 extern unsigned int sdp_recv_bufs, sdp_recv_size, sdp_send_bufs;
 extern unsigned int sdp_idle_bufs, sdp_idle_ms;
 extern unsigned int sdp_connect_ms, sdp_close_ms;
-extern unsigned int sdp_user_endpoints, sdp_user_conns, sdp_user_mib;
+extern unsigned int sdp_user_endpoints, sdp_user_conns, sdp_user_mib, sdp_user_share;
 extern const struct file_operations sdp_fops;
 void sdp_count(enum sdp_counter which);
 long sdp_counter(enum sdp_counter which);
@@ -544,8 +545,10 @@ void sdp_conn_timeout(struct work_struct *work);
 /* account.c */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
 void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
+u32 sdp_account_leave(const struct sdp_ep *ep);
 struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes);
 void sdp_account_return(struct sdp_user *user, long bytes);
+struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep);
 int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener);
 void sdp_account_close(struct sdp_ep *ep);
 struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv);
@@ -558,6 +561,8 @@ void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts);
 void sdp_size_look(struct sdp_ep *ep);
 void sdp_size_received(struct sdp_ep *ep);
 void sdp_size_grow(struct sdp_ep *ep);
+void sdp_size_watch(struct sdp_ep *ep);
+void sdp_size_soon(struct sdp_ep *ep);
 bool sdp_size_surplus(struct sdp_ep *ep);
 bool sdp_size_untold(struct sdp_ep *ep);
 void sdp_size_told(struct sdp_ep *ep);
@@ -710,6 +715,7 @@ void sdp_ring_tx_flags(struct sdp_ep *ep);
 void sdp_ring_rx_flags(struct sdp_ep *ep);
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags);
+int sdp_ring_tx_grow(struct sdp_ep *ep);
 int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
 u32 sdp_ring_data_offset(void);
 
@@ -718,6 +724,7 @@ struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_
 void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_bytes,
 			 u32 rx_bytes);
 void sdp_ring_mem_detach(struct sdp_ep *ep);
+bool sdp_ring_mem_idle(struct sdp_ep *ep);
 void sdp_ring_closing(struct sdp_ep *ep);
 int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
 
@@ -731,6 +738,19 @@ long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* uring.c */
 int sdp_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+
+/* Why a transport could make no connection, if it was for want of something. */
+static inline u8 sdp_shortage(int error, u8 otherwise)
+{
+	switch (error) {
+	case -EDQUOT:
+		return SDP_REASON_LIMIT;
+	case -ENOBUFS:
+		return SDP_REASON_NO_MEMORY;
+	default:
+		return otherwise;
+	}
+}
 
 /* xprt.c */
 extern struct mutex sdp_xprt_mutex;

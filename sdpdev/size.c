@@ -13,6 +13,8 @@
  *
  * Both ends measure for themselves how long there were no stream bytes; the
  * receiver with half the time, as bytes that the sender remembers may be late.
+ *
+ * Rings have no pages while there are no stream bytes either way: see ringmem.c.
  */
 #include <linux/jiffies.h>
 
@@ -130,13 +132,31 @@ bool sdp_size_surplus(struct sdp_ep *ep)
 	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms) / 2);
 }
 
-/* Look whether the sending half is idle, at the earliest time that it can be. */
-static void sdp_size_watch(struct sdp_ep *ep)
+/**
+ * sdp_size_watch() - look whether it is idle, at the earliest time that it can be
+ * @ep: the endpoint, which has a connection; ep->lock held
+ */
+void sdp_size_watch(struct sdp_ep *ep)
 {
 	sdp_ep_get(ep);
 	if (!queue_delayed_work(sdp_wq, &ep->idle,
 				msecs_to_jiffies(READ_ONCE(sdp_idle_ms))))
 		refcount_dec(&ep->ref);
+}
+
+/**
+ * sdp_size_soon() - look again, as there was no memory for what is in the ring
+ * @ep: the endpoint, which has a file
+ */
+void sdp_size_soon(struct sdp_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	if (ep->live) {
+		sdp_ep_get(ep);
+		if (mod_delayed_work(sdp_wq, &ep->idle, HZ / 10))
+			refcount_dec(&ep->ref);
+	}
+	spin_unlock_bh(&ep->lock);
 }
 
 /**
@@ -191,10 +211,15 @@ void sdp_size_stop(struct sdp_ep *ep)
 		sdp_ep_put(ep);
 }
 
-/* Takes the send buffers that are not needed off their list. */
+/*
+ * Takes the send buffers that are not needed off their list.  A ring that has pages may
+ * be written to at any time, and is drained where nothing can be allocated.
+ */
 static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
 {
-	while (ep->tx_bufs > SDP_IDLE_TX_BUFS && !list_empty(&ep->tx_free)) {
+	u32 keep = ep->tx_ring.size && !ep->tx_ring.away;
+
+	while (ep->tx_bufs > keep && !list_empty(&ep->tx_free)) {
 		list_move(ep->tx_free.next, bufs);
 		ep->tx_bufs--;
 	}
@@ -206,7 +231,8 @@ static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
  */
 static void sdp_size_give_back(struct sdp_ep *ep)
 {
-	if (!ep->tx_grown)
+	/* It may have been told of more after it sent for the last time. */
+	if (!ep->tx_grown && sdp_tx_credits(ep) <= (s32)ep->tx_idle_bufs)
 		return;
 	ep->tx_grown = false;
 	ep->tx_returnable = 2 * (max(sdp_tx_credits(ep), 0) + ep->tx_idle_bufs);
@@ -214,26 +240,36 @@ static void sdp_size_give_back(struct sdp_ep *ep)
 	sdp_size_told(ep);
 }
 
-/**
- * sdp_size_idle() - the sending half may be idle by now
- * @work: of struct sdp_ep
+/*
+ * Gives back the memory of rings that nobody uses either way; tx_mutex held.  Whether it
+ * has to be looked at again.
  */
-void sdp_size_idle(struct work_struct *work)
+static bool sdp_size_idle_rings(struct sdp_ep *ep)
 {
-	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
-					 idle);
+	bool idle;
+
+	spin_lock_bh(&ep->lock);
+	idle = ep->live && sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)) &&
+	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms));
+	spin_unlock_bh(&ep->lock);
+	return idle ? sdp_ring_mem_idle(ep) : ep->tx_ring.size && !ep->tx_ring.away;
+}
+
+/* What both halves have and the sending half does not need; tx_mutex held. */
+static void sdp_size_shrink(struct sdp_ep *ep)
+{
+	bool again = sdp_size_idle_rings(ep);
 	struct sdp_xprt_buf *buf, *next;
 	LIST_HEAD(bufs);
-	bool mine;
 
-	/* A writer, or who sets up rings, may be about to use the buffers. */
-	mine = mutex_trylock(&ep->tx_mutex);
 	spin_lock_bh(&ep->lock);
 	if (!ep->live || ep->kill || ep->ending) {
 		/* It ends, and with it goes all. */
-	} else if (!mine || !sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms))) {
+	} else if (!sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms))) {
 		sdp_size_watch(ep);
 	} else {
+		if (again)
+			sdp_size_watch(ep);
 		sdp_size_shrink_tx(ep, &bufs);
 		ep->tx_max = ep->tx_limit;
 		sdp_size_give_back(ep);
@@ -242,7 +278,28 @@ void sdp_size_idle(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 	list_for_each_entry_safe(buf, next, &bufs, list)
 		sdp_buf_free(ep, ep->conn, buf);
-	if (mine)
+}
+
+/**
+ * sdp_size_idle() - the sending half, or both, may be idle by now
+ * @work: of struct sdp_ep
+ */
+void sdp_size_idle(struct work_struct *work)
+{
+	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
+					 idle);
+
+	/* A writer, or who sets up rings, may be about to use the buffers. */
+	if (mutex_trylock(&ep->tx_mutex)) {
+		sdp_size_shrink(ep);
 		sdp_ep_unlock(ep, &ep->tx_mutex);
+		/* Who put bytes into the ring meanwhile found the mutex taken. */
+		sdp_ring_tx_grow(ep);
+	} else {
+		spin_lock_bh(&ep->lock);
+		if (ep->live)
+			sdp_size_watch(ep);
+		spin_unlock_bh(&ep->lock);
+	}
 	sdp_ep_put(ep);
 }

@@ -183,6 +183,8 @@ struct sdp_xprt_upcalls {
  * struct sdp_xprt_params - what a connection is made with
  * @send_depth: buffers that are posted to send at once, at most
  * @recv_depth: buffers that are posted to receive at once, at most
+ * @leave: how many more connections the device must be able to have beside this one;
+ *	where it is not, this one fails, with -EDQUOT
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is
@@ -192,6 +194,7 @@ struct sdp_xprt_upcalls {
 struct sdp_xprt_params {
 	u32 send_depth;
 	u32 recv_depth;
+	u32 leave;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	int ifindex;

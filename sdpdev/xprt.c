@@ -138,9 +138,10 @@ static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 		sdp_connect_failed(ep, sdp_reject_reason(ev), -ECONNREFUSED);
 		break;
 	case SDP_XPRT_UNREACHABLE:
-		sdp_connect_failed(ep, ev->error == -ENOBUFS ?
-				       SDP_REASON_NO_MEMORY :
-				       SDP_REASON_UNREACHABLE,
+		if (ev->error == -EDQUOT)
+			sdp_count(SDP_CNT_OVER_LIMIT);
+		sdp_connect_failed(ep, sdp_shortage(ev->error, SDP_REASON_UNREACHABLE),
+				   ev->error == -EDQUOT ? -ENOBUFS :
 				   ev->error ? : -EHOSTUNREACH);
 		break;
 	case SDP_XPRT_DISCONNECTED:

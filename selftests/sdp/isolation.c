@@ -12,6 +12,7 @@
 
 #include <net/if.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -20,6 +21,7 @@
 #define PARAMETERS	"/sys/module/sdpdev/parameters/"
 #define CGROUP		"/run/sdp-cgroup"
 #define PORTS		26000		/* up to 26999: what TCP leaves there is nobody's */
+#define TRANSPORT	"/sys/module/sdp_ib/parameters/"
 #define MANY		64
 #define LATE		4
 
@@ -380,6 +382,124 @@ static void test_memory(int port)
 	close(l);
 }
 
+/* --- shares of an adapter ----------------------------------------------------- */
+
+/* Connections end after they have been closed, and have their queue pairs until then. */
+static void all_ended(void)
+{
+	int node, i;
+
+	for (node = 2; node; node--) {
+		enter_node(node);
+		for (i = 0; i < 500 && endpoints(); i++)
+			poll(NULL, 0, 20);
+		must(!endpoints());
+	}
+}
+
+/*
+ * Adapters of so few connections, and a quarter of what others leave for each user: for
+ * each that he has three must be left.
+ */
+static void test_share(int port)
+{
+	int l, fd[MANY], theirs[MANY], roots[MANY], n, m, r, tcp, err;
+	struct sdp_info info;
+
+	all_ended();
+	l = listener(SDP, SERVER4, port, MANY);
+	write_number(TRANSPORT, "device_connections", 40);
+	err = connect_many(USER, port, fd, &n);
+	ok(err == ENOBUFS && n == 10, "a quarter of the adapter, then ENOBUFS (%d)", n);
+	tcp = try_connect(USER, port, 0);
+	must(tcp >= 0);
+	info = end_info(tcp);
+	ok(info.carrier == SDP_CARRIER_TCP && info.reason == SDP_REASON_LIMIT,
+	   "or TCP, and why");
+	close(tcp);
+	err = connect_many(OTHER, port, theirs, &m);
+	ok(err == ENOBUFS && m == 7, "a quarter of what is left for another user (%d)", m);
+	err = connect_many(0, port, roots, &r);
+	ok(err == ENOBUFS && r == 40 - n - m, "root has all the rest (%d)", r);
+	close_many(roots, r);
+	close_many(theirs, m);
+	close_many(fd, n);
+	close(l);
+	write_number(TRANSPORT, "device_connections", 0);
+}
+
+/* His who listens, and nobody else's: peers of his go over TCP. */
+static void test_share_listens(int port)
+{
+	int l, fd[MANY], n, err;
+
+	all_ended();
+	enter_node(2);
+	l = try_open(USER);
+	must(end_bind(SDP, l, SERVER4, port) == 0 && end_listen(SDP, l, MANY) == 0);
+	enter_node(1);
+	write_number(TRANSPORT, "device_connections", 40);
+	err = connect_many(0, port, fd, &n);
+	ok(err == ECONNREFUSED && n == 10, "so for who listens (%d)", n);
+	close_many(fd, n);
+	close(l);
+	write_number(TRANSPORT, "device_connections", 0);
+}
+
+/* --- locked memory ------------------------------------------------------------ */
+
+/* A line of /proc/self/status in KiB. */
+static long status_kib(const char *name)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	size_t len = strlen(name);
+	char line[256];
+	long kib = -1;
+
+	must(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, len))
+			kib = strtol(line + len, NULL, 10);
+	fclose(f);
+	return kib;
+}
+
+/* Who may lock no memory at all: there is nothing that counts as locked. */
+static void test_locked_memory(int port)
+{
+	const size_t size = 65536;
+	struct rlimit none = { 0, RLIM_INFINITY }, was;
+	int l = listener(SDP, SERVER4, port, 8), fd, a;
+	struct sdp_ring *ring[2];
+	void *p;
+
+	must(!getrlimit(RLIMIT_MEMLOCK, &was));
+	none.rlim_max = was.rlim_max;
+	must(!setrlimit(RLIMIT_MEMLOCK, &none));
+	fd = try_connect(USER, port, SDP_CONNECT_NO_TCP);
+	must(fd >= 0);
+	a = end_accept(SDP, l);
+	become(USER);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(p != MAP_FAILED && mlock(p, size) == -1);
+	ok(talk(fd, a) && talk(a, fd), "RLIMIT_MEMLOCK 0: a user talks");
+	ok(ring_setup(fd, size) == 0, "has rings");
+	ring[0] = mmap(NULL, 4096 + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, SDP_MMAP_TX_RING);
+	ring[1] = mmap(NULL, 4096 + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, SDP_MMAP_RX_RING);
+	ok(ring[0] != MAP_FAILED && ring[1] != MAP_FAILED && talk(a, fd) && talk(fd, a),
+	   "maps them, and they work");
+	ok(status_kib("VmPin:") == 0 && status_kib("VmLck:") == 0,
+	   "VmPin and VmLck are 0");
+	become(0);
+	munmap(ring[0], 4096 + size);
+	munmap(ring[1], 4096 + size);
+	munmap(p, size);
+	must(!setrlimit(RLIMIT_MEMLOCK, &was));
+	close(fd);
+	close(a);
+	close(l);
+}
+
 /* --- memory control groups -------------------------------------------------- */
 
 /* The checked kernel has none. */
@@ -533,7 +653,7 @@ int main(int argc, char **argv)
 		return serve();
 
 	signal(SIGPIPE, SIG_IGN);
-	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + (cgroup_possible() ? 5 : 0));
+	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + 5 + 4 + (cgroup_possible() ? 5 : 0));
 	test_user(TCP, PORTS);
 	test_user(SDP, PORTS + 100);
 	test_namespaces(TCP, PORTS + 200);
@@ -542,6 +662,9 @@ int main(int argc, char **argv)
 	test_connections(PORTS + 400);
 	test_memory(PORTS + 500);
 	test_mapped_memory(PORTS + 501);
+	test_share(PORTS + 520);
+	test_share_listens(PORTS + 521);
+	test_locked_memory(PORTS + 522);
 	if (cgroup_possible())
 		test_cgroup(PORTS + 600);
 	return tap_exit();

@@ -413,6 +413,11 @@ struct sdp_ring_setup {
  * urgent data is in the ring: with the ring drained up to there the first
  * SDP_IOC_RING_ENTER leaves the reader at the mark, the second goes on.
  *
+ * The pages of empty rings that are not used for some time are given back, and come
+ * again when they are touched, with the head as it was.  Data that was stored and has
+ * not become part of the stream by @tail is there afterwards only if @lock was held all
+ * the time.
+ *
  * An index that user space writes is read once and checked against the
  * kernel's own: one out of range ends the connection with SDP_REASON_RING.
  */
