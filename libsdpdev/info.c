@@ -273,5 +273,8 @@ __public int sdp_setsockopt(int fd, int level, int name, const void *val, sockle
 		return -1;
 	ret = setsockopt(native, level, name, val, len);
 	sdp_unnative(native);
+	/* The endpoint has a look when it is asked: what it held back goes at once. */
+	if (!ret && level == IPPROTO_TCP && name == TCP_CORK)
+		ret = sdp_info(fd, &info);
 	return ret;
 }

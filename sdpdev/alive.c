@@ -2,6 +2,7 @@
 /*
  * Is the peer still there?  SO_KEEPALIVE with its times, and TCP_USER_TIMEOUT.
  * Does it say anything?  TCP_DEFER_ACCEPT.  Has what it asked for before come?
+ * Does its user say more?  TCP_CORK and MSG_MORE.
  *
  * A probe is a Data message without stream bytes: no peer's user notices, and
  * its transport acknowledges it, or ours tells that it does not.  Where there
@@ -15,6 +16,9 @@
 
 /* How long after SDP_IOC_NATIVE the options are looked at. */
 #define SDP_ALIVE_LOOK	HZ
+
+/* How long bytes are held back for more: as long as TCP's. */
+#define SDP_TX_HOLD	(HZ / 5)
 
 static void sdp_alive_arm(struct sdp_ep *ep, unsigned long delay)
 {
@@ -68,6 +72,34 @@ void sdp_alive_sending(struct sdp_ep *ep)
 		ep->tx_moved = jiffies;
 	if (sdp_alive_wanted(ep) && !delayed_work_pending(&ep->alive))
 		sdp_alive_arm(ep, ep->user_timeout);
+}
+
+/**
+ * sdp_alive_hold() - stream bytes are held back for more
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_alive_hold(struct sdp_ep *ep)
+{
+	if (ep->tx_held)
+		return;
+	ep->tx_held = true;
+	ep->tx_held_end = jiffies + SDP_TX_HOLD;
+	if (sdp_alive_wanted(ep) &&
+	    (!delayed_work_pending(&ep->alive) ||
+	     time_after(ep->alive.timer.expires, ep->tx_held_end)))
+		sdp_alive_arm(ep, SDP_TX_HOLD);
+}
+
+/* Jiffies until what is held back goes as it is. */
+static unsigned long sdp_alive_held(struct sdp_ep *ep)
+{
+	if (ep->tx_held && !time_before(jiffies, ep->tx_held_end)) {
+		ep->tx_more = false;
+		ep->tx_nagle = false;
+		ep->tx_held = false;
+		sdp_tx_push(ep);
+	}
+	return ep->tx_held ? ep->tx_held_end - jiffies : MAX_JIFFY_OFFSET;
 }
 
 /* Jiffies until the bytes under way are too old; zero: they are. */
@@ -138,6 +170,7 @@ void sdp_alive_work(struct work_struct *work)
 		goto out;
 	}
 	next = min(next, sdp_alive_deferred(ep));
+	next = min(next, sdp_alive_held(ep));
 	if (sdp_native_shared(ep))
 		next = min_t(unsigned long, next, SDP_ALIVE_LOOK);
 	if (next != MAX_JIFFY_OFFSET && sdp_alive_wanted(ep))

@@ -78,7 +78,7 @@ void sdp_abort(struct sdp_ep *ep, u8 reason, int err)
  */
 void sdp_abort_after(struct sdp_ep *ep)
 {
-	ep->tx_more = false;
+	sdp_tx_uncork(ep);
 	sdp_tx_push(ep);
 	if (ep->live && sdp_tx_unsent(ep)) {
 		if (!ep->abort_due)

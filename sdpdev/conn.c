@@ -40,6 +40,9 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->tx_size = 0;
 	ep->tx_owned = false;
 	ep->tx_more = false;
+	ep->tx_final = false;
+	ep->tx_corked = false;
+	ep->tx_held = false;
 	ep->tx_nagle = false;
 	ep->tx_small = 0;
 	ep->tx_oob = 0;

@@ -257,6 +257,7 @@ static long sdp_ioc_info(struct sdp_call *call)
 
 	memset(info, 0, sizeof(*info));
 	info->size = size;
+	sdp_tx_look(call->ep);
 	sdp_ep_info(call->ep, info);
 	return 0;
 }

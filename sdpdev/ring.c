@@ -238,7 +238,7 @@ static u32 sdp_ring_tx_end(const struct sdp_ep *ep)
  * @ep: the endpoint, ep->lock held
  *
  * While messages are under way or wait for credits the kernel comes back to the
- * ring by itself.
+ * ring by itself; not so for one that is held back for what may come there.
  *
  * Return: true where bytes came in the last moment, so the caller goes on.
  */
@@ -249,7 +249,7 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
-	if (ep->tx_posted || !list_empty(&ep->tx_pending)) {
+	if (ep->tx_posted || (!list_empty(&ep->tx_pending) && !ep->tx_held)) {
 		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}

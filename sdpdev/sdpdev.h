@@ -300,7 +300,11 @@ struct sdp_kring {
  * @tx_last: jiffies when stream bytes were last sent
  * @idle: gives back what is not used; pending when stream bytes were sent
  * @tx_owned: a writer is at work: nobody else fills buffers
- * @tx_more: hold a message with room back while others are under way
+ * @tx_more: hold a message with room back for more to come
+ * @tx_final: there is no more to come
+ * @tx_corked: @tx_more is by TCP_CORK
+ * @tx_held: a message waits for more to come, and for nothing else
+ * @tx_held_end: jiffies when it goes in any case
  * @tx_nagle: hold it back while one that had room is under way (RFC 896)
  * @tx_small: where in the stream the last message that had room ended
  * @tx_oob: buffers among @tx_pending with an urgent byte
@@ -441,6 +445,10 @@ struct sdp_ep {
 	struct delayed_work idle;
 	bool tx_owned;
 	bool tx_more;
+	bool tx_final;
+	bool tx_corked;
+	bool tx_held;
+	unsigned long tx_held_end;
 	bool tx_nagle;
 	u64 tx_small;
 	u32 tx_oob;
@@ -522,6 +530,7 @@ int sdp_owner_get(struct file *file);
 void sdp_alive_begin(struct sdp_ep *ep);
 void sdp_alive_look(struct sdp_ep *ep);
 void sdp_alive_sending(struct sdp_ep *ep);
+void sdp_alive_hold(struct sdp_ep *ep);
 void sdp_alive_work(struct work_struct *work);
 
 /* The peer or its transport has been heard of; ep->lock held. */
@@ -665,6 +674,7 @@ void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		 struct sdp_xprt_buf *buf, int error);
 void sdp_tx_push(struct sdp_ep *ep);
 void sdp_tx_uncork(struct sdp_ep *ep);
+void sdp_tx_look(struct sdp_ep *ep);
 ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 		 long timeo);
 s32 sdp_tx_credits(const struct sdp_ep *ep);

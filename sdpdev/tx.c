@@ -206,19 +206,26 @@ static void sdp_push_ring(struct sdp_ep *ep)
 			return;
 		sdp_buf_from_ring(ep, buf, bytes);
 		sdp_tx_put(ep, buf);
+		/* As a call without MSG_MORE. */
+		ep->tx_corked = sdp_nonagle(ep) & TCP_NAGLE_CORK;
+		ep->tx_more = ep->tx_corked;
 	}
 }
 
 /*
- * Is @buf, the first one pending, held back for more to come?  Only while an answer
- * does: the transport's, which has nothing to do with the peer's program.
+ * Is @buf, the first one pending, held back?  Either for more to come, which its writer
+ * has announced, and not for ever; or because an answer does: the transport's, which has
+ * nothing to do with the peer's program.
  */
 static bool sdp_push_later(struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
 {
 	if (!list_is_singular(&ep->tx_pending) || !sdp_buf_room(ep, buf))
 		return false;
-	if (ep->tx_more)
-		return ep->tx_posted;
+	if (ep->tx_more && !ep->tx_final) {
+		if (!ep->tx_owned)
+			sdp_alive_hold(ep);
+		return true;
+	}
 	return ep->tx_nagle && buf->off != SDP_BUF_OOB &&
 	       ep->tx_small + ep->tx_unacked > ep->tx_bytes;
 }
@@ -230,14 +237,17 @@ static void sdp_push_data(struct sdp_ep *ep)
 	for (;;) {
 		if (ep->tx_ring.size && !ep->tx_owned && !ep->fin_sent)
 			sdp_push_ring(ep);
-		if (ep->ending || sdp_tx_credits(ep) <= SDP_KEPT_CREDITS)
+		if (ep->ending || sdp_tx_credits(ep) <= SDP_KEPT_CREDITS) {
+			ep->tx_held = false;
 			return;
+		}
 		buf = list_first_entry_or_null(&ep->tx_pending,
 					       struct sdp_xprt_buf, list);
 		if (!buf)
 			return;
 		if (sdp_push_later(ep, buf))
 			return;
+		ep->tx_held = false;
 		list_del(&buf->list);
 		if (!sdp_post(ep, buf, SDP_MID_DATA)) {
 			list_add(&buf->list, &ep->tx_pending);
@@ -344,13 +354,30 @@ void sdp_tx_push(struct sdp_ep *ep)
 }
 
 /**
- * sdp_tx_uncork() - no more comes: nothing is held back for it
+ * sdp_tx_uncork() - no more comes, ever: nothing is held back for it
  * @ep: the endpoint, ep->lock held
  */
 void sdp_tx_uncork(struct sdp_ep *ep)
 {
-	ep->tx_more = false;
+	ep->tx_final = true;
 	ep->tx_nagle = false;
+}
+
+/**
+ * sdp_tx_look() - has TCP_CORK been taken away?
+ * @ep: the endpoint
+ *
+ * The option is the native socket's, which does not tell.
+ */
+void sdp_tx_look(struct sdp_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	if (ep->tx_corked && !(sdp_nonagle(ep) & TCP_NAGLE_CORK)) {
+		ep->tx_corked = false;
+		ep->tx_more = false;
+		sdp_tx_push(ep);
+	}
+	spin_unlock_bh(&ep->lock);
 }
 
 /**
@@ -557,7 +584,7 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 			   unsigned int flags)
 {
 	u8 nonagle = sdp_nonagle(ep);
-	bool more = (flags & MSG_MORE) || (nonagle & TCP_NAGLE_CORK);
+	bool corked = nonagle & TCP_NAGLE_CORK;
 	ssize_t done = 0, n;
 
 	spin_lock_bh(&ep->lock);
@@ -575,7 +602,8 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 			break;
 	}
 	ep->tx_owned = false;
-	ep->tx_more = more && !iov_iter_count(from);
+	ep->tx_corked = corked;
+	ep->tx_more = (corked || (flags & MSG_MORE)) && !iov_iter_count(from);
 	sdp_tx_push(ep);
 	spin_unlock_bh(&ep->lock);
 	return done ? done : n;
