@@ -31,7 +31,8 @@ transcript() {
 programs() {
 	case $1 in
 	mapped) echo names stream ends keep again ;;
-	32-bit) echo names stream ends keep files options control busy ;;
+	32-bit) echo names stream ends keep files urgent options events control again defer \
+		woken ports waits busy ;;
 	'64-bit times') echo names stream files options ;;
 	'fallen back') echo names stream ends keep files urgent events control again every \
 		defer woken waits busy ;;

@@ -5,10 +5,11 @@
 #include "oracle.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/time.h>
+
+#include "waiter.h"
 
 static char buf[256 << 10], back[256 << 10];
 static volatile sig_atomic_t caught;
@@ -132,112 +133,192 @@ static void epolls(void)
 	close(two);
 }
 
-/* A call that is to be made by a thread, and what came of it. */
-struct call {
-	int fd;
-	long ret;
-	int error;
-	int (*of)(int fd);
-};
-
-static void *make_call(void *arg)
-{
-	struct call *c = arg;
-
-	c->ret = c->of(c->fd);
-	c->error = errno;
-	return NULL;
-}
-
-static void say_call(const char *label, struct call *c)
-{
-	errno = c->error;
-	say(label, c->ret);
-}
-
-static int call_recv(int fd)
+static long call_recv(int fd)
 {
 	return recv(fd, back, 1, 0);
 }
 
-static int call_send(int fd)
+/* What nobody takes; true: it will be taken from now on. */
+static volatile bool taken;
+
+static long call_send(int fd)
 {
-	int n;
+	long n;
 
 	do {
 		n = send(fd, buf, sizeof(buf), MSG_NOSIGNAL);
-	} while (n > 0);
+	} while (n > 0 && !taken);
 	return n;
 }
 
-static int call_accept(int fd)
+static long call_accept(int fd)
 {
 	return accept(fd, NULL, NULL);
 }
 
-static int call_poll(int fd)
+static long call_connect(int fd)
+{
+	return connect(fd, &server_addr.any, server_len);
+}
+
+static long call_poll(int fd)
 {
 	return wait_for(fd, POLLIN);
 }
 
-/* Blocked: asleep in the kernel, which its state tells. */
-static pthread_t start(struct call *c)
+static long call_epoll(int fd)
 {
-	pthread_t thread;
+	struct epoll_event event;
 
-	must(!pthread_create(&thread, NULL, make_call, c));
-	usleep(100000);
-	return thread;
+	return epoll_wait(fd, &event, 1, PATIENCE * 1000);
+}
+
+/*
+ * How many of the two have been woken.  All that one event wakes it wakes in one go,
+ * with the lock of the listener's wait queue held: poll() takes that after it.
+ */
+static int woken(int l, const int e[2])
+{
+	wait_for(l, POLLIN);
+	return (shows(e[0]) & POLLIN) + (shows(e[1]) & POLLIN);
+}
+
+/* Two wait for one listener: one connection wakes one of them, two wake both. */
+static void wake_one(void)
+{
+	struct epoll_event want = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int l = listener(5), e[2], c[2], i;
+	struct waiter w[2];
+	struct pollfd p[2];
+
+	for (i = 0; i < 2; i++) {
+		e[i] = epoll_create1(EPOLL_CLOEXEC);
+		must(!epoll_ctl(e[i], EPOLL_CTL_ADD, l, &want));
+		waiter_start(&w[i], call_epoll, e[i]);
+		p[i] = (struct pollfd){ .fd = e[i], .events = POLLIN };
+	}
+	for (i = 0; i < 2; i++) {
+		c[i] = client_socket(0);
+		must(!connect(c[i], &server_addr.any, server_len));
+		while (poll(p, 2, PATIENCE * 1000) <= i)
+			usleep(1000);
+		say("exclusive: woken by now", woken(l, e));
+	}
+	for (i = 0; i < 2; i++) {
+		say("each once", waiter_end(&w[i]));
+		must(!close(c[i]) && !close(e[i]));
+	}
+	must(!close(l));
 }
 
 static void threads(void)
 {
-	struct call c = { .of = call_recv };
-	pthread_t thread;
+	struct waiter w;
 	int p[2], l;
 
 	connected(p);
-	c.fd = p[1];
-	thread = start(&c);
+	waiter_start(&w, call_recv, p[1]);
 	must(!shutdown(p[1], SHUT_RD));
-	pthread_join(thread, NULL);
-	say_call("recv when another thread shuts it", &c);
+	say("recv when another thread shuts it", waiter_end(&w));
 	close_pair(p);
 
 	connected(p);
-	c = (struct call){ .of = call_send, .fd = p[0] };
-	thread = start(&c);
+	waiter_start(&w, call_send, p[0]);
 	must(!shutdown(p[0], SHUT_WR));
-	pthread_join(thread, NULL);
-	say_call("send when another thread shuts it", &c);
+	say("send when another thread shuts it", waiter_end(&w));
 	close_pair(p);
 
 	connected(p);
-	c = (struct call){ .of = call_poll, .fd = p[1] };
-	thread = start(&c);
+	waiter_start(&w, call_poll, p[1]);
 	must(!shutdown(p[1], SHUT_RDWR));
-	pthread_join(thread, NULL);
-	say_events("poll when another thread shuts it", c.ret);
+	say_events("poll when another thread shuts it", waiter_end(&w));
 	close_pair(p);
 
 	l = listener(1);
-	c = (struct call){ .of = call_accept, .fd = l };
-	thread = start(&c);
+	waiter_start(&w, call_accept, l);
 	must(!shutdown(l, SHUT_RD));
-	pthread_join(thread, NULL);
-	say_call("accept when another thread shuts it", &c);
+	say("accept when another thread shuts it", waiter_end(&w));
 	must(!close(l));
 
 	/* Linux keeps the file until the call is done. */
 	connected(p);
-	c = (struct call){ .of = call_recv, .fd = p[1] };
-	thread = start(&c);
+	waiter_start(&w, call_recv, p[1]);
 	must(!close(p[1]));
 	must(send(p[0], "x", 1, 0) == 1);
-	pthread_join(thread, NULL);
-	say_call("recv when another thread closes it", &c);
+	say("recv when another thread closes it", waiter_end(&w));
 	say("then it is closed", recv(p[0], back, 1, 0));
 	must(!close(p[0]));
+}
+
+/* As many signals while it waits, each when it does so again; false: it has ended. */
+static bool waits_on(struct waiter *w, int signals)
+{
+	while (signals-- && waiter_asleep(w)) {
+		caught = 0;
+		must(!pthread_kill(w->thread, SIGUSR1));
+		wait_caught();
+	}
+	return waiter_asleep(w);
+}
+
+static void restart_accept(void)
+{
+	int l = listener(1), c = client_socket(0);
+	struct waiter w;
+	long ret;
+
+	waiter_start(&w, call_accept, l);
+	if (waits_on(&w, 1))
+		must(!connect(c, &server_addr.any, server_len));
+	ret = waiter_end(&w);
+	say("accept and a signal", ret < 0 ? ret : 0);
+	must(ret < 0 || !close(ret));
+	must(!close(c) && !close(l));
+}
+
+/* What was sent in part is cut short in any case; then nothing more goes in. */
+static void restart_send(int signals)
+{
+	int p[2], little = 4096;
+	struct waiter w;
+
+	connected(p);
+	must(!setsockopt(p[0], SOL_SOCKET, SO_SNDBUF, &little, sizeof(little)));
+	must(!setsockopt(p[1], SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)));
+	taken = false;
+	waiter_start(&w, call_send, p[0]);
+	if (waits_on(&w, signals)) {
+		taken = true;
+		while (!waiter_done(&w))
+			if (recv(p[1], back, sizeof(back), MSG_DONTWAIT) < 0)
+				usleep(1000);
+	}
+	say("send and a signal", waiter_end(&w) > 0 ? 1 : -1);
+	close_pair(p);
+}
+
+static void restart_connect(void)
+{
+	int c = client_socket(0);
+	struct waiter w;
+
+	to_nobody();
+	waiter_start(&w, call_connect, c);
+	if (waits_on(&w, 1))
+		must(!shutdown(c, SHUT_RDWR));
+	say("connect and a signal", waiter_end(&w));
+	must(!close(c));
+	to_nobody();
+}
+
+/* A handler that was set up without SA_RESTART ends the calls. */
+static void restarts(int flags)
+{
+	catch(SIGUSR1, flags);
+	restart_accept();
+	restart_send(flags & SA_RESTART ? 5 : 1000);
+	restart_connect();
+	signal(SIGUSR1, SIG_DFL);
 }
 
 static void alarm_soon(void)
@@ -404,8 +485,11 @@ int main(int argc, char **argv)
 	async(0);
 	async_listener();
 	epolls();
+	wake_one();
 	threads();
 	interrupted();
+	restarts(0);
+	restarts(SA_RESTART);
 	pieces();
 	peeks();
 	gone();

@@ -5,6 +5,9 @@
  */
 #include "oracle.h"
 
+#include <dirent.h>
+#include <netdb.h>
+
 static bool same_addr(const void *a, const void *b)
 {
 	const struct sockaddr_in6 *a6 = a, *b6 = b;
@@ -115,6 +118,20 @@ static void binding(void)
 	must(!close(b));
 }
 
+/* Threads of this program; of its own it has none but the first. */
+static int tasks(void)
+{
+	DIR *all = opendir("/proc/self/task");
+	struct dirent *one;
+	int n = 0;
+
+	must(all);
+	while ((one = readdir(all)))
+		n += one->d_name[0] != '.';
+	closedir(all);
+	return n;
+}
+
 static void connecting(void)
 {
 	struct sockaddr_storage theirs, ours, given;
@@ -159,6 +176,7 @@ static void connecting(void)
 	say("accept connected", accept(c, NULL, NULL));
 	say_events("the client shows", shows(c));
 	say_events("the server shows", shows(s));
+	say("threads", tasks());
 	must(!close(c));
 	must(!close(s));
 	must(!close(l));
@@ -200,9 +218,31 @@ static void not_waiting(void)
 	s = accept(l, NULL, NULL);
 	say("accept", s >= 0);
 	say("flags of an accepted socket", flags(s));
+	say("threads", tasks());
 	must(!close(c));
 	must(!close(s));
 	must(!close(l));
+}
+
+/* What names are, is nothing that a carrier has to do with. */
+static void looked_up(void)
+{
+	struct addrinfo *all, *one;
+	char host[64], port[8];
+	int err;
+
+	err = getaddrinfo("localhost", "80", NULL, &all);
+	say("getaddrinfo", err);
+	if (err)
+		return;
+	for (one = all; one; one = one->ai_next) {
+		must(!getnameinfo(one->ai_addr, one->ai_addrlen, host, sizeof(host), port,
+				  sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV));
+		printf("family %d, type %d, protocol %d, flags %d, %u bytes: %s %s\n",
+		       one->ai_family, one->ai_socktype, one->ai_protocol, one->ai_flags,
+		       one->ai_addrlen, host, port);
+	}
+	freeaddrinfo(all);
 }
 
 /* An attempt that nobody answers, and that is given up by shutdown(). */
@@ -210,12 +250,7 @@ static void given_up(void)
 {
 	int c = client_socket(SOCK_NONBLOCK);
 
-	/* Like the server's, but nobody's. */
-	if (server_addr.any.sa_family == AF_INET)
-		server_addr.in.sin_addr.s_addr ^= htonl(200);
-	else
-		server_addr.in6.sin6_addr.s6_addr[15] ^= 200;
-	set_port(9);
+	to_nobody();
 	say("connect to nobody", connect(c, &server_addr.any, server_len));
 	say("connect again", connect(c, &server_addr.any, server_len));
 	say("shutdown", shutdown(c, SHUT_RDWR));
@@ -234,6 +269,7 @@ int main(int argc, char **argv)
 	connecting();
 	failing();
 	not_waiting();
+	looked_up();
 	given_up();
 	return 0;
 }

@@ -104,6 +104,16 @@ static inline void set_port(int port)
 	server_addr.in.sin_port = htons(port);
 }
 
+/* Somewhere beside the server where nobody is; from there, back to the server. */
+static inline void to_nobody(void)
+{
+	if (server_addr.any.sa_family == AF_INET)
+		server_addr.in.sin_addr.s_addr ^= htonl(200);
+	else
+		server_addr.in6.sin6_addr.s6_addr[15] ^= 200;
+	set_port(9);
+}
+
 static inline int server_socket(int flags)
 {
 	int fd;

@@ -250,6 +250,25 @@ static void files(void)
 	close_pair(p);
 }
 
+/* From a connection into a pipe, from there into another as well, and back. */
+static void tees(void)
+{
+	int a[2], b[2], p[2];
+
+	connected(p);
+	must(!pipe(a) && !pipe(b));
+	must(send(p[0], "0123456789", 10, 0) == 10);
+	wait_bytes(p[1], 10);
+	say("splice into a pipe", splice(p[1], NULL, a[1], NULL, 10, 0));
+	say("tee into another", tee(a[0], b[1], 10, 0));
+	say("splice from there", splice(b[0], NULL, p[1], NULL, 10, 0));
+	say_bytes("comes back", back, recv(p[0], back, 10, MSG_WAITALL));
+	say_bytes("and is in the pipe", back, read(a[0], back, 100));
+	say("tee of the connection", tee(p[1], b[1], 10, 0));
+	must(!close(a[0]) && !close(a[1]) && !close(b[0]) && !close(b[1]));
+	close_pair(p);
+}
+
 int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
@@ -260,5 +279,6 @@ int main(int argc, char **argv)
 	several();
 	full();
 	files();
+	tees();
 	return 0;
 }

@@ -199,16 +199,6 @@ static void workers(bool waits)
 	must(!close(l) && !close(pipes[0]));
 }
 
-/* Somewhere beside the server where nobody is. */
-static void to_nobody(void)
-{
-	if (server_addr.any.sa_family == AF_INET)
-		server_addr.in.sin_addr.s_addr ^= htonl(200);
-	else
-		server_addr.in6.sin6_addr.s6_addr[15] ^= 200;
-	set_port(9);
-}
-
 static void alarm_soon(void)
 {
 	struct itimerval soon = { .it_value.tv_usec = 200000 };

@@ -5,9 +5,9 @@
  */
 #include "oracle.h"
 
-#include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
+
+#include "waiter.h"
 
 #define ENDS_BY_SHUTDOWN	3	/* the first of those */
 
@@ -96,43 +96,6 @@ static const char *const ends[] = {
 	"it is shut to receive", "it is shut to send", "it is shut",
 };
 
-struct waiting {
-	const struct call *call;
-	int fd, error;
-	long ret;
-	pid_t tid;
-};
-
-static void *wait_in_call(void *arg)
-{
-	struct waiting *w = arg;
-
-	__atomic_store_n(&w->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
-	errno = 0;
-	w->ret = w->call->make(w->fd);
-	w->error = errno;
-	return NULL;
-}
-
-/* Until the thread is asleep: nothing but its call is left that it could sleep in. */
-static void until_asleep(struct waiting *w)
-{
-	char path[64], line[256];
-	int times = 0;
-	FILE *stat;
-
-	while (times < 3) {
-		usleep(1000);
-		if (!__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", w->tid);
-		stat = fopen(path, "r");
-		must(stat && fgets(line, sizeof(line), stat));
-		fclose(stat);
-		times = strstr(line, ") S ") ? times + 1 : 0;
-	}
-}
-
 static void end(int p[2], unsigned int how)
 {
 	struct linger reset = { .l_onoff = 1 };
@@ -148,24 +111,19 @@ static void end(int p[2], unsigned int how)
 
 static void one(const struct call *call, unsigned int how)
 {
-	struct waiting w = { .call = call };
 	char label[100], back[10];
-	pthread_t thread;
+	struct waiter w;
 	int p[2];
 
 	connected(p);
-	w.fd = p[1];
 	if (how == 1) {
 		must(send(p[1], "x", 1, 0) == 1);
 		wait_bytes(p[0], 1);
 	}
-	must(!pthread_create(&thread, NULL, wait_in_call, &w));
-	until_asleep(&w);
+	waiter_start(&w, call->make, p[1]);
 	end(p, how);
-	must(!pthread_join(thread, NULL));
 	snprintf(label, sizeof(label), "%s, %s", call->name, ends[how]);
-	errno = w.error;
-	say(label, w.ret);
+	say(label, waiter_end(&w));
 	if (how >= ENDS_BY_SHUTDOWN)
 		must(!close(p[0]));
 	else if (how < 2 || call->half == SHUT_WR)
