@@ -105,7 +105,8 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 {
 	struct ipoib_dest *d;
 
-	if (priv->dest_count >= IPOIB_MAX_DESTS)
+	/* Going down, it has removed all: what still runs must not make others. */
+	if (!READ_ONCE(priv->up) || priv->dest_count >= IPOIB_MAX_DESTS)
 		return NULL;
 
 	d = ipoib_gid_is_mcast(gid) ? ipoib_mcast_alloc() : ipoib_path_alloc();
@@ -132,7 +133,8 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
  *
  * May be called in atomic context, under rcu_read_lock() or ctl.
  *
- * Return: the destination, or NULL where there is no memory or too many.
+ * Return: the destination, or NULL where there is no memory or too many, or the
+ * interface is down.
  */
 struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 				  const union ib_gid *gid)

@@ -65,6 +65,7 @@
 #define IPOIB_DEST_ROUNDS	16
 #define IPOIB_MAX_QUEUED	2048
 #define IPOIB_GC_PERIOD		(30UL * HZ)
+#define IPOIB_MIN_BACKOFF	(HZ / 8)
 #define IPOIB_MAX_BACKOFF	(16 * HZ)
 #define IPOIB_PATH_TIMEOUT_MS	1000
 #define IPOIB_PATH_TRIES	4
@@ -390,6 +391,10 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @queued:	packets in all their queues
  * @ah_count:	address handles not yet destroyed
  * @gc_work:	forgets destinations that nobody uses
+ * @sa_heard:	jiffies when the subnet administrator last answered about a path;
+ *		any time, as what follows
+ * @sa_lost:	it has missed a question and answered none since
+ * @sa_pause:	how long not to ask it whether it is back, in jiffies
  * @mcast_work:	follows the stack's list of groups
  * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
  * @bcast_ok:	@bcast holds the group's parameters
@@ -401,7 +406,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @cm:		connections
  * @ctl:	opening, stopping, flushing and the works exclude each other
  * @admin_up:	between ndo_open and ndo_stop; under @ctl
- * @up:		the queue pair works; under @ctl
+ * @up:		the queue pair works; written under @ctl
  * @flush_level: enum ipoib_flush, asked for
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
@@ -462,6 +467,9 @@ struct ipoib_dev {
 	atomic_t queued;
 	atomic_t ah_count;
 	struct delayed_work gc_work;
+	unsigned long sa_heard;
+	bool sa_lost;
+	unsigned long sa_pause;
 
 	struct work_struct mcast_work;
 	spinlock_t bcast_lock;	/* down to mcast_mtu, and the carrier */
@@ -701,6 +709,8 @@ void ipoib_path_release(struct ipoib_dest *d);
 void ipoib_path_requery(struct ipoib_dest *d);
 void ipoib_path_reset(struct ipoib_dest *d);
 bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec);
+bool ipoib_sa_silent(int status);
+void ipoib_sa_missed(struct ipoib_dev *priv);
 
 /* mcast.c */
 struct ipoib_dest *ipoib_mcast_alloc(void);

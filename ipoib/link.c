@@ -259,7 +259,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	if (err)
 		return err;
 
-	priv->up = true;
+	WRITE_ONCE(priv->up, true);
 	ipoib_set_tx_open(priv, true);
 	err = ipoib_cm_start(priv);
 	if (!err)
@@ -282,7 +282,7 @@ void ipoib_link_down(struct ipoib_dev *priv)
 
 	if (!priv->up)
 		return;
-	priv->up = false;
+	WRITE_ONCE(priv->up, false);
 
 	/* After this nobody sends, and nobody creates a destination. */
 	ipoib_set_tx_open(priv, false);

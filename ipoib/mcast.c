@@ -133,6 +133,9 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 		return;
 	}
 
+	if (ipoib_sa_silent(err))
+		ipoib_sa_missed(d->priv);
+
 	spin_lock_bh(&d->lock);
 	d->error = err;
 	backoff = m->backoff;
@@ -381,7 +384,8 @@ void ipoib_mcast_renew(struct ipoib_dest *d)
  * @d: the group
  *
  * After an event that may end what has made joins fail. One that is joined stays
- * so: the core tells which are lost.
+ * so: the core tells which are lost. The event may have come too late for one that
+ * is being joined, and that has waited long enough when it fails.
  */
 void ipoib_mcast_retry(struct ipoib_dest *d)
 {
@@ -390,7 +394,7 @@ void ipoib_mcast_retry(struct ipoib_dest *d)
 
 	spin_lock_bh(&d->lock);
 	pausing = d->failed && m->listen;
-	m->backoff = HZ;
+	m->backoff = IPOIB_MIN_BACKOFF;
 	WRITE_ONCE(m->plain, false);
 	d->failed = false;
 	spin_unlock_bh(&d->lock);

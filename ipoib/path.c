@@ -4,6 +4,10 @@
  *
  * The query's answer is only noted by its callback. The destination's work,
  * which alone sends queries, takes it from there.
+ *
+ * While nobody answers, destinations ask ever more rarely, and nothing may tell
+ * when somebody would. So one that is always there, the interface's own GID, goes
+ * on asking for all of them, and with its answer the others' pauses are over.
  */
 #include <linux/random.h>
 
@@ -118,26 +122,148 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 	return 0;
 }
 
+/* --- silence ------------------------------------------------------------- */
+
+/**
+ * ipoib_sa_silent() - has nobody answered?
+ * @status: what became of a question
+ *
+ * Return: whether that is what it says.
+ */
+bool ipoib_sa_silent(int status)
+{
+	return status == -ETIMEDOUT || status == -EAGAIN ||
+	       status == -ENOMEM || status == -ENODEV;
+}
+
+static bool ipoib_path_is_own(struct ipoib_dest *d)
+{
+	return ipoib_gid_equal(&d->gid, &d->priv->gid);
+}
+
+/* By chance, lest all interfaces of a fabric ask at once. */
+static unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
+{
+	unsigned long pause = READ_ONCE(priv->sa_pause);
+
+	return pause / 2 + get_random_u32_below(pause / 2);
+}
+
+/**
+ * ipoib_sa_missed() - find out when the subnet administrator is back
+ * @priv: the interface, of which a question has not been answered
+ *
+ * The own GID's path is asked for until there is an answer, or nobody else has
+ * missed one for so long that it is forgotten. Who answers others is not away.
+ */
+void ipoib_sa_missed(struct ipoib_dev *priv)
+{
+	struct ipoib_dest *d;
+	bool start = false;
+
+	if (time_before(jiffies, READ_ONCE(priv->sa_heard) + HZ))
+		return;
+	WRITE_ONCE(priv->sa_lost, true);
+
+	rcu_read_lock();
+	d = ipoib_dest_get(priv, &priv->gid);
+	if (d) {
+		spin_lock_bh(&d->lock);
+		start = !d->resolving;
+		ipoib_to_path(d)->ask |= start;
+		d->last_used = jiffies;
+		spin_unlock_bh(&d->lock);
+	}
+	if (start)
+		ipoib_dest_kick(d, ipoib_sa_pause(priv));
+	rcu_read_unlock();
+}
+
+static void ipoib_path_resume(struct ipoib_dest *d)
+{
+	struct ipoib_path *p = ipoib_to_path(d);
+	bool again = false, waiting;
+
+	spin_lock_bh(&d->lock);
+	waiting = !skb_queue_empty(&d->queue);
+	if (ipoib_sa_silent(d->error) && !p->busy) {
+		/* A way that was found before the silence may be none any more. */
+		p->ask |= d->failed && rcu_access_pointer(d->ah);
+		again = p->ask || waiting;
+		d->failed = false;
+	}
+	spin_unlock_bh(&d->lock);
+
+	if (again)
+		ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
+}
+
+static void ipoib_dest_resume(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid))
+		ipoib_mcast_retry(d);
+	else
+		ipoib_path_resume(d);
+}
+
+/* There was an answer, be it an error. */
+static void ipoib_sa_heard(struct ipoib_dest *d)
+{
+	struct ipoib_dev *priv = d->priv;
+	bool own = ipoib_path_is_own(d);
+
+	WRITE_ONCE(priv->sa_heard, jiffies);
+	if (!own)
+		WRITE_ONCE(priv->sa_pause, HZ);
+	if (!xchg(&priv->sa_lost, false))
+		return;
+	/* It may be the only one that is ever answered: less and less often then. */
+	if (own)
+		WRITE_ONCE(priv->sa_pause,
+			   min_t(unsigned long, 2 * priv->sa_pause,
+				 IPOIB_MAX_BACKOFF));
+	ipoib_dest_for_each(priv, ipoib_dest_resume);
+}
+
+/* --- what comes of a query ----------------------------------------------- */
+
+/* Packets may ask again after that, or as soon as somebody else was answered. */
+static unsigned long ipoib_path_backoff(struct ipoib_dev *priv, bool silence,
+					unsigned int tries)
+{
+	if (silence && READ_ONCE(priv->sa_lost))
+		return IPOIB_MAX_BACKOFF;
+	if (silence)
+		tries -= IPOIB_PATH_TRIES - 1;
+	return HZ << min(tries, 4U);
+}
+
 /* A query without a usable answer: try again, or give up for a while. */
 static void ipoib_path_failed(struct ipoib_path *p, int status)
 {
 	struct ipoib_dest *d = &p->dest;
-	bool silence = status == -ETIMEDOUT || status == -EAGAIN ||
-		       status == -ENOMEM || status == -ENODEV;
+	bool silence = ipoib_sa_silent(status), own = ipoib_path_is_own(d);
 	unsigned int tries;
+	bool again;
 
 	spin_lock_bh(&d->lock);
 	tries = ++p->tries;
 	d->error = status;
-	p->ask = silence && tries < IPOIB_PATH_TRIES;
+	again = silence && (own || tries < IPOIB_PATH_TRIES);
+	p->ask = again;
 	spin_unlock_bh(&d->lock);
 
 	trace_ipoib_path_fail(d, status, tries);
 	ipoib_dbg(d->priv, "no path to %pI6: %d, try %u\n", d->gid.raw, status,
 		  tries);
 
-	if (silence && tries < IPOIB_PATH_TRIES) {
-		ipoib_dest_kick(d, (HZ / 4) << tries);
+	if (silence && !own)
+		ipoib_sa_missed(d->priv);
+	if (again) {
+		if (tries >= IPOIB_PATH_TRIES)
+			ipoib_dest_fail(d, 0);
+		ipoib_dest_kick(d, own ? ipoib_sa_pause(d->priv) :
+				   min((HZ / 4) << tries, HZ));
 		return;
 	}
 
@@ -148,7 +274,7 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 	ipoib_count(d->priv, IPOIB_PATH_FAILED);
 	if (!silence)
 		ipoib_dest_withdraw(d);
-	ipoib_dest_fail(d, min(HZ << min(tries, 4U), IPOIB_MAX_BACKOFF));
+	ipoib_dest_fail(d, ipoib_path_backoff(d->priv, silence, tries));
 }
 
 static void ipoib_path_work(struct work_struct *work)
@@ -163,12 +289,16 @@ static void ipoib_path_work(struct work_struct *work)
 	busy = p->busy;
 	answered = p->answered;
 	p->answered = false;
+	if (answered)
+		d->error = p->status;
 	spin_unlock_bh(&d->lock);
 	if (busy)
 		return;		/* the answer runs this work again */
 
 	if (answered) {
 		err = p->status;
+		if (!err || err == -EINVAL)
+			ipoib_sa_heard(d);
 		if (!err)
 			err = ipoib_path_use(p, &p->rec);
 		if (err) {

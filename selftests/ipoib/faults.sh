@@ -97,8 +97,9 @@ killed() {
 	pkill -KILL -x opensm && until_true 10 not pgrep -x opensm
 }
 
-# A question is answered by nobody within a second: four, with pauses of 0.5 to
-# 2 s, and then one each 16 s. Others ask for the new multicast group.
+# A question is answered by nobody within a second: four, with pauses of 0.5 and
+# 1 s, and then one each 16 s, and one for all of them about every two. Others ask for
+# the new multicast group.
 few_queries() {
 	local queries joins
 
