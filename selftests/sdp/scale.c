@@ -2,7 +2,7 @@
 /*
  * scale CONNECTIONS ACTIVE: many connections over SDP at once, most of them
  * idle: what they cost in memory and in time, and that buffers grow with use
- * and shrink without.
+ * and shrink without.  All of them are an ordinary user's.
  */
 #include "end.h"
 
@@ -13,7 +13,9 @@
 #define BYTES		(256 << 10)	/* through each active connection */
 #define IDLE_KIB	64		/* that an idle end may cost */
 #define OTHERS_KIB	8		/* for an end: what others take meanwhile */
-#define IDLE_TIME	"/sys/module/sdpdev/parameters/idle_time"
+#define PARAMETERS	"/sys/module/sdpdev/parameters/"
+#define IDLE_TIME	PARAMETERS "idle_time"
+#define USER		12345		/* any that is not root */
 
 struct pair {
 	int client, server;
@@ -92,6 +94,39 @@ static void allow_descriptors(rlim_t n)
 	must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
+/* More than a user may have of himself are given to him. */
+static void allow_user(void)
+{
+	if (total <= 1000)
+		return;
+	write_file(PARAMETERS "user_endpoints", "100000");
+	write_file(PARAMETERS "user_connections", "100000");
+	write_file(PARAMETERS "user_memory", "3072");
+	write_file(PARAMETERS "user_share", "100");
+}
+
+static int user_open(void)
+{
+	int fd;
+
+	must(seteuid(USER) == 0);
+	fd = end_open(SDP, AF_INET);
+	must(seteuid(0) == 0);
+	return fd;
+}
+
+static int user_listener(void)
+{
+	int fd;
+
+	enter_node(2);
+	fd = user_open();
+	must(end_bind(SDP, fd, SERVER4, PORT) == 0);
+	must(end_listen(SDP, fd, 2 * WINDOW) == 0);
+	enter_node(1);
+	return fd;
+}
+
 /* Connects pairs @from up to @to, some at a time. */
 static bool connect_pairs(int l, int from, int to)
 {
@@ -100,7 +135,7 @@ static bool connect_pairs(int l, int from, int to)
 	for (i = from; i < to; i = end) {
 		end = i + WINDOW < to ? i + WINDOW : to;
 		for (j = i; j < end; j++) {
-			pairs[j].client = end_open(SDP, AF_INET);
+			pairs[j].client = user_open();
 			nonblock(pairs[j].client, true);
 			if (end_connect(SDP, pairs[j].client, SERVER4, PORT) == 0 ||
 			    errno != EINPROGRESS)
@@ -122,7 +157,7 @@ static bool connect_pairs(int l, int from, int to)
 
 static void test_connect(void)
 {
-	int l = listener(SDP, SERVER4, PORT, 2 * WINDOW), quarter = total / 4;
+	int l = user_listener(), quarter = total / 4;
 	long before = memory_used(), start, first, last, kib;
 
 	start = milliseconds();
@@ -256,6 +291,7 @@ int main(int argc, char **argv)
 	pairs = calloc(total, sizeof(*pairs));
 	must(pairs);
 	allow_descriptors(2 * total + 64);
+	allow_user();
 	/* What a busy machine is late with counts as no silence: half of it is to spare. */
 	write_file(IDLE_TIME, total > 1000 ? "10000" : "1000");
 
