@@ -411,7 +411,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
  * @admin_mtu:	what the administrator set; under rtnl
- * @announce:	peers are to be told of another address; under rtnl
+ * @announce:	peers are to be told of the address; under rtnl
  * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
  * @rx_frames:	how many packets it may wait for; under rtnl
  * @debug_mcg:	debugfs file; under rtnl

@@ -73,6 +73,8 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	priv->hash_seed = get_random_u32();
 	priv->sa_heard = jiffies - HZ;
 	priv->sa_pause = HZ;
+	/* What is to replace a lost adapter has addresses that others remember. */
+	priv->announce = true;
 
 	spin_lock_init(&priv->dest_lock);
 	spin_lock_init(&priv->bcast_lock);
