@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A large file by scp, to the server and back. SCP_MIB is its size, 1024 for the
-# whole gibibyte, for which the machine needs memory for two of them:
-#
-#	tools/vm/run --memory 4096 --timeout 0 -- env SCP_MIB=1024 selftests/apps/scp.sh
+# A large file by scp, to the server and back: a gibibyte in the variant "large", whose
+# machine has memory for two of them, or SCP_MIB.
 
 . "$(dirname "$0")/common.sh"
 
-MIB=${SCP_MIB:-$(fewer 256)}
+MIB=$(fewer 256)
+[ "$VARIANT" != large ] || MIB=1024
+MIB=${SCP_MIB:-$MIB}
 
 # copy NAME FROM TO: how long it took is told
 copy() {
