@@ -326,15 +326,16 @@ static int sdp_ring_bring_back(struct sdp_ring_mem *mem)
 	err = sdp_ring_pages_alloc(mem, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (err)
 		return err;
-	if (ep)
-		spin_lock_bh(&ep->lock);
-	sdp_ring_move_heads(mem, false);
-	if (ep) {
-		/* The connection holds the endpoint. */
-		if (ep->live)
-			sdp_size_watch(ep);
-		spin_unlock_bh(&ep->lock);
+	if (!ep) {
+		sdp_ring_move_heads(mem, false);
+		return 0;
 	}
+	spin_lock_bh(&ep->lock);
+	sdp_ring_move_heads(mem, false);
+	/* The connection holds the endpoint. */
+	if (ep->live)
+		sdp_size_watch(ep);
+	spin_unlock_bh(&ep->lock);
 	return 0;
 }
 

@@ -55,7 +55,7 @@ counted() {
 			}
 		EOT
 		gcc-12 -O0 --coverage -c -o part.o ipoib/part.c &&
-		gcc-12 --coverage -o part part.o && ./part &&
+		gcc-12 --coverage -o counted part.o && ./counted &&
 		{ echo "@object ipoib" && gcov-12 -b -c -t part.gcda; } > counts
 }
 

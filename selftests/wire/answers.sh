@@ -19,7 +19,7 @@ hello_ack() {
 # What connect says, and which counter of bad things moved; the connection is
 # tried from node1.
 try() {
-	echo "$1" > $answers
+	echo "$1" > "$answers"
 	bad_counters > /tmp/before
 	"$programs/sdp_end" send 10.77.0.2 $port 100 100 2>&1
 	bad_counters > /tmp/after
@@ -50,9 +50,9 @@ protocol='sdp_end: connect: Protocol error'
 falls() {
 	local how got
 
-	echo "$1" > $answers
+	echo "$1" > "$answers"
 	for how in fall poll; do
-		got=$("$programs/sdp_end" $how 10.77.0.2 $port 100000 10000 2>&1)
+		got=$("$programs/sdp_end" "$how" 10.77.0.2 "$port" 100000 10000 2>&1)
 		echo "$how: $got"
 		[ "$got" = "carrier 2 reason $2" ] || return
 	done

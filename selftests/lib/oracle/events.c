@@ -316,7 +316,7 @@ static void restarts(int flags)
 {
 	catch(SIGUSR1, flags);
 	restart_accept();
-	restart_send(flags & SA_RESTART ? 5 : 1000);
+	restart_send((flags & SA_RESTART) ? 5 : 1000);
 	restart_connect();
 	signal(SIGUSR1, SIG_DFL);
 }

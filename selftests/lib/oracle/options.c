@@ -5,7 +5,7 @@
  */
 #include "oracle.h"
 
-#include <inttypes.h>
+#include <stdint.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/time.h>
@@ -120,14 +120,14 @@ static void values(void)
  */
 static void max_segment(void)
 {
-	static const int values[] = { 1000, 87, 88, 32767, 32768, -1, 1000 };
+	static const int sizes[] = { 1000, 87, 88, 32767, 32768, -1, 1000 };
 	int l = listener(1), c = client_socket(0), s;
 	long client, server;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		printf("TCP_MAXSEG of %d ", values[i]);
-		say("set", set(c, IPPROTO_TCP, TCP_MAXSEG, values[i]));
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		printf("TCP_MAXSEG of %d ", sizes[i]);
+		say("set", set(c, IPPROTO_TCP, TCP_MAXSEG, sizes[i]));
 		say("is", number(c, IPPROTO_TCP, TCP_MAXSEG));
 	}
 	say("a listener's", set(l, IPPROTO_TCP, TCP_MAXSEG, 500));
@@ -287,11 +287,11 @@ static void told(void)
 /* The C library's struct ends before these. */
 struct tcp_bytes {
 	struct tcp_info begin;
-	uint64_t rates[2], acked, received;
+	unsigned long long rates[2], acked, received;
 	uint32_t segs_out, segs_in, some[4];
-	uint64_t times[4];
+	unsigned long long times[4];
 	uint32_t delivered[2];
-	uint64_t sent, again;
+	unsigned long long sent, again;
 };
 
 static struct tcp_bytes bytes_of(int fd)
@@ -307,10 +307,10 @@ static void say_carried(const char *who, int fd, const struct tcp_bytes *before)
 {
 	struct tcp_bytes now = bytes_of(fd);
 
-	printf("%s: %" PRIu64 " sent, %" PRIu64 " acknowledged, ", who,
+	printf("%s: %llu sent, %llu acknowledged, ", who,
 	       now.sent - now.again - before->sent + before->again,
 	       now.acked - before->acked);
-	printf("%" PRIu64 " received, messages %d %d\n", now.received - before->received,
+	printf("%llu received, messages %d %d\n", now.received - before->received,
 	       now.segs_out > before->segs_out, now.segs_in > before->segs_in);
 }
 
