@@ -104,13 +104,20 @@ static inline void set_port(int port)
 	server_addr.in.sin_port = htons(port);
 }
 
-/* Somewhere beside the server where nobody is; from there, back to the server. */
+/*
+ * Somewhere beside the server where nobody is; from there, back to the server.  Not
+ * where another program has just asked, whose answer would come to this one.
+ */
 static inline void to_nobody(void)
 {
+	static int distance;
+
+	if (!distance)
+		distance = 128 | (getpid() & 63);
 	if (server_addr.any.sa_family == AF_INET)
-		server_addr.in.sin_addr.s_addr ^= htonl(200);
+		server_addr.in.sin_addr.s_addr ^= htonl(distance);
 	else
-		server_addr.in6.sin6_addr.s6_addr[15] ^= 200;
+		server_addr.in6.sin6_addr.s6_addr[15] ^= distance;
 	set_port(9);
 }
 
