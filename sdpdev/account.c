@@ -9,6 +9,7 @@
  * as long as its endpoints and such memory.
  */
 #include <linux/hashtable.h>
+#include <linux/math64.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -154,7 +155,7 @@ u32 sdp_account_leave(const struct sdp_ep *ep)
 	if (uid_eq(ep->user->uid, GLOBAL_ROOT_UID))
 		return 0;
 	has = atomic_long_read(&ep->user->used[SDP_LIMIT_CONNS]);
-	return min_t(u64, has * (100 - share) / share, INT_MAX);
+	return min_t(u64, div_u64(has * (100 - share), share), INT_MAX);
 }
 
 /**

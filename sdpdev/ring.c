@@ -249,14 +249,16 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
+	/* What comes back is of no use without a buffer; sdp_ring_enter() allocates one. */
+	if (!ep->tx_bufs) {
+		WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
+		return false;
+	}
 	if (ep->tx_posted || (!list_empty(&ep->tx_pending) && !ep->tx_held)) {
 		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}
 	WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
-	/* Without a buffer there is no going on; sdp_ring_enter() allocates one. */
-	if (!ep->tx_bufs)
-		return false;
 	/* Pairs with the barrier between the tail and the flags in user space. */
 	smp_mb();
 	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
