@@ -29,8 +29,10 @@ static int nth_now, nth_failures;
 
 static inline void nth_late(int sig)
 {
-	static const char text[] = "Bail out! it does not return\n";
-	ssize_t n = write(1, text, sizeof(text) - 1);
+	char text[80];
+	int len = snprintf(text, sizeof(text), "Bail out! failure %d does not return\n",
+			   nth_now);
+	ssize_t n = write(1, text, len);
 
 	(void)sig;
 	(void)n;

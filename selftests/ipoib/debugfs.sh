@@ -174,12 +174,23 @@ open_file() {
 	renamed_back
 }
 
-# Two files for each, and each tells of its own node.
+# Three files for each, and each tells of its own node, which has an address of
+# nobody's that no other node knows.
 namespaces() {
+	local other
+
+	other=$(name node2)
+	on node2 ip neigh replace 10.77.0.200 dev ib0 nud permanent \
+		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere:7f:fe
+	on node2 ping -q -c 1 -W 1 10.77.0.200
+	on node2 ping -q -c 1 -W 10 10.77.0.3
+	find $dir -type f
+	tail -n +1 "$dir/$me"_path "$dir/$other"_path
+
 	same "$(find $dir -type f | wc -l)" $((3 * VM_NODES)) &&
-	on node2 ping -q -c 1 -W 10 10.77.0.3 > /dev/null &&
-	has "$(name node2)"_path "$(gid 3)" complete yes &&
-	has "$(name node2)"_path "$(gid 2)" complete ""
+	listed "$other"_path fe80:0:0:0:200:0:0:7ffe &&
+	not listed "$me"_path fe80:0:0:0:200:0:0:7ffe &&
+	has "$other"_path "$(gid 3)" complete yes
 }
 
 reader() {

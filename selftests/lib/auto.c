@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "mapped.h"
 #include "node.h"
 #include "sdpdev.h"
 #include "tap.h"
@@ -52,20 +53,6 @@ static void connected(int pair[2])
 	must(!connect(pair[0], (struct sockaddr *)&address, sizeof(address)));
 	pair[1] = accept(listener, NULL, NULL);
 	must(pair[1] >= 0 && !sdp_info(pair[0], &info) && info.carrier == SDP_CARRIER_SDP);
-}
-
-/* Parts of this process's memory that are mapped for connections. */
-static int mappings(void)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	char line[512];
-	int n = 0;
-
-	must(f);
-	while (fgets(line, sizeof(line), f))
-		n += !!strstr(line, "[sdp]");
-	fclose(f);
-	return n;
 }
 
 static void send_some(int fd, int n)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
+#include "../mapped.h"
 #include "pass.h"
 
 #define RECORDS	400
@@ -66,20 +67,6 @@ static void say_pass(const char *label, int from, int to, const char *text)
 static void say_end(const char *label, int fd)
 {
 	say(label, recv(fd, in, 1, 0));
-}
-
-/* Parts of this process's memory that are mapped for connections. */
-static int mappings(void)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	char line[512];
-	int n = 0;
-
-	must(f);
-	while (fgets(line, sizeof(line), f))
-		n += !!strstr(line, "[sdp]");
-	fclose(f);
-	return n;
 }
 
 /* --- numbers that mean something else ------------------------------------ */
