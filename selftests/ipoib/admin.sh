@@ -158,7 +158,7 @@ maddr() {
 # Nobody listens.
 added() {
 	maddr add && ip maddr show dev ib0 | grep $group &&
-	until_true 10 member $mgid 1 && member $mgid 1
+	{ until_true 10 member $mgid 1 || member $mgid 1; }
 }
 
 deleted() {

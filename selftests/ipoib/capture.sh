@@ -80,6 +80,12 @@ raw_frames() {
 	EOF
 }
 
+# The subnet administrator has hundreds of questions about strangers to answer first.
+goes_on() {
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+	no_loss -q -c 20 -i 0.01 10.77.0.2
+}
+
 bad_frames_counted() {
 	[ "$(counter tx_bad_frame)" -gt 0 ]
 }
@@ -95,7 +101,7 @@ check "ICMP echo and reply: $(ours && echo once || echo "the first one twice")" 
 check "ICMPv6 echo and reply" shows ',,,(128|129),$' 6 6
 check "nothing malformed" not shows '_ws.malformed' 1
 check "frames of any content" raw_frames
-check "traffic goes on" no_loss -q -c 20 -i 0.01 10.77.0.2
+check "traffic goes on" goes_on
 if ours; then
 	check "bad frames are counted" bad_frames_counted
 fi

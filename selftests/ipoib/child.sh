@@ -249,15 +249,21 @@ link_up() {
 partition() {
 	add node2 blue 0x8001 && add node3 blue 0x8001 && link_up blue 81 &&
 	until_true 10 ping -q -c 1 -W 1 10.81.0.2 &&
+	until_true 10 ping -q -c 1 -W 1 10.81.0.3 &&
 	no_loss -q -c 5 -i 0.05 10.81.0.2 && no_loss -q -c 5 -i 0.05 10.81.0.3 &&
 	until_true 10 ping -q -c 1 -W 1 fd81::2 &&
 	no_loss -q -c 5 -i 0.05 fd81::2
 }
 
+has_qkey() {
+	saquery --smkey 1 MCMR 2>&1 | grep "qkey.*$1"
+}
+
+# A question to a busy subnet administrator may be in vain.
 controlled_qkey() {
 	local cpu
 
-	saquery --smkey 1 MCMR 2>&1 | grep -q "qkey.*0x80000b1b" || return
+	until_true 10 has_qkey 0x80000b1b || return
 	for ((cpu = 0; cpu < $(nproc); cpu++)); do
 		no_loss -q -c 3 -i 0.05 10.81.0.2 &
 		taskset -cp $cpu $! > /dev/null
@@ -287,7 +293,8 @@ missing() {
 
 comes() {
 	partitions "$blue" "$red" && until_true 20 has_key 0x8002 &&
-	link_up red 82 && until_true 10 ping -q -c 1 -W 1 10.82.0.2
+	link_up red 82 && until_true 10 ping -q -c 1 -W 1 10.82.0.2 &&
+	until_true 10 ping -q -c 1 -W 1 10.82.0.3
 }
 
 membership() {

@@ -26,7 +26,8 @@ changed() {
 	[ "$(queue_pairs node1)" != "$1" ]
 }
 
-# What was on its way by a connection that then failed is counted as lost.
+# What was on its way by a connection that then failed is counted as lost, when its
+# completions are taken.
 on_its_way() {
 	echo "$(counter tx_conn_lost), before $1"
 	[ "$(counter tx_conn_lost)" -gt "$1" ]
@@ -43,7 +44,9 @@ silence() {
 	until_true 100 changed "$before"
 	status=$?
 	lose 0
-	[ $status -eq 0 ] && { ! ours || on_its_way "$lost"; } && flow 100000 60
+	[ $status -eq 0 ] &&
+	{ ! ours || until_true 10 on_its_way "$lost" || on_its_way "$lost"; } &&
+	flow 100000 60
 }
 
 carriers() {

@@ -115,19 +115,34 @@ all_listed() {
 
 many() {
 	strangers 400 || return
-	until_true 20 all_listed 400
-	all_listed 400
+	# Once is enough: while a look goes on, another path may come.
+	until_true 20 all_listed 400 || all_listed 400
+}
+
+# refused_at_once: one more stranger, who is asked for once, as there is an answer.
+refused_at_once() {
+	local n
+
+	another=$((another + 1))
+	printf -v n %02x $another
+	ip neigh replace 10.77.201.1 dev ib0 nud permanent \
+		lladdr "00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere:60:$n"
+	echo x > /dev/udp/10.77.201.1/9
+	until_true 2 has "$me"_path "fe80:0:0:0:200:0:0:60$n" state failed
+	has "$me"_path "fe80:0:0:0:200:0:0:60$n" tries 1
 }
 
 no_path() {
-	local gid=fe80:0:0:0:200:0:0:7
+	local another=0 gid=fe80:0:0:0:200:0:0:7
 
 	has "$me"_path $gid complete no && has "$me"_path $gid DLID "" || return
 	# The kernel's driver has no more about it.
 	ours || return 0
 	until_true 10 has "$me"_path $gid state failed
 	has "$me"_path $gid state failed && has "$me"_path $gid queuelen 0 &&
-	has "$me"_path $gid tries 1 && ! has "$me"_path $gid error 0
+	! has "$me"_path $gid error 0 || return
+	# Where the answer took more than a second there was another question before it.
+	has "$me"_path $gid tries 1 || until_true 10 refused_at_once
 }
 
 # What waits is counted. Nobody answers while the subnet administrator stands still.

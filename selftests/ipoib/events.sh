@@ -22,9 +22,13 @@ mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
 mountpoint -q $tracing || mount -t tracefs tracefs $tracing || exit
 
-# No packet is lost.
+# No packet is lost, once the peers' groups are known to a subnet manager that is new.
 talks() {
-	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+	local to
+
+	for to in 10.77.0.2 fd77::2 10.77.0.3; do
+		until_true 20 ping -q -c 1 -W 1 $to
+	done
 	steady 10.77.0.2 fd77::2 10.77.0.3
 }
 
@@ -215,7 +219,11 @@ with_lid() {
 # prefix HEX: of the subnet, that is of all GIDs
 prefix() {
 	stop_sm && printf 'subnet_prefix 0x%s\n' "$1" > /run/opensm.conf &&
-	start_sm &&
+	start_sm && until_true 10 has_prefix "$1"
+}
+
+# The core's table of GIDs follows the port.
+has_prefix() {
 	[[ $(port 0 gids/0 | tr -d :) == "$1"* ]]
 }
 

@@ -46,7 +46,7 @@ refused() {
 
 talks() {
 	until_true 20 carrier && until_true 20 ping -q -c 1 -W 1 10.77.0.2 &&
-	steady 10.77.0.2 fd77::2
+	until_true 20 ping -q -c 1 -W 1 fd77::2 && steady 10.77.0.2 fd77::2
 }
 
 # Node 2 knows the new address.

@@ -96,9 +96,13 @@ child_gone() {
 	until_true 10 not on node2 test -e $net/ib0.8001
 }
 
+has_address() {
+	ip -n node2 address show dev ib0 | grep "$1"
+}
+
 released() {
-	cli connection down fabric &&
-	! ip -n node2 address show dev ib0 | grep 10.77.0.12
+	cli connection down fabric || return
+	until_true 10 not has_address 10.77.0.12 || not has_address 10.77.0.12
 }
 
 # The kernel's own driver makes children of create_child in another namespace than

@@ -48,9 +48,8 @@ spent() {
 # given_back: everything, as soon as the interface is down
 given_back() {
 	ip link set ib0 down || return
-	until_true 20 back_to $((base + SLACK))
-	until_true 20 no_more "$base_objects" objects
-	back_to $((base + SLACK)) && no_more "$base_objects" objects
+	until_true 20 back_to $((base + SLACK)) || back_to $((base + SLACK)) || return
+	until_true 20 no_more "$base_objects" objects || no_more "$base_objects" objects
 }
 
 # --- neighbours ------------------------------------------------------------
@@ -68,15 +67,20 @@ own_many() {
 	done
 }
 
+# A path to each node, of which there are three. A question that was not answered within
+# a second is asked again, and then others, too.
 resolve_all() {
 	local before=0
 
 	ip route add 10.64.0.0/16 dev ib0
 	ours && before=$(counter path_queries)
-	"$here/echo.py" 10.64.0.1 "$neighbours" 100 &&
+	"$here/echo.py" 10.64.0.1 "$neighbours" 200 &&
 	same "$(ip neigh show to 10.64.0.0/16 dev ib0 | grep -c lladdr)" \
 		"$neighbours" || return
-	! ours || [ $(($(counter path_queries) - before)) -le 3 ]
+	! ours && return
+	before=$(($(counter path_queries) - before))
+	echo "$before queries"
+	[ $before -le $((neighbours / 100)) ]
 }
 
 # Link-layer addresses with GIDs that no port has
@@ -103,7 +107,8 @@ speak() {
 	EOF
 }
 
-# Each stranger is asked for at once, and then after 2, 4, 8 and 16 seconds.
+# Each stranger is asked for at once, and then after 2, 4, 8 and 16 seconds; some once
+# more, where an answer took longer than a second.
 few_queries() {
 	local few=$((strangers / 100)) begin=$SECONDS queries most=2
 
@@ -113,7 +118,7 @@ few_queries() {
 	[ $((SECONDS - begin)) -lt 14 ] || most=4
 	queries=$(($(counter path_queries) - queries))
 	echo "$queries for $few in $((SECONDS - begin)) s"
-	[ $queries -ge $few ] && [ $queries -le $((most * few)) ]
+	[ $queries -ge $few ] && [ $queries -le $((most * few + few / 2)) ]
 }
 
 # All of them at once, while others are spoken to

@@ -225,12 +225,10 @@ many_groups() {
 
 	many &
 	listener=$!
-	until_true 30 many_joined 100
-	many_joined 100 || return
+	until_true 30 many_joined 100 || many_joined 100 || return
 	kill "$listener"
 	wait "$listener"
-	until_true 30 many_joined 0
-	many_joined 0
+	until_true 30 many_joined 0 || many_joined 0
 }
 
 plan 11

@@ -180,10 +180,11 @@ plug() {
 	mode node2 && children node2 2 || return
 	# The new interfaces' addresses differ, by their QPNs. The kernel's driver does not
 	# tell, and neighbours who are asked nothing doubt the old ones by themselves after
-	# half a minute: all took 42 s. So there they are made to ask.
+	# half a minute: all took 42 s. So there they are made to ask. Ours does as soon as
+	# the subnet manager has found the port.
 	if ours; then
-		until_true 3 knows 10.77.0.2
-		knows 10.77.0.2
+		until_true 30 on node2 grep -q 1 $net/ib0/carrier
+		until_true 3 knows 10.77.0.2 || knows 10.77.0.2
 	else
 		ip neigh flush all
 	fi

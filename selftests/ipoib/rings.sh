@@ -35,13 +35,17 @@ bounds() {
 	sizes_are node1 "256 128"
 }
 
-# Sizes are powers of two, as those of the module's parameters.
+# Sizes are powers of two, as those of the module's parameters. The address follows.
 resized() {
 	local before
 
 	before=$(lladdr node1)
 	ethtool -G ib0 rx "$1" tx "$2" && sizes_are node1 "$3" &&
-	not same "$before" "$(lladdr node1)" > /dev/null
+	until_true 10 readdressed "$before"
+}
+
+readdressed() {
+	[ "$(lladdr node1)" != "$1" ]
 }
 
 # What the neighbour believes
@@ -62,8 +66,9 @@ under_way() {
 	resized "$1" "$2" "$1 $2" && flow 100000 10
 }
 
-# As many packets at once as no smaller ring takes.
+# As many packets at once as no smaller ring takes, once the interface is up again.
 filled() {
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
 	no_loss -q -c 200 -l 200 -i 0.01 10.77.0.2
 }
 

@@ -60,7 +60,12 @@ path() {
 	no_loss -q -c 1 10.77.0.3 && seen dest_create "gid $gid" &&
 	seen path_query "gid $gid" &&
 	seen path_answer "gid $gid status 0 dlid $lid sl 0 mtu [45] rate [1-9]" &&
-	! seen path_fail ''
+	not failed
+}
+
+# Where nobody answered within a second (ETIMEDOUT) the question was asked again.
+failed() {
+	grep " ipoib_path_fail: dev ib0 netns $me " $tracing/trace | grep -v ' status -110 '
 }
 
 no_path() {
@@ -145,7 +150,8 @@ logged() {
 
 # swap DRIVER COMMAND...: which loads another one
 swap() {
-	rmmod "$1" && "${@:2}" && give_all && until_true 20 carrier
+	rmmod "$1" && "${@:2}" && give_all && until_true 20 carrier &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
 }
 
 # by_mode MODE PATTERN...: what a packet leaves in the log
