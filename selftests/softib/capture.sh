@@ -15,8 +15,15 @@ begin() {
 	until_true 10 test -s $file
 }
 
+# Who reads it sleeps: there is nothing that it has not read and written.
+all_read() {
+	local state
+
+	read -r _ _ state _ < "/proc/$capture/stat" && [ "$state" = S ]
+}
+
 end() {
-	sleep 0.2
+	until_true 20 all_read
 	kill $capture
 	wait $capture 2> /dev/null
 	tshark -r $file -T fields -e frame.protocols \
@@ -99,7 +106,8 @@ try:
     sys.exit('read something')
 except BlockingIOError:
     pass
-os.system('smpquery nodeinfo -D 0,1 > /dev/null')
+# With so much time for an answer it asks once only.
+os.system('smpquery -t 20000 nodeinfo -D 0,1 > /dev/null')
 assert poll.poll(5000)
 # A request and its response: headers of 32 bytes, packets of 290
 for i in range(2):

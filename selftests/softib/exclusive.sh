@@ -63,7 +63,8 @@ here() {
 
 plan 14
 
-check "each HCA is to be in one namespace" rdma system set netns exclusive
+# Not before the kernel is done with the last namespace that there was.
+check "each HCA is to be in one namespace" until_true 10 rdma system set netns exclusive
 check "three HCAs" up 3
 check "one goes to a namespace" give one softib1
 check "another to another" give two softib2
@@ -75,7 +76,8 @@ check "they still talk to each other" pingpong
 check "and opensm sees them all" seen 3
 check "a namespace that goes gives its HCA back" ip netns delete two
 check "to the first of all" until_true 10 test -e $hcas/softib2
-check "where it works" here
+# The kernel gives it its name before programs can open it.
+check "where it works" until_true 10 here
 unmanage
 check "the module goes, with an HCA that is elsewhere" rmmod softib
 ip netns delete one

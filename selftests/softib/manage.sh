@@ -78,6 +78,8 @@ check "the subnet manager starts again: users register again" \
 	hears CLIENT_REREGISTER restart
 check "another LID: users hear of it" hears LID_CHANGE with_lid 0x40
 check "it is the HCA's" until_true 10 lid_is 0x40
+# The switch learns the way there later.
+until_true 10 smpquery -C softib0 -t 200 nodeinfo 64
 check "data" pair ibv_rc_pingpong -n 20
 check "ibping" sh -c 'ibping -S -C softib1 & until ibping -C softib0 -c 1 -L 64; do
 	sleep 0.1; done; kill $!'

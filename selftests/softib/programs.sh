@@ -71,7 +71,10 @@ interfaces() {
 	ip -n peer link set lo up &&
 	ip addr add 10.1.0.1/24 dev ib0 && ip link set ib0 up &&
 	ip -n peer addr add 10.1.0.2/24 dev ib1 &&
-	ip -n peer link set ib1 up && until_true 20 has_carrier ib0
+	ip -n peer link set ib1 up && until_true 20 has_carrier ib0 &&
+	# The programs ask for an address for two seconds, and the switch may carry the
+	# broadcast group later than that.
+	until_true 20 ip netns exec peer ping -c 1 -W 1 10.1.0.1
 }
 
 plan 24

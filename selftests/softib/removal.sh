@@ -47,7 +47,7 @@ for i in 0 1 2; do
 done
 check "and programs that use them" use one two
 modprobe -a rdma_ucm ib_srp 2> /dev/null
-check "an HCA goes" timeout 60 rmdir $conf/hcas/two
+check "an HCA goes" timeout $((60 * tap_slow)) rmdir $conf/hcas/two
 check "with its interface" until_true 10 sh -c \
 	"ls /sys/class/net/ | grep -c '^ib' | grep -x 2"
 check "and its device" not test -e $hcas/two
@@ -74,7 +74,7 @@ kill -KILL "$server" "$client" 2> /dev/null
 wait "$server" "$client" 2> /dev/null
 
 check "programs on the manager's own HCA" use one three
-check "the manager's HCA goes" timeout 60 rmdir $conf/hcas/one
+check "the manager's HCA goes" timeout $((60 * tap_slow)) rmdir $conf/hcas/one
 kill -KILL "$server" "$client" 2> /dev/null
 wait "$server" "$client" 2> /dev/null
 unmanage

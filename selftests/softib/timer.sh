@@ -12,16 +12,26 @@ plan 2
 
 up 2 || exit
 unmanage
-# The counts begin anew.
-echo 1 > "$link/a/seed"
 echo 1200000 > "$link/a/delay"
-check "a message that is answered long after its first packet" \
-	sh -c "'$programs/timer' > /tmp/timer || { cat /tmp/timer; exit 1; }"
-sent=$(sed -n 's/^packets //p' "$link/a/counts")
-diag "$sent packets"
+
+answered() {
+	# The counts begin anew.
+	echo 1 > "$link/a/seed"
+	"$programs/timer" > /tmp/timer || { cat /tmp/timer; return 1; }
+}
+
 # Again would be all of the message; a few may be the ports' own, which nobody
 # answers now.
-[ "$sent" -ge $((480 + 64)) ] && [ "$sent" -lt $((480 + 64 + 64)) ]
+once() {
+	sent=$(sed -n 's/^packets //p' "$link/a/counts")
+	diag "$sent packets"
+	[ "$sent" -ge $((480 + 64)) ] && [ "$sent" -lt $((480 + 64 + 64)) ]
+}
+
+check "a message that is answered long after its first packet" answered
+# A machine that was not scheduled for a second is as late with the answer as one
+# whose timer is wrong, but not each time.
+once || { answered > /dev/null && once; } || { answered > /dev/null && once; }
 result $? "and sent once"
 down
 

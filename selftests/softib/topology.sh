@@ -78,7 +78,7 @@ result $? "a directed route to nowhere has no answer"
 not smpquery -t 200 nodeinfo -D 0,1,2,1 > /dev/null 2>&1
 result $? "nor has one through an HCA"
 check "saquery finds all nodes" \
-	sh -c 'saquery NR | grep -c NodeDescription | grep -x 6'
+	until_true 10 sh -c 'saquery NR | grep -c NodeDescription | grep -x 6'
 check "ibdiagnet's kind of check: no errors on the links" \
 	sh -c "! ibqueryerrors 2>&1 | grep -E 'SymbolError|RcvErrors|LinkDowned'"
 

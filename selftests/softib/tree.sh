@@ -74,7 +74,11 @@ perfquery "$lid" 4 | grep -q '^PortXmitPkts:\.*[1-9]'
 result $? "performance queries, too"
 check "ibping through three switches" sh -c "
 	ibping -S -C hca4 -P 1 & p=\$!
-	sleep 0.3
+	# Until the server is there.
+	for i in 1 2 3 4 5; do
+		ibping -C hca1 -P 1 -f -c 1 $(($(< $hcas/hca4/ports/1/lid))) |
+			grep ' 1 received' && break
+	done
 	ibping -C hca1 -P 1 -c 3 $(($(< $hcas/hca4/ports/1/lid))) |
 		grep '3 received'
 	status=\$?
@@ -94,9 +98,10 @@ interfaces() {
 	done
 }
 check "an interface on each HCA" interfaces
+# ping itself gives up at the first error, which comes of an interface that is not up yet.
 check "multicast and unicast from leaf to leaf" \
-	ip netns exec n0 ping -c 2 -w 20 10.9.0.3
-check "and on a leaf" ip netns exec n2 ping -c 2 -w 20 10.9.0.3
+	until_true 20 ip netns exec n0 ping -c 2 -w 5 10.9.0.3
+check "and on a leaf" until_true 20 ip netns exec n2 ping -c 2 -w 5 10.9.0.3
 
 echo renamed > $hcas/hca3/node_desc
 check "a new node description is known" until_true 10 \

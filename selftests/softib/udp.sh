@@ -47,16 +47,6 @@ rc_data() {
 	"$programs/rc" loss > /tmp/rc || { grep -v ^ok /tmp/rc; return 1; }
 }
 
-# seconds COMMAND...: how long it takes, by the kernel's clock
-seconds() {
-	local begin end
-
-	read -r begin _ < /proc/uptime
-	"$@" || return
-	read -r end _ < /proc/uptime
-	echo $(((${end/./} - ${begin/./}) / 100))
-}
-
 plan 51
 
 insmod "$module" hcas=0
@@ -130,11 +120,7 @@ while read -r status name; do
 	[ "$status" -eq 0 ] || diag "$(< /tmp/peer)"
 	result "$status" "$name"
 done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here 2> /tmp/peer)
-time=$(seconds until_true 20 state_is here/a DOWN)
-diag "$time s"
-# Four, but the machine may be busy.
-[ "$time" -ge 2 ] && [ "$time" -le 9 ]
-result $? "who says nothing any more is gone"
+diag "$(< /tmp/peer)"
 set_link there enable 1
 check "the real one is found" until_true 30 both ACTIVE
 
@@ -206,7 +192,7 @@ check "a link in another namespace" enable_in far there
 check "is found" until_true 30 both ACTIVE
 check "data comes right over IPv6" pair ibv_rc_pingpong -m 4096 -s 100000 -n 20
 ip netns delete far
-check "a namespace that goes takes its link down" until_true 5 both DOWN
+check "a namespace that goes takes its link down" until_true 20 both DOWN
 check "which is still there" grep -qx 1 $conf/links/there/enable
 unmanage
 check "everything is removed" remove_all

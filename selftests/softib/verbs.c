@@ -166,6 +166,15 @@ enum ibv_qp_state get_state(struct end *end)
 	return attr.qp_state;
 }
 
+bool state_comes(struct end *end, enum ibv_qp_state state)
+{
+	int i;
+
+	for (i = 0; i < PATIENCE_MS && get_state(end) != state; i++)
+		usleep(1000);
+	return get_state(end) == state;
+}
+
 int post_recv(struct end *end, size_t offset, size_t len)
 {
 	struct ibv_sge sge = {
@@ -205,16 +214,20 @@ static int64_t now_ms(void)
 bool poll_for(struct end *end, struct ibv_wc *wc, int ms)
 {
 	int64_t deadline = now_ms() + ms;
+	bool late;
 	int n;
 
+	/* Once more after the time is over: who slept through it has not looked. */
 	do {
+		late = now_ms() >= deadline;
 		n = ibv_poll_cq(end->cq, 1, wc);
 		if (n < 0)
 			die("ibv_poll_cq");
 		if (n)
 			return true;
-		usleep(100);
-	} while (now_ms() < deadline);
+		if (!late)
+			usleep(100);
+	} while (!late);
 	return false;
 }
 
@@ -239,17 +252,55 @@ bool readable(int fd, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-bool event_comes(struct end *end, enum ibv_event_type type)
+/* What the subnet manager does to a port, users may hear of after it is up. */
+static bool of_port(enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool next_event(struct end *end, enum ibv_event_type *type, int ms)
 {
 	struct ibv_async_event event;
 
-	if (!readable(end->ctx->async_fd, PATIENCE_MS) ||
-	    ibv_get_async_event(end->ctx, &event))
+	do {
+		if (!readable(end->ctx->async_fd, ms) ||
+		    ibv_get_async_event(end->ctx, &event))
+			return false;
+		ibv_ack_async_event(&event);
+		*type = event.event_type;
+	} while (of_port(*type));
+	return true;
+}
+
+bool event_comes(struct end *end, enum ibv_event_type type)
+{
+	enum ibv_event_type got;
+
+	if (!next_event(end, &got, PATIENCE_MS))
 		return false;
-	ibv_ack_async_event(&event);
-	if (event.event_type != type)
-		printf("# event: %s\n", ibv_event_type_str(event.event_type));
-	return event.event_type == type;
+	if (got != type)
+		printf("# event: %s\n", ibv_event_type_str(got));
+	return got == type;
+}
+
+bool no_event(struct end *end, int ms)
+{
+	enum ibv_event_type got;
+
+	if (!next_event(end, &got, ms))
+		return true;
+	printf("# event: %s\n", ibv_event_type_str(got));
+	return false;
 }
 
 static uint8_t byte(size_t i, unsigned int seed)

@@ -62,8 +62,13 @@ bool poll_for(struct end *end, struct ibv_wc *wc, int ms);
 /* The next completion's status, or -1 */
 int status(struct end *end);
 bool quiet(struct end *end, int ms);
-/* Is this the end's next asynchronous event? */
+/* Is this the end's next asynchronous event? And is there none within @ms
+ * milliseconds? Those of the port do not count.
+ */
 bool event_comes(struct end *end, enum ibv_event_type type);
+bool no_event(struct end *end, int ms);
+/* Does it come to this state, now or soon? */
+bool state_comes(struct end *end, enum ibv_qp_state state);
 bool readable(int fd, int ms);
 
 void fill(struct end *end, size_t offset, size_t len, unsigned int seed);
