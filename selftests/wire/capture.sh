@@ -12,6 +12,16 @@
 capture=/tmp/capture.pcap
 bytes=300000 chunk=1500
 
+# The last packet of all is in the file: a MAD of the CM (class 7, version 2, method 3)
+# that is a DREP.
+disconnected() {
+	python3 - "$capture" <<-'EOP'
+		import re, sys
+		data = open(sys.argv[1], "rb").read()
+		sys.exit(not re.search(rb"\x01\x07\x02\x03\0{4}.{8}\0\x16", data, re.S))
+	EOP
+}
+
 take() {
 	cat /sys/kernel/debug/softib/capture > "$capture" &
 	# The header of the file says that the capture has begun.
@@ -21,7 +31,7 @@ take() {
 	ip netns exec node2 "$programs/sdp_end" send 10.77.0.1 "$port" "$bytes" "$chunk" ||
 		return
 	# The CM's disconnecting follows the last message.
-	sleep 1
+	until_true 20 disconnected
 	kill %%
 	wait %% 2> /dev/null
 	return 0
@@ -34,7 +44,7 @@ decode() {
 		-e infiniband.cm.req -e infiniband.cm.rep \
 		-e infiniband_sdp.bsdh.mid -e infiniband_sdp.bsdh.len \
 		-e infiniband_sdp.hh.localport -e infiniband_sdp.hh.majv \
-		-e infiniband_sdp.hh.src_ip -e _ws.malformed \
+		-e infiniband_sdp.hh.src_ip -e _ws.malformed -e infiniband.bth.psn \
 		> /tmp/packets 2> /tmp/tshark.err
 	[ -s /tmp/packets ] || { cat /tmp/tshark.err; return 1; }
 }
@@ -48,10 +58,11 @@ shows() {
 		END { exit !found }" /tmp/packets
 }
 
-# sent LID: bytes of the stream that Data messages carried from that port
+# sent LID: bytes of the stream that Data messages carried from that port. An HCA whose
+# peer is slow to acknowledge sends packets again, with the same PSN.
 sent() {
 	awk -F ';' -v lid="$1" '
-		$1 == lid && $6 == "0xff" && $3 == "" { sum += $7 - 16 }
+		$1 == lid && $6 == "0xff" && $3 == "" && !seen[$12]++ { sum += $7 - 16 }
 		END { print sum + 0 }' /tmp/packets
 }
 

@@ -154,13 +154,28 @@ static bool is_moved(const struct counter *c, const struct counter *was)
 	return false;
 }
 
-/* The other side may need a moment to see what this one has seen. */
+/* Has the other side counted that it ended a connection? */
+static bool end_counted(const struct counter *was)
+{
+	struct counter c[COUNTERS];
+	unsigned int i, n = read_counters(c);
+
+	for (i = 0; i < n; i++)
+		if (!strncmp(c[i].name, "ended_", 6) && c[i].value != was[i].value)
+			return true;
+	return false;
+}
+
+/* The other side may need a moment, or many, to see what this one has seen. */
 static void print_moved(const struct counter *was, unsigned int settle_ms)
 {
+	long deadline = now_ms() + WAIT_MS;
 	struct counter c[COUNTERS];
 	unsigned int i, n;
 
 	poll(NULL, 0, settle_ms);
+	while (settle_ms && !end_counted(was) && now_ms() < deadline)
+		poll(NULL, 0, settle_ms);
 	n = read_counters(c);
 	for (i = 0; i < n; i++)
 		if (is_moved(&c[i], &was[i]))
