@@ -23,11 +23,21 @@ descriptors() {
 	echo "$n"
 }
 
+# Both workers run, and have opened what they will: they tell each other of themselves
+# when who listens has begun to.
+settled() {
+	local before=$fds
+
+	fds=$(descriptors)
+	[ "$(pgrep -c -P "$NGINX" -f 'worker process')" -eq 2 ] && [ "$fds" -eq "$before" ]
+}
+
 plan 6
 make_file part 1
 head -c 100000 "$WORK/www/part" > "$WORK/www/slow-part"
 start_nginx 2 "$SDPRUN"
-fds=$(descriptors)
+fds=0
+until_true 10 settled
 
 config=$WORK/urls
 for ((i = 0; i < CONNECTIONS; i++)); do

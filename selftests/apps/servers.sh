@@ -86,6 +86,8 @@ until_true 20 test -s "$WORK/echoed"
 kill -9 "$first"
 exec 9>&-
 wait "$client"
+# It listens until it is gone.
+wait "$first" 2> /dev/null
 start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
 check "a killed server starts again on its port" until_true 20 listening 2 8083
 SDPDEV_DEBUG=1 "$SDPRUN" python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
