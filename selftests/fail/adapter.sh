@@ -17,8 +17,9 @@ of() {
 	on "$1" ethtool -S ib0 | awk -v name="$2:" '$1 == name { print $2 }'
 }
 
+# The first large packet may be what a connection is made for.
 talks() {
-	until_true 30 ping -q -c 1 -W 1 10.77.0.2 > /dev/null &&
+	until_true 30 ping -q -c 1 -W 1 "$@" 10.77.0.2 &&
 	no_loss -q -c 10 -i 0.05 "$@" 10.77.0.2
 }
 
