@@ -31,7 +31,7 @@ started() {
 nothing_left() {
 	local i
 
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 300; i++)); do
 		running || break
 		sleep 0.1
 	done
