@@ -258,7 +258,7 @@ static void test_rings(void)
 	ok(ioctl(e[0], SDP_IOC_RING_ENTER, &enter) == -1, "tail out of range: an error");
 	ok(end_info(e[0]).reason == SDP_REASON_RING, "and the reason");
 	ok(ring->flags & SDP_RING_ERROR, "and the ring says so");
-	ok(events(e[1], POLLERR, 1000) & POLLERR && fails(read(e[1], buf, 1), ECONNRESET),
+	ok(events(e[1], POLLERR, SOON) & POLLERR && fails(read(e[1], buf, 1), ECONNRESET),
 	   "the peer is reset");
 	munmap(ring, whole);
 	unpair(e);
@@ -312,7 +312,7 @@ static void test_fallback(void)
 		a = accept(l, NULL, NULL);
 		ok(write(c, "tcp", 3) == 3 && read(a, buf, 10) == 3, "%s: sends", how);
 		must(write(a, "back", 4) == 4);
-		ok(events(c, POLLIN, 1000) == POLLIN && ioctl(c, FIONREAD, &n) == 0 && n == 4 &&
+		ok(events(c, POLLIN, SOON) == POLLIN && ioctl(c, FIONREAD, &n) == 0 && n == 4 &&
 		   read(c, buf, 10) == 4, "%s: receives", how);
 		ok(fails(ioctl(c, SDP_IOC_RING_SETUP, &s), EOPNOTSUPP),
 		   "%s: no rings: EOPNOTSUPP", how);
@@ -342,7 +342,7 @@ static void test_fallback(void)
 	l = listener(SDP, SERVER4, 22002, 8);
 	c = end_open(TCP, AF_INET);
 	must(end_connect(TCP, c, SERVER4, 22002) == 0);
-	ok(events(l, POLLIN, 1000) == POLLIN, "a TCP client: IN");
+	ok(events(l, POLLIN, SOON) == POLLIN, "a TCP client: IN");
 	{
 		struct sdp_accept acc = {
 			.size = sizeof(acc),
@@ -355,7 +355,7 @@ static void test_fallback(void)
 		   fcntl(a, F_GETFD) == FD_CLOEXEC && fcntl(a, F_GETFL) & O_NONBLOCK,
 		   "accepted: a TCP socket, with the flags");
 	}
-	ok(write(c, "x", 1) == 1 && events(a, POLLIN, 1000) && recv(a, buf, 9, 0) == 1,
+	ok(write(c, "x", 1) == 1 && events(a, POLLIN, SOON) && recv(a, buf, 9, 0) == 1,
 	   "which works");
 	close(a);
 	close(c);

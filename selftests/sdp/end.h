@@ -31,6 +31,8 @@ static const char *const kind_name[] = { "sdp", "tcp" };
 
 #define SERVER4	"10.77.0.2"
 #define SERVER6	"fd77::2"
+/* Milliseconds for what comes: only who waits in vain waits so long. */
+#define SOON	30000
 
 #define CALL(fd, cmd, ...) \
 	ioctl(fd, cmd, &(__VA_ARGS__))

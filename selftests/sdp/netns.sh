@@ -48,7 +48,8 @@ until_true 10 grep -q listening /tmp/serve
 ip netns exec other "$isolation" hold > /tmp/hold & client=$!
 check "a connection" until_true 20 grep -q connected /tmp/hold
 ip netns del other
-check "lives on when the name is gone" listed 1
+# Its server may not have heard yet that it is connected.
+check "lives on when the name is gone" until_true 10 listed 1
 ! interface_back
 result $? "and so does the namespace"
 kill $client

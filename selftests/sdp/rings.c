@@ -264,8 +264,8 @@ static void test_urgent(void)
 	set_up(&side[0], e[0]);
 	must(end_send(SDP, e[1], "abU", 3, MSG_OOB) == 3);
 	must(write(e[1], "cd", 2) == 2);
-	must(events(e[0], POLLPRI, 1000) == POLLPRI);
-	for (int i = 0; i < 50 && end_info(e[0]).rx_bytes < 5; i++)
+	must(events(e[0], POLLPRI, SOON) == POLLPRI);
+	for (int i = 0; i < 500 && end_info(e[0]).rx_bytes < 5; i++)
 		poll(NULL, 0, 20);
 	ok(load(&side[0].rx->tail) == 2, "urgent: the ring ends at the mark");
 	ok(ioctl(e[0], FIONREAD, &n) == 0 && n == 2, "FIONREAD, too");
@@ -291,7 +291,7 @@ static void test_agreement(void)
 
 	pair(SDP, e);
 	must(write(e[1], "early", 5) == 5);
-	must(events(e[0], POLLIN, 1000) == POLLIN);
+	must(events(e[0], POLLIN, SOON) == POLLIN);
 	set_up(&side[0], e[0]);
 	ring_copy((char *)side[0].rx + side[0].data, 0, buf, 5, false);
 	ok(load(&side[0].rx->tail) == 5 && !memcmp(buf, "early", 5),
@@ -307,7 +307,7 @@ static void test_agreement(void)
 
 	/* Fill ring and queue, and see both. */
 	must(write(e[1], buf, sizeof(buf)) == sizeof(buf));
-	for (int i = 0; i < 50 && (ioctl(e[0], FIONREAD, &n), n < (int)sizeof(buf)); i++)
+	for (int i = 0; i < 500 && (ioctl(e[0], FIONREAD, &n), n < (int)sizeof(buf)); i++)
 		poll(NULL, 0, 20);
 	ok(n == sizeof(buf) && load(&side[0].rx->tail) - load(&side[0].rx->head) == RING,
 	   "the ring is full and more waits");
@@ -318,7 +318,7 @@ static void test_agreement(void)
 	ok(!(side[0].rx->flags & SDP_RING_NEED_ENTER), "nothing waits now");
 
 	/* What is in the ring goes before what is written. */
-	for (int i = 0; i < 50 && !needs_enter(side[0].tx); i++)
+	for (int i = 0; i < 500 && !needs_enter(side[0].tx); i++)
 		poll(NULL, 0, 20);
 	ok(needs_enter(side[0].tx), "idle: the kernel sleeps");
 	*((char *)side[0].tx + side[0].data) = '1';
@@ -334,7 +334,7 @@ static void test_agreement(void)
 	ok(read(e[1], buf, 10) == 1 && read(e[1], buf, 10) == 0, "shutdown sends the ring first");
 	ok(enter(&side[0], SDP_ENTER_TX) == -1 && errno == EPIPE, "then: EPIPE");
 	close(e[1]);
-	events(e[0], POLLRDHUP, 1000);
+	events(e[0], POLLRDHUP, SOON);
 	ok(side[0].rx->flags & SDP_RING_EOF, "the peer's end: EOF");
 	ok(enter(&side[0], SDP_ENTER_WAIT_RX) == 0, "which ends waiting");
 	tear_down(&side[0]);
@@ -354,7 +354,7 @@ static void test_agreement(void)
 	/* Also where unread bytes make a reset of it. */
 	pair(SDP, e);
 	set_up(&side[0], e[0]);
-	must(write(e[1], &byte, 1) == 1 && events(e[0], POLLIN, 1000) == POLLIN);
+	must(write(e[1], &byte, 1) == 1 && events(e[0], POLLIN, SOON) == POLLIN);
 	must(write(e[0], &byte, 1) == 1);
 	__atomic_store_n(&side[0].tx->tail, RING, __ATOMIC_RELEASE);
 	tear_down(&side[0]);

@@ -158,7 +158,9 @@ static bool connect_pairs(int l, int from, int to)
 static void test_connect(void)
 {
 	int l = user_listener(), quarter = total / 4;
-	long before = memory_used(), start, first, last, kib;
+	long before = memory_used(), start, first, last, kib = 0;
+	long most = IDLE_KIB + OTHERS_KIB;
+	int i;
 
 	start = milliseconds();
 	ok(connect_pairs(l, 0, quarter), "the first quarter of %d connections", total);
@@ -172,12 +174,18 @@ static void test_connect(void)
 	/* Told and not tested: others may be at work on the same machine. */
 	printf("# %ld us for each of the first quarter, %ld of the last\n",
 	       first * 1000 / quarter, last * 1000 / quarter);
-	kib = (memory_used() - before) / (2 * total);
-	printf("# %ld KiB for each end\n", kib);
 	/* The checked kernel puts as much around what is allocated. */
 	if (access("/sys/kernel/debug/kmemleak", F_OK) == 0)
-		kib /= 2;
-	ok(kib <= IDLE_KIB + OTHERS_KIB, "an idle end costs %d KiB at most", IDLE_KIB);
+		most *= 2;
+	/* What others have taken for a while they give back. */
+	for (i = 0; i < 100; i++) {
+		kib = (memory_used() - before) / (2 * total);
+		if (kib <= most)
+			break;
+		usleep(100000);
+	}
+	printf("# %ld KiB for each end, after %d looks in vain\n", kib, i);
+	ok(kib <= most, "an idle end costs %d KiB at most", IDLE_KIB);
 }
 
 /* The pairs are in any order: who was accepted when is not known. */
@@ -231,7 +239,7 @@ static bool move_bytes(int i)
 
 static long test_active(void)
 {
-	long idle = 0, memory = 0, start = milliseconds();
+	long idle = 0, memory = 0, later = 0, start = milliseconds();
 	int i, left = active, step = total / active, wrong = 0;
 
 	must(sum_endpoints(2, &idle) == total);
@@ -239,13 +247,17 @@ static long test_active(void)
 		left = 0;
 		for (i = 0; i < active; i++)
 			left += !move_bytes(i * step);
+		/* Late after the last of them they may be idle already. */
+		if (left < active && !memory)
+			sum_endpoints(2, &memory);
 		if (milliseconds() - start > 600000)
 			break;
 	}
 	for (i = 0; i < active; i++)
 		wrong += pairs[i * step].wrong || pairs[i * step].received != BYTES;
 	ok(!wrong, "%d of them move %d bytes each", active, BYTES);
-	sum_endpoints(2, &memory);
+	sum_endpoints(2, &later);
+	memory = later > memory ? later : memory;
 	printf("# %ld ms; buffers of a receiving end were %ld KiB idle, %ld active\n",
 	       milliseconds() - start, idle / total / 1024,
 	       ((memory - idle) / active + idle / total) / 1024);

@@ -91,11 +91,11 @@ static void test_half_close(enum kind k)
 	pair(k, e);
 	ok(events(e[0], ALL_EVENTS, 0) == POLLOUT, "%s: idle: OUT", kind_name[k]);
 	must(write(e[0], "abc", 3) == 3);
-	ok(events(e[1], POLLIN, 1000) == POLLIN, "%s: data: IN", kind_name[k]);
+	ok(events(e[1], POLLIN, SOON) == POLLIN, "%s: data: IN", kind_name[k]);
 	ok(events(e[1], ALL_EVENTS, 0) == (POLLIN | POLLOUT),
 	   "%s: data: IN, OUT", kind_name[k]);
 	ok(end_shutdown(k, e[0], SHUT_WR) == 0, "%s: shutdown", kind_name[k]);
-	ok(events(e[1], POLLRDHUP, 1000) == POLLRDHUP, "%s: RDHUP", kind_name[k]);
+	ok(events(e[1], POLLRDHUP, SOON) == POLLRDHUP, "%s: RDHUP", kind_name[k]);
 	ok(events(e[1], ALL_EVENTS, 0) == (POLLIN | POLLOUT | POLLRDHUP),
 	   "%s: half closed: IN, OUT, RDHUP", kind_name[k]);
 	ok(read(e[1], in, 100) == 3, "%s: the data before the end", kind_name[k]);
@@ -106,7 +106,7 @@ static void test_half_close(enum kind k)
 	ok(end_send(k, e[0], "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: the closed half: EPIPE", kind_name[k]);
 	close(e[1]);
-	ok(events(e[0], POLLRDHUP, 1000) & POLLRDHUP, "%s: closed: RDHUP", kind_name[k]);
+	ok(events(e[0], POLLRDHUP, SOON) & POLLRDHUP, "%s: closed: RDHUP", kind_name[k]);
 	ok(events(e[0], ALL_EVENTS, 0) ==
 	   (POLLIN | POLLOUT | POLLRDHUP | POLLHUP),
 	   "%s: both halves closed: HUP, too", kind_name[k]);
@@ -117,7 +117,7 @@ static void test_half_close(enum kind k)
 
 static void test_shutdown(enum kind k)
 {
-	int e[2];
+	int e[2], n = 0;
 
 	pair(k, e);
 	ok(end_shutdown(k, e[0], 3) == -1 && errno == EINVAL,
@@ -129,7 +129,9 @@ static void test_shutdown(enum kind k)
 	ok(write(e[0], "x", 1) == 1 && read(e[1], in, 10) == 1,
 	   "%s: SHUT_RD: still sends", kind_name[k]);
 	must(write(e[1], "late", 4) == 4);
-	nap(100);
+	/* Neither a read nor a poll waits for it. */
+	for (int i = 0; i < 500 && ioctl(e[0], FIONREAD, &n) == 0 && n < 4; i++)
+		nap(20);
 	ok(read(e[0], in, 10) == 4, "%s: SHUT_RD: what comes can be read", kind_name[k]);
 	ok(end_shutdown(k, e[0], SHUT_RDWR) == 0, "%s: SHUT_RDWR", kind_name[k]);
 	ok(events(e[0], ALL_EVENTS, 0) ==
@@ -144,11 +146,11 @@ static void test_reset(enum kind k)
 
 	pair(k, e);
 	must(write(e[0], "unread", 6) == 6);
-	must(events(e[1], POLLIN, 1000) == POLLIN);
+	must(events(e[1], POLLIN, SOON) == POLLIN);
 	close(e[1]);
-	ok(events(e[0], POLLERR, 1000) & POLLERR,
+	ok(events(e[0], POLLERR, SOON) & POLLERR,
 	   "%s: close with data unread: ERR", kind_name[k]);
-	ok(all_events(e[0], ALL_EVENTS | POLLHUP | POLLERR, 1000),
+	ok(all_events(e[0], ALL_EVENTS | POLLHUP | POLLERR, SOON),
 	   "%s: and all others", kind_name[k]);
 	ok(read(e[0], in, 10) == -1 && errno == ECONNRESET,
 	   "%s: read: ECONNRESET", kind_name[k]);
@@ -159,11 +161,11 @@ static void test_reset(enum kind k)
 
 	pair(k, e);
 	must(write(e[0], "unread", 6) == 6);
-	must(events(e[1], POLLIN, 1000) == POLLIN);
+	must(events(e[1], POLLIN, SOON) == POLLIN);
 	must(write(e[1], "before", 6) == 6);
-	must(events(e[0], POLLIN, 1000) == POLLIN);
+	must(events(e[0], POLLIN, SOON) == POLLIN);
 	close(e[1]);
-	must(events(e[0], POLLERR, 1000) & POLLERR);
+	must(events(e[0], POLLERR, SOON) & POLLERR);
 	ok(read(e[0], in, 10) == 6, "%s: what came before the reset is read", kind_name[k]);
 	ok(end_error(k, e[0]) == ECONNRESET, "%s: SO_ERROR: ECONNRESET", kind_name[k]);
 	ok(end_error(k, e[0]) == 0, "%s: SO_ERROR: taken", kind_name[k]);
@@ -178,7 +180,7 @@ static void test_linger(enum kind k)
 	pair(k, e);
 	must(end_setsockopt(k, e[1], SO_LINGER, &l, sizeof(l)) == 0);
 	close(e[1]);
-	events(e[0], POLLERR, 1000);
+	events(e[0], POLLERR, SOON);
 	ok(read(e[0], in, 10) == -1 && errno == ECONNRESET,
 	   "%s: SO_LINGER 0: ECONNRESET", kind_name[k]);
 	close(e[0]);
@@ -221,7 +223,7 @@ static void test_flags(enum kind k)
 	ok(read(e[1], in, 0) == 0, "%s: read of nothing", kind_name[k]);
 	ok(write(e[0], in, 0) == 0, "%s: write of nothing", kind_name[k]);
 	must(write(e[0], "abcdef", 6) == 6);
-	must(events(e[1], POLLIN, 1000) == POLLIN);
+	must(events(e[1], POLLIN, SOON) == POLLIN);
 	ok(end_recv(k, e[1], in, 4, MSG_PEEK) == 4 && !memcmp(in, "abcd", 4),
 	   "%s: MSG_PEEK", kind_name[k]);
 	ok(ioctl(e[1], FIONREAD, &n) == 0 && n == 6, "%s: FIONREAD", kind_name[k]);
@@ -240,7 +242,7 @@ static void test_flags(enum kind k)
 	}
 	ok(end_recv(k, e[1], in, 25, MSG_WAITALL) == 25, "%s: MSG_WAITALL", kind_name[k]);
 	wait(NULL);
-	for (int i = 0; i < 50 && ioctl(e[0], TIOCOUTQ, &n) == 0 && n; i++)
+	for (int i = 0; i < 500 && ioctl(e[0], TIOCOUTQ, &n) == 0 && n; i++)
 		nap(20);
 	ok(n == 0, "%s: TIOCOUTQ", kind_name[k]);
 	must(write(e[0], "xyz", 3) == 3);
@@ -260,7 +262,7 @@ static void test_vectors(enum kind k)
 
 	pair(k, e);
 	ok(writev(e[0], w, 3) == 5, "%s: writev", kind_name[k]);
-	must(events(e[1], POLLIN, 1000) == POLLIN);
+	must(events(e[1], POLLIN, SOON) == POLLIN);
 	ok(readv(e[1], r, 2) == 5 && !memcmp(in, "abcde", 5), "%s: readv", kind_name[k]);
 	ok(pread(e[1], in, 1, 0) == -1 && errno == ESPIPE, "%s: pread: ESPIPE", kind_name[k]);
 	ok(lseek(e[1], 0, SEEK_SET) == -1 && errno == ESPIPE, "%s: lseek: ESPIPE", kind_name[k]);
@@ -274,6 +276,7 @@ static void test_vectors(enum kind k)
 static void test_timeouts(enum kind k)
 {
 	struct timeval tv = { .tv_usec = 200000 };
+	ssize_t n;
 	double t;
 	int e[2];
 
@@ -282,13 +285,16 @@ static void test_timeouts(enum kind k)
 	t = now();
 	ok(read(e[1], in, 10) == -1 && errno == EAGAIN, "%s: SO_RCVTIMEO: EAGAIN", kind_name[k]);
 	t = now() - t;
-	ok(t >= 0.19 && t < 5, "%s: after %.3f s", kind_name[k], t);
+	ok(t >= 0.19 && t < 30, "%s: after %.3f s", kind_name[k], t);
 	must(end_setsockopt(k, e[0], SO_SNDTIMEO, &tv, sizeof(tv)) == 0);
 	fill(e[0]);
 	ok(write(e[0], out, BIG) < BIG, "%s: SO_SNDTIMEO", kind_name[k]);
-	errno = 0;
-	ok(write(e[0], out, BIG) == -1 && errno == EAGAIN,
-	   "%s: SO_SNDTIMEO: EAGAIN", kind_name[k]);
+	/* Room that comes late is used up first. */
+	do {
+		errno = 0;
+		n = write(e[0], out, BIG);
+	} while (n > 0);
+	ok(n == -1 && errno == EAGAIN, "%s: SO_SNDTIMEO: EAGAIN", kind_name[k]);
 	unpair(e);
 }
 
@@ -304,7 +310,7 @@ static void test_full(enum kind k)
 	ok(events(e[0], ALL_EVENTS, 0) == 0, "%s: full: no OUT", kind_name[k]);
 	nonblock(e[1], true);
 	while (got < sent) {
-		if (!events(e[1], POLLIN, 2000))
+		if (!events(e[1], POLLIN, SOON))
 			break;
 		n = read(e[1], in, 3000);
 		if (n <= 0)
@@ -312,7 +318,7 @@ static void test_full(enum kind k)
 		got += n;
 	}
 	ok(got == sent, "%s: all of them arrive", kind_name[k]);
-	ok(events(e[0], POLLOUT, 1000) == POLLOUT, "%s: OUT again", kind_name[k]);
+	ok(events(e[0], POLLOUT, SOON) == POLLOUT, "%s: OUT again", kind_name[k]);
 	ok(read(e[1], in, 1) == -1 && errno == EAGAIN, "%s: no more", kind_name[k]);
 	unpair(e);
 }
@@ -328,11 +334,11 @@ static void test_epoll(enum kind k)
 	must(epoll_wait(ep, &ev, 1, 100) == 1 && ev.events == EPOLLOUT);
 	ok(epoll_wait(ep, &ev, 1, 0) == 0, "%s: edge: told once", kind_name[k]);
 	must(write(e[0], "a", 1) == 1);
-	ok(epoll_wait(ep, &ev, 1, 1000) == 1 && ev.events & EPOLLIN,
+	ok(epoll_wait(ep, &ev, 1, SOON) == 1 && ev.events & EPOLLIN,
 	   "%s: edge: data", kind_name[k]);
 	ok(epoll_wait(ep, &ev, 1, 50) == 0, "%s: edge: once", kind_name[k]);
 	must(write(e[0], "b", 1) == 1);
-	ok(epoll_wait(ep, &ev, 1, 1000) == 1 && ev.events & EPOLLIN,
+	ok(epoll_wait(ep, &ev, 1, SOON) == 1 && ev.events & EPOLLIN,
 	   "%s: edge: more data, though nothing was read", kind_name[k]);
 	must(read(e[1], in, 10) == 2);
 
@@ -347,33 +353,47 @@ static void test_epoll(enum kind k)
 	must(read_all(e[0], in, sent < BIG ? sent : BIG) > 0);
 	for (size_t left = sent > BIG ? sent - BIG : 0; left; )
 		left -= read_all(e[0], in, left < BIG ? left : BIG);
-	ok(epoll_wait(outer, &ev, 1, 1000) == 1, "%s: nested: there is room", kind_name[k]);
-	ok(epoll_wait(ep, &ev, 1, 1000) == 1 && ev.events & EPOLLOUT,
+	ok(epoll_wait(outer, &ev, 1, SOON) == 1, "%s: nested: there is room", kind_name[k]);
+	ok(epoll_wait(ep, &ev, 1, SOON) == 1 && ev.events & EPOLLOUT,
 	   "%s: edge: writable again", kind_name[k]);
 	close(e[0]);
-	ok(epoll_wait(ep, &ev, 1, 1000) == 1, "%s: edge: the end", kind_name[k]);
+	ok(epoll_wait(ep, &ev, 1, SOON) == 1, "%s: edge: the end", kind_name[k]);
 	close(e[1]);
 	close(outer);
 	close(ep);
 }
 
+/* Again and again, since the first one may come before the call that it is to interrupt. */
+static void alarms(bool on)
+{
+	const long us = on ? 100000 : 0;
+	struct itimerval it = { .it_value.tv_usec = us, .it_interval.tv_usec = us };
+
+	must(setitimer(ITIMER_REAL, &it, NULL) == 0);
+}
+
 static void test_signals(enum kind k)
 {
-	struct itimerval it = { .it_value.tv_usec = 100000 };
 	struct timeval tv = { .tv_sec = 5 };
+	ssize_t n;
 	int e[2];
 
 	pair(k, e);
 	catch(SIGALRM);
-	setitimer(ITIMER_REAL, &it, NULL);
-	ok(read(e[0], in, 10) == -1 && errno == EINTR, "%s: read: EINTR", kind_name[k]);
+	alarms(true);
+	n = read(e[0], in, 10);
+	alarms(false);
+	ok(n == -1 && errno == EINTR, "%s: read: EINTR", kind_name[k]);
 	must(end_setsockopt(k, e[0], SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
-	setitimer(ITIMER_REAL, &it, NULL);
-	ok(read(e[0], in, 10) == -1 && errno == EINTR,
-	   "%s: read with a time-out: EINTR", kind_name[k]);
+	alarms(true);
+	n = read(e[0], in, 10);
+	alarms(false);
+	ok(n == -1 && errno == EINTR, "%s: read with a time-out: EINTR", kind_name[k]);
 	fill(e[0]);
-	setitimer(ITIMER_REAL, &it, NULL);
-	ok(write(e[0], out, BIG) < BIG, "%s: write: cut short", kind_name[k]);
+	alarms(true);
+	n = write(e[0], out, BIG);
+	alarms(false);
+	ok(n < BIG, "%s: write: cut short", kind_name[k]);
 
 	catch(SIGIO);
 	must(fcntl(e[1], F_SETOWN, getpid()) == 0);
@@ -382,7 +402,7 @@ static void test_signals(enum kind k)
 		;
 	caught = 0;
 	must(write(e[0], "x", 1) == 1);
-	for (int i = 0; i < 50 && !caught; i++)
+	for (int i = 0; i < 500 && !caught; i++)
 		nap(20);
 	ok(caught > 0, "%s: O_ASYNC: SIGIO", kind_name[k]);
 	signal(SIGIO, SIG_IGN);
@@ -408,7 +428,7 @@ static void test_splice(enum kind k)
 	wait(NULL);
 	must(write(p[1], "piped", 5) == 5);
 	ok(splice(p[0], NULL, e[0], NULL, 5, 0) == 5, "%s: splice in", kind_name[k]);
-	must(events(e[1], POLLIN, 1000) == POLLIN);
+	must(events(e[1], POLLIN, SOON) == POLLIN);
 	ok(splice(e[1], NULL, p[1], NULL, 100, 0) == 5, "%s: splice out", kind_name[k]);
 	ok(read(p[0], in, 100) == 5 && !memcmp(in, "piped", 5),
 	   "%s: spliced bytes", kind_name[k]);
@@ -498,7 +518,7 @@ static void test_close(enum kind k)
 	ok(sent == 0, "%s: all of them arrive", kind_name[k]);
 	ok(read(e[1], in, 1) == 0, "%s: and then the end", kind_name[k]);
 	ok(write(e[1], "late", 4) == 4, "%s: late data is taken", kind_name[k]);
-	events(e[1], POLLERR, 1000);
+	events(e[1], POLLERR, SOON);
 	ok(end_send(k, e[1], "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: late data is reset", kind_name[k]);
 	close(e[1]);
@@ -555,7 +575,7 @@ static void test_listener(enum kind k)
 	ok(end_send(k, l, "x", 1, 0) == -1 && errno == EPIPE, "%s: listener: EPIPE", kind_name[k]);
 	c = end_open(k, AF_INET);
 	must(end_connect(k, c, SERVER4, 21001) == 0);
-	ok(events(l, ALL_EVENTS, 1000) == POLLIN, "%s: listener: IN", kind_name[k]);
+	ok(events(l, ALL_EVENTS, SOON) == POLLIN, "%s: listener: IN", kind_name[k]);
 	ok(end_connect(k, l, SERVER4, 21001) == -1 && errno == EISCONN,
 	   "%s: listener: connect: EISCONN", kind_name[k]);
 	a = end_accept(k, l);
@@ -572,9 +592,9 @@ static void test_listener(enum kind k)
 	nonblock(l, false);
 	c = end_open(k, AF_INET);
 	must(end_connect(k, c, SERVER4, 21001) == 0);
-	must(events(l, POLLIN, 1000) == POLLIN);
+	must(events(l, POLLIN, SOON) == POLLIN);
 	close(l);
-	events(c, POLLERR, 1000);
+	events(c, POLLERR, SOON);
 	ok(read(c, in, 1) == -1 && errno == ECONNRESET,
 	   "%s: never accepted: ECONNRESET", kind_name[k]);
 	close(c);

@@ -89,7 +89,7 @@ int main(void)
 		must(!pthread_join(threads[i], NULL));
 		close(e[i][0]);
 	}
-	for (i = 0; i < 500 && endpoints(); i++)
+	for (i = 0; i < 1500 && endpoints(); i++)
 		poll(NULL, 0, 20);
 	ok(!endpoints(), "with the memory there all of them end");
 	printf("1..%u\n", tap_done);

@@ -22,9 +22,9 @@ over() {
 	return 1
 }
 
-# unused: nothing keeps the device, within 5 seconds.
+# unused: nothing keeps the device, within 30 seconds.
 unused() {
-	for _ in $(seq 50); do
+	for _ in $(seq 300); do
 		[ "$(< /sys/module/sdpdev/refcnt)" -gt 0 ] || return 0
 		sleep 0.1
 	done
