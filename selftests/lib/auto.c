@@ -196,8 +196,8 @@ static void close_pairs(int pair[PAIRS][2])
 
 static void test_idle(void)
 {
-	int pair[PAIRS][2], n = 0, right = 0;
-	long before, kib, bytes = 0;
+	int pair[PAIRS][2], n = 0, right = 0, looks;
+	long before, kib = 0, bytes = 0;
 
 	/* What the first ones leave behind is there for the others. */
 	use_pairs(pair);
@@ -212,8 +212,15 @@ static void test_idle(void)
 			break;
 		poll(NULL, 0, 20);
 	}
-	kib = (memory_used() - before) / (2 * PAIRS);
-	printf("# %ld KiB for each end idle, %ld of buffers\n", kib, bytes / n / 1024);
+	/* What others have taken for a while they give back. */
+	for (looks = 1; looks < 100; looks++) {
+		kib = (memory_used() - before) / (2 * PAIRS);
+		if (kib <= IDLE_KIB + OTHERS_KIB)
+			break;
+		poll(NULL, 0, 100);
+	}
+	printf("# %ld KiB for each end idle, %ld of buffers, at look %d\n", kib,
+	       bytes / n / 1024, looks);
 	ok(kib <= IDLE_KIB + OTHERS_KIB, "idle they cost %d KiB each end at most", IDLE_KIB);
 
 	for (int i = 0; i < PAIRS; i++) {

@@ -28,6 +28,7 @@ static void reads_and_writes(int p[2])
 {
 	struct iovec parts[2] = { { out, 3 }, { out + 3, 4 } };
 	struct iovec into[2] = { { in, 2 }, { in + 2, 9 } };
+	int res, other;
 
 	memcpy(out, "abcdefg", sizeof("abcdefg"));
 	io_uring_prep_read(entry(1), p[1], in, 16, 0);
@@ -35,8 +36,9 @@ static void reads_and_writes(int p[2])
 	ok(nothing_yet(), "%s: a read waits", how);
 	io_uring_prep_write(entry(2), p[0], out, 5, 0);
 	io_uring_submit(&ring);
-	ok(result_of(2) == 5, "%s: a write", how);
-	ok(result_of(1) == 5 && !memcmp(in, "abcde", 5), "%s: ends it", how);
+	res = pair_of_results(1, 2, &other);
+	ok(other == 5, "%s: a write", how);
+	ok(res == 5 && !memcmp(in, "abcde", 5), "%s: ends it", how);
 
 	io_uring_prep_writev(entry(3), p[0], parts, 2, 0);
 	io_uring_submit(&ring);
@@ -181,13 +183,16 @@ static void fixed(int p[2])
 
 static void ends(int p[2])
 {
+	int res, other;
+
 	io_uring_prep_read(entry(1), p[1], in, 4, 0);
 	io_uring_submit(&ring);
 	must(nothing_yet());
 	io_uring_prep_close(entry(2), p[0]);
 	io_uring_submit(&ring);
-	ok(result_of(2) == 0, "%s: close", how);
-	ok(result_of(1) == 0, "%s: the other end reads the end", how);
+	res = pair_of_results(1, 2, &other);
+	ok(other == 0, "%s: close", how);
+	ok(res == 0, "%s: the other end reads the end", how);
 	must(!close(p[1]));
 }
 

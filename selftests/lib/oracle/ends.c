@@ -199,36 +199,46 @@ static void edges(void)
 	close_pair(p);
 }
 
+/* Sends signals, one after the other: the first may come before the call waits. */
+static pid_t signals_begin(void)
+{
+	pid_t child, parent = getpid();
+
+	child = fork();
+	must(child >= 0);
+	if (child)
+		return child;
+	do {
+		usleep(200000);
+	} while (getppid() == parent && !kill(parent, SIGUSR1));
+	_exit(1);
+}
+
+static void signals_end(pid_t child)
+{
+	must(!kill(child, SIGKILL));
+	while (waitpid(child, NULL, 0) != child)
+		must(errno == EINTR);
+}
+
 static void interrupted(void)
 {
 	struct sigaction act = { .sa_handler = on_pipe };
 	char back[16];
+	pid_t child;
 	int p[2], l;
-	pid_t child, parent = getpid();
 
 	connected(p);
 	must(!sigaction(SIGUSR1, &act, NULL));
-	child = fork();
-	must(child >= 0);
-	if (!child) {
-		usleep(200000);
-		kill(parent, SIGUSR1);
-		_exit(0);
-	}
+	child = signals_begin();
 	say("recv that a signal interrupts", recv(p[1], back, sizeof(back), 0));
-	must(waitpid(child, NULL, 0) == child);
+	signals_end(child);
 	close_pair(p);
 
 	l = listener(1);
-	child = fork();
-	must(child >= 0);
-	if (!child) {
-		usleep(200000);
-		kill(parent, SIGUSR1);
-		_exit(0);
-	}
+	child = signals_begin();
 	say("accept that a signal interrupts", accept(l, NULL, NULL));
-	must(waitpid(child, NULL, 0) == child);
+	signals_end(child);
 	must(!close(l));
 }
 

@@ -329,6 +329,25 @@ static void alarm_soon(void)
 	must(!setitimer(ITIMER_REAL, &soon, NULL));
 }
 
+/* Again and again, since the first one may come before the call waits. */
+static void alarm_often(void)
+{
+	struct itimerval often = {
+		.it_value.tv_usec = 100000, .it_interval.tv_usec = 100000
+	};
+
+	must(!setitimer(ITIMER_REAL, &often, NULL));
+}
+
+/* What the call gave that alarms were for: there are no more. */
+static long interrupted_by(long ret)
+{
+	struct itimerval never = { 0 };
+
+	must(!setitimer(ITIMER_REAL, &never, NULL));
+	return ret;
+}
+
 /* A byte that comes after the signal. */
 static pid_t byte_later(int fd)
 {
@@ -345,9 +364,6 @@ static pid_t byte_later(int fd)
 static void interrupted(void)
 {
 	struct timeval wait = { .tv_sec = PATIENCE };
-	struct itimerval never = { 0 }, often = {
-		.it_value.tv_usec = 100000, .it_interval.tv_usec = 100000
-	};
 	struct pollfd shown;
 	pid_t child;
 	ssize_t n;
@@ -356,37 +372,38 @@ static void interrupted(void)
 	alarm(0);
 	connected(p);
 	catch(SIGALRM, 0);
-	alarm_soon();
-	say("recv", recv(p[1], back, 1, 0));
-	alarm_soon();
-	say("read", read(p[1], back, 1));
+	alarm_often();
+	say("recv", interrupted_by(recv(p[1], back, 1, 0)));
+	alarm_often();
+	say("read", interrupted_by(read(p[1], back, 1)));
 	shown = (struct pollfd){ .fd = p[1], .events = POLLIN };
-	alarm_soon();
-	say("poll", poll(&shown, 1, PATIENCE * 1000));
+	alarm_often();
+	say("poll", interrupted_by(poll(&shown, 1, PATIENCE * 1000)));
 	catch(SIGALRM, SA_RESTART);
-	child = byte_later(p[0]);
+	/* Before the child begins to count, or the byte may come first. */
 	alarm_soon();
+	child = byte_later(p[0]);
 	say("recv with SA_RESTART", recv(p[1], back, 1, 0));
 	say("the signal came", caught);
 	must(waitpid(child, NULL, 0) == child);
 	must(!setsockopt(p[1], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)));
-	alarm_soon();
-	say("recv with SA_RESTART and a time", recv(p[1], back, 1, 0));
+	alarm_often();
+	say("recv with SA_RESTART and a time", interrupted_by(recv(p[1], back, 1, 0)));
 	l = listener(1);
 	must(!setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)));
-	alarm_soon();
-	say("accept with SA_RESTART and a time", accept(l, NULL, NULL));
+	alarm_often();
+	say("accept with SA_RESTART and a time", interrupted_by(accept(l, NULL, NULL)));
 	must(!close(l));
 	catch(SIGALRM, 0);
-	alarm_soon();
-	say("a long send is cut short", send(p[0], buf, sizeof(buf), 0) > 0);
+	alarm_often();
+	say("a long send is cut short",
+	    interrupted_by(send(p[0], buf, sizeof(buf), 0)) > 0);
 	/* There is room now and then as bytes move on. */
-	must(!setitimer(ITIMER_REAL, &often, NULL));
+	alarm_often();
 	do {
 		n = send(p[0], buf, sizeof(buf), 0);
 	} while (n > 0);
-	say("or not begun", n);
-	must(!setitimer(ITIMER_REAL, &never, NULL));
+	say("or not begun", interrupted_by(n));
 	close_pair(p);
 	signal(SIGALRM, SIG_DFL);
 	alarm(PATIENCE);
