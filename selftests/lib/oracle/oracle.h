@@ -106,11 +106,13 @@ static inline void set_port(int port)
 
 /*
  * Somewhere beside the server where nobody is; from there, back to the server.  Not
- * where another program has just asked, whose answer would come to this one.
+ * where another program has just asked, whose answer would come to this one, nor where
+ * this one has asked before: three seconds after that it is known that nobody is there.
  */
 static inline void to_nobody(void)
 {
 	static int distance;
+	static bool there;
 
 	if (!distance)
 		distance = 128 | (getpid() & 63);
@@ -119,6 +121,9 @@ static inline void to_nobody(void)
 	else
 		server_addr.in6.sin6_addr.s6_addr[15] ^= distance;
 	set_port(9);
+	if (there)
+		distance ^= 32;
+	there = !there;
 }
 
 static inline int server_socket(int flags)

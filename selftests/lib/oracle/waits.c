@@ -224,6 +224,9 @@ static void connect_cut_short(void)
 	say("recv", recv(c, back, 1, MSG_DONTWAIT));
 	must(!close(c));
 
+	/* Back, and to another one. */
+	to_nobody();
+	to_nobody();
 	alarm(0);
 	must(!sigaction(SIGALRM, &act, NULL));
 	c = client_socket(0);
