@@ -378,7 +378,9 @@ enum softib_msg_result softib_msg_receive(struct softib_qp *priv,
 		rvt_put_ss(&qp->r_sge);
 		priv->msg = SOFTIB_MSG_NONE;
 		qp->r_msn++;
-		complete_receive(qp, part, pkt);
+		/* A write has none, but an abandoned send's may be waiting. */
+		if (part & (SEND | WITH_IMM))
+			complete_receive(qp, part, pkt);
 	}
 	return SOFTIB_MSG_DONE;
 }
