@@ -522,7 +522,9 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid,
 	ret = softib_node_add(&hca->node);
 	if (ret)
 		goto err_free;
-	softib_verbs_init(hca);
+	ret = softib_verbs_init(hca);
+	if (ret)
+		goto err_remove;
 	hca_port_update(softib_hca_port(hca));
 	ret = rvt_register_device(rdi);
 	if (ret)

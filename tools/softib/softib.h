@@ -284,7 +284,7 @@ int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata);
 
 /* verbs.c */
-void softib_verbs_init(struct softib_hca *hca);
+int softib_verbs_init(struct softib_hca *hca);
 void softib_verbs_registered(struct softib_hca *hca);
 extern const enum ib_wc_opcode softib_wc_opcode[];
 

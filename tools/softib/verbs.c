@@ -585,13 +585,18 @@ static void init_params(struct rvt_driver_params *params)
 /**
  * softib_verbs_init - prepare an HCA for rvt_register_device()
  * @hca:	the HCA
+ *
+ * Return: zero, or -ENOMEM.
  */
-void softib_verbs_init(struct softib_hca *hca)
+int softib_verbs_init(struct softib_hca *hca)
 {
 	struct rvt_dev_info *rdi = &hca->rdi;
 	struct ib_device *ibdev = &rdi->ibdev;
+	int err;
 
-	dev_set_name(&ibdev->dev, "%s", hca->node.name);
+	err = dev_set_name(&ibdev->dev, "%s", hca->node.name);
+	if (err)
+		return err;
 	strscpy(ibdev->name, hca->node.name, IB_DEVICE_NAME_MAX);
 	strscpy(ibdev->node_desc, hca->node.name, sizeof(ibdev->node_desc));
 	ibdev->dev.parent = hca->parent;
@@ -611,5 +616,5 @@ void softib_verbs_init(struct softib_hca *hca)
 				  IB_PORT_SYS_IMAGE_GUID_SUP |
 				  IB_PORT_CLIENT_REG_SUP |
 				  IB_PORT_CAP_MASK_NOTICE_SUP;
-	rvt_init_port(rdi, &hca->ibp, 0, softib_hca_port(hca)->pkeys);
+	return rvt_init_port(rdi, &hca->ibp, 0, softib_hca_port(hca)->pkeys);
 }
