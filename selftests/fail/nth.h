@@ -26,13 +26,11 @@ struct scene {
 
 static int nth_file = -1;
 static int nth_now, nth_failures;
+static char nth_said[80];	/* what is to be said if a call does not return */
 
 static inline void nth_late(int sig)
 {
-	char text[80];
-	int len = snprintf(text, sizeof(text), "Bail out! failure %d does not return\n",
-			   nth_now);
-	ssize_t n = write(1, text, len);
+	ssize_t n = write(1, nth_said, strlen(nth_said));
 
 	(void)sig;
 	(void)n;
@@ -99,6 +97,8 @@ static inline void nth_run(const struct scene *s)
 	bool failed = true;
 
 	for (nth_now = 1; failed && nth_now < NTH_LIMIT; nth_now++) {
+		snprintf(nth_said, sizeof(nth_said),
+			 "Bail out! failure %d does not return\n", nth_now);
 		alarm(NTH_SECONDS);
 		if (s->before)
 			s->before();

@@ -121,6 +121,9 @@ static void one(const struct call *call, unsigned int how)
 		wait_bytes(p[0], 1);
 	}
 	waiter_start(&w, call->make, p[1]);
+	/* Whether the peer has something unread decides what the sender is told. */
+	if (call->half == SHUT_WR)
+		wait_bytes(p[0], 1);
 	end(p, how);
 	snprintf(label, sizeof(label), "%s, %s", call->name, ends[how]);
 	say(label, waiter_end(&w));
