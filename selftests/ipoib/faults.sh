@@ -94,6 +94,17 @@ talk() {
 	ping -q -i 0.2 ff02::77%ib0 > /dev/null 2>&1 &
 }
 
+# The kernel's driver asks for a path anew when the subnet manager is back, and keeps
+# three packets until there is an answer: 150 ms of these.
+all_the_time() {
+	cat /tmp/known
+	if ours; then
+		grep ' 0% packet loss' /tmp/known
+	else
+		grep -E ' [0-4](\.[0-9]+)?% packet loss' /tmp/known
+	fi
+}
+
 silence() {
 	pkill -INT -x ping
 	until_true 10 not pgrep -x ping
@@ -169,7 +180,7 @@ fi
 check "all is well soon after its return" soon
 wait $known
 silence
-check "known paths worked all the time" grep ' 0% packet loss' /tmp/known
+check "known paths worked all the time$(ours || echo ", but for a moment")" all_the_time
 check "the groups are joined again" listened
 # Down, the interface forgets the strangers.
 ip link set ib0 down
