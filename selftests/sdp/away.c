@@ -91,18 +91,10 @@ static bool has_pages(const struct ends *e)
 	return memory_of(end_info(e->end[0]).id) > BUFFERS;
 }
 
-static long now_ms(void)
-{
-	struct timespec t;
-
-	must(!clock_gettime(CLOCK_MONOTONIC, &t));
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* The same of those that were used after @since: who looks too late learns nothing. */
 static bool had_pages(const struct ends *e, long since)
 {
-	return has_pages(e) || now_ms() - since >= IDLE_MS;
+	return has_pages(e) || milliseconds() - since >= IDLE_MS;
 }
 
 static bool goes_away(const struct ends *e)
@@ -158,7 +150,7 @@ static bool came(int fd, const char *bytes)
 
 static void test_use(struct ends *e)
 {
-	long before = now_ms();
+	long before = milliseconds();
 	__u64 tail;
 
 	put(e, "one.");
@@ -168,7 +160,7 @@ static void test_use(struct ends *e)
 
 	must(write(e->end[1], "two.", 4) == 4 && events(e->end[0], POLLIN, 10000) == POLLIN);
 	ok(came(e->end[0], "two.") && !has_pages(e), "calls do without");
-	before = now_ms();
+	before = milliseconds();
 	tail = e->tx->tail;
 	ok(tail == 4 && e->tx->head == 4 && !e->rx->tail && had_pages(e, before),
 	   "who looks finds the indices as they were");

@@ -34,6 +34,15 @@ static const char *const kind_name[] = { "sdp", "tcp" };
 /* Milliseconds for what comes: only who waits in vain waits so long. */
 #define SOON	30000
 
+/* Of a clock that goes on from somewhere. */
+static inline long milliseconds(void)
+{
+	struct timespec t;
+
+	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 #define CALL(fd, cmd, ...) \
 	ioctl(fd, cmd, &(__VA_ARGS__))
 

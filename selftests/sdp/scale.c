@@ -26,14 +26,6 @@ struct pair {
 static struct pair *pairs;
 static int total, active;
 
-static long milliseconds(void)
-{
-	struct timespec t;
-
-	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);

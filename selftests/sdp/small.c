@@ -74,14 +74,6 @@ static bool arrives(int fd, size_t len)
 	return read_all(fd, len) && !memcmp(in, out, len);
 }
 
-static long now_ms(void)
-{
-	struct timespec t;
-
-	must(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* A pair with room for some messages: what nobody uses has few buffers. */
 static void warm_pair(enum kind k, int e[2])
 {
@@ -97,22 +89,22 @@ static void warm_pair(enum kind k, int e[2])
  */
 static bool send_pieces(enum kind k, const int e[2], int seen[4])
 {
-	long before = now_ms(), took;
+	long before = milliseconds(), took;
 
 	must(write(e[0], out, 1) == 1);
 	seen[0] = held(e[0]);
 	for (int i = 1; i < 10; i++)
 		must(write(e[0], out + i, 1) == 1);
 	seen[1] = held(e[0]);
-	took = now_ms() - before;
+	took = milliseconds() - before;
 	nodelay(k, e[0], 1);
 	must(write(e[0], out + 10, 1) == 1 && write(e[0], out + 11, 1) == 1);
 	seen[2] = held(e[0]);
 	nodelay(k, e[0], 0);
-	before = now_ms();
+	before = milliseconds();
 	must(write(e[0], out + 12, 1) == 1);
 	seen[3] = held(e[0]);
-	return took < HOLD_MS && now_ms() - before < HOLD_MS;
+	return took < HOLD_MS && milliseconds() - before < HOLD_MS;
 }
 
 static void test_together(enum kind k)
@@ -163,12 +155,12 @@ static void test_shutdown(enum kind k)
 	for (;;) {
 		warm_pair(k, e);
 		lose("1000000");
-		before = now_ms();
+		before = milliseconds();
 		must(write(e[0], out, 1) == 1 && write(e[0], out + 1, 1) == 1);
 		one = held(e[0]);
 		must(end_shutdown(k, e[0], SHUT_WR) == 0);
 		rest = held(e[0]);
-		if (now_ms() - before < HOLD_MS)
+		if (milliseconds() - before < HOLD_MS)
 			break;
 		lose("0");
 		unpair(e);
