@@ -30,12 +30,30 @@ carrier() {
 	[ "$(< /sys/class/net/ib0/carrier)" = 1 ]
 }
 
+# replies LEAST: has this node's stack so many echo replies?
+replies() {
+	nstat -asz IcmpInEchoReps Icmp6InEchoReplies |
+		awk -v least="$1" '{ n += $2 } END { print n; exit n < least }'
+}
+
+# all_answered OUTPUT REPLIES: what ping sent, when there were so many replies, was
+# answered once. It waits for the last no longer than twice what one took until then.
+all_answered() {
+	local sent
+
+	[[ $1 != *duplicates* ]] || return
+	[[ $1 != *" 0% packet loss"* ]] || return 0
+	sent=$(sed -n 's/^\([0-9]*\) packets transmitted.*/\1/p' <<< "$1")
+	[ -n "$sent" ] && until_true 10 replies $(($2 + sent))
+}
+
 # no_loss PING-ARGUMENT...: every packet is answered, once.
 no_loss() {
-	local output node
+	local before output node
 
+	before=$(replies 0)
 	output=$(ping -W 10 "$@") || { echo "$output"; return 1; }
-	if [[ $output != *" 0% packet loss"* || $output == *duplicates* ]]; then
+	if ! all_answered "$output" "$before"; then
 		echo "$output"
 		for node in node1 node2; do
 			echo "$node:"
