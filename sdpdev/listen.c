@@ -81,8 +81,12 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	spin_unlock_bh(&ep->lock);
 	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
-	if (err)
+	if (err) {
+		/* Nobody is to get a connection there. */
+		if (!(flags & SDP_LISTEN_NO_TCP))
+			kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
 		WRITE_ONCE(ep->state, SDP_STATE_BOUND);
+	}
 	return err;
 }
 

@@ -69,17 +69,16 @@ void sdp_ports_for_each(void (*fn)(u16 port))
 }
 
 /*
- * Whether another one listens there without TCP: it is TCP that otherwise
- * finds two who want the same.
+ * Whether another one listens there, and one of both without TCP: it is TCP that
+ * otherwise finds two who want the same.
  */
 static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
 {
 	struct sdp_ep *other;
 
-	if (!ep->no_tcp_listen)
-		return false;
 	hash_for_each_possible(sdp_ports, other, port_node, port)
-		if (other->port == port && other->no_tcp_listen &&
+		if (other->port == port &&
+		    (ep->no_tcp_listen || other->no_tcp_listen) &&
 		    net_eq(other->net, ep->net) && !sdp_native_sk(ep)->sk_reuseport &&
 		    sdp_addr_same_host(&other->local, &ep->local))
 			return true;

@@ -38,7 +38,7 @@ step() {
 plan 8
 # What they depend on. Of each other they are loaded in order.
 modprobe -a ib_core ib_cm rdma_cm rdmavt udp_tunnel ip6_udp_tunnel
-step tools/softib/softib.ko hcas=2
+step tools/softib/softib.ko hcas=1
 step ipoib/ib_ipoib.ko
 step sdpdev/sdpdev.ko
 step sdpdev/sdp_ib.ko

@@ -92,11 +92,29 @@ static void test_no_sdp(void)
 	close(l);
 }
 
+static int bound(int fd, const char *ip, int port)
+{
+	int one = 1;
+
+	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(SDP, fd, ip, port) == 0);
+	return fd;
+}
+
+/* Does not listen beside one on SDP, on TCP neither. */
+static void test_another(int fd, const char *how, const char *what)
+{
+	bound(fd, SERVER4, 23002);
+	ok(fails(listen_flags(fd, 0), EADDRINUSE), "%s: %s: EADDRINUSE", how, what);
+	ok(end_info(fd).state == SDP_STATE_BOUND, "%s: %s: bound still", how, what);
+	enter_node(1);
+	ok(refused(23002, SDP_CONNECT_NO_SDP), "%s: %s: TCP is refused", how, what);
+	close(fd);
+}
+
 /* A listener on SDP only behaves as any listener does. */
 static void test_no_tcp(int l, const char *how)
 {
-	int other, one = 1;
-
 	ok(end_info(l).state == SDP_STATE_LISTEN, "%s: LISTEN", how);
 	ok(events(l, ALL_EVENTS, 0) == 0, "%s: nothing to report", how);
 	nonblock(l, true);
@@ -109,27 +127,14 @@ static void test_no_tcp(int l, const char *how)
 	   "%s: listens again, on SDP only", how);
 
 	enter_node(2);
-	other = open_no_tcp(AF_INET);
-	end_setsockopt(SDP, other, SO_REUSEADDR, &one, sizeof(one));
-	must(end_bind(SDP, other, SERVER4, 23002) == 0);
-	ok(fails(listen_flags(other, 0), EADDRINUSE), "%s: another there: EADDRINUSE", how);
-	ok(end_info(other).state == SDP_STATE_BOUND, "%s: which is bound still", how);
-	close(other);
-	enter_node(1);
+	test_another(open_no_tcp(AF_INET), how, "another there, on SDP only");
+	enter_node(2);
+	test_another(end_open(SDP, AF_INET), how, "another there");
 
 	ok(end_shutdown(SDP, l, SHUT_RD) == 0 && fails(end_accept(SDP, l), EINVAL),
 	   "%s: shut down: accept: EINVAL", how);
 	ok(refused(23002, SDP_CONNECT_NO_TCP), "%s: SDP is refused then", how);
 	close(l);
-}
-
-static int bound(int fd, const char *ip, int port)
-{
-	int one = 1;
-
-	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
-	must(end_bind(SDP, fd, ip, port) == 0);
-	return fd;
 }
 
 static void test_listeners(void)
