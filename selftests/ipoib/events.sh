@@ -180,8 +180,17 @@ unnoticed() {
 	for to in "${targets[@]}"; do
 		awk -v to="$to" '
 			/ bytes from/ && match($0, / icmp_seq=[0-9]+/) {
-				n = substr($0, RSTART + 10, RLENGTH - 10)
-				if (n != ++last) { print to, "lost", last; exit 1 }
+				n = substr($0, RSTART + 10, RLENGTH - 10) + 0
+				seen[n]
+				last = n > last ? n : last
+			}
+			END {
+				for (n = 1; n <= last; n++)
+					if (!(n in seen)) {
+						print to, "lost", n
+						lost = 1
+					}
+				exit lost
 			}' "/tmp/flow.$to" || return
 	done
 }
