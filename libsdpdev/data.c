@@ -39,28 +39,28 @@ static int native_if_tcp(int fd, int *flags)
 	return sdp_native(fd);
 }
 
+static void unnative(const int *native)
+{
+	if (*native >= 0)
+		sdp_unnative(*native);
+}
+
+/* Closed also where the thread is cancelled. */
+#define NATIVE(fd, flags)						\
+	__attribute__((cleanup(unnative))) int native = native_if_tcp(fd, flags)
+
 static ssize_t native_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	int native = native_if_tcp(fd, &flags);
-	ssize_t ret;
+	NATIVE(fd, &flags);
 
-	if (native < 0)
-		return -1;
-	ret = sendmsg(native, msg, flags);
-	sdp_unnative(native);
-	return ret;
+	return native < 0 ? -1 : sendmsg(native, msg, flags);
 }
 
 static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	int native = native_if_tcp(fd, &flags);
-	ssize_t ret;
+	NATIVE(fd, &flags);
 
-	if (native < 0)
-		return -1;
-	ret = recvmsg(native, msg, flags);
-	sdp_unnative(native);
-	return ret;
+	return native < 0 ? -1 : recvmsg(native, msg, flags);
 }
 
 /**

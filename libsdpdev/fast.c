@@ -424,12 +424,18 @@ out:
 	return NULL;
 }
 
-void fast_options(int fd)
+/* Other numbers may be the same connection's. */
+void fast_options(void)
 {
-	struct slot *slot = slot_of(fd);
+	struct table *t = load(&table);
+	struct slot *slot;
+	unsigned int fd;
 
-	if (slot && load(&slot->state))
-		store(&slot->seen, NEVER);
+	for (fd = 0; t && fd < load(&t->end); fd++) {
+		slot = slot_of(fd);
+		if (slot && load(&slot->state))
+			store(&slot->seen, NEVER);
+	}
 }
 
 bool fast_closing(int fd)

@@ -45,7 +45,7 @@ __hidden bool fast_received(int fd, void *buf, size_t n, ssize_t ret);
 __hidden bool fast_always(int fd);
 
 /* Options of @fd have changed that receiving depends on. */
-__hidden void fast_options(int fd);
+__hidden void fast_options(void);
 
 /* The descriptor is about to be closed: whether fast_new() has to follow. */
 __hidden bool fast_closing(int fd);
@@ -95,9 +95,8 @@ static inline bool fast_always(int fd)
 	return fast_send(fd, NULL, 0, 0);
 }
 
-static inline void fast_options(int fd)
+static inline void fast_options(void)
 {
-	fast_always(fd);
 }
 
 static inline bool fast_closing(int fd)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -112,11 +113,12 @@ int sdp_native(int fd)
 	return ioctl(fd, SDP_IOC_NATIVE, &arg);
 }
 
+/* Where a thread may be cancelled it would be here, in calls that never are. */
 void sdp_unnative(int native)
 {
 	int saved = errno;
 
-	close(native);
+	syscall(SYS_close, native);
 	errno = saved;
 }
 

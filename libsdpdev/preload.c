@@ -220,10 +220,18 @@ static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int fl
 	return ret;
 }
 
+/* The number may have been an endpoint's. */
+static int accepted_socket(int fd)
+{
+	if (fd >= 0)
+		set_hint(fd, OTHER);
+	return fd;
+}
+
 __public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 {
 	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, 0),
-		     NEXT(accept)(fd, addr.__sockaddr__, len));
+		     accepted_socket(NEXT(accept)(fd, addr.__sockaddr__, len)));
 
 	fast_new(ret);
 	return ret;
@@ -232,7 +240,7 @@ __public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 __public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
 {
 	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, flags),
-		     NEXT(accept4)(fd, addr.__sockaddr__, len, flags));
+		     accepted_socket(NEXT(accept4)(fd, addr.__sockaddr__, len, flags)));
 
 	fast_new(ret);
 	return ret;
@@ -265,8 +273,10 @@ static void leave_to_tcp(int fd)
 
 	if (!sdp_replace(fd))
 		set_hint(fd, OTHER);
+	else if (errno == EBUSY)
+		set_hint(fd, TCP_ENDPOINT);
 	else
-		set_hint(fd, errno == EBUSY ? TCP_ENDPOINT : ENDPOINT);
+		set_hint(fd, is_endpoint(fd) ? ENDPOINT : OTHER);
 	errno = saved;
 }
 
@@ -370,6 +380,17 @@ __public ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return ON(fd, sendmsg_endpoint(fd, msg, flags), NEXT(sendmsg)(fd, msg, flags));
 }
 
+/* Whether @len bytes are all of @msg. */
+static bool is_whole(const struct msghdr *msg, size_t len)
+{
+	size_t i, all = 0;
+
+	for (i = 0; i < msg->msg_iovlen; i++)
+		all += msg->msg_iov[i].iov_len;
+	return len == all;
+}
+
+/* After a part of a message nothing is sent: it would be taken for the rest. */
 static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
 	unsigned int i;
@@ -382,6 +403,8 @@ static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		if (len < 0)
 			return i ? (int)i : -1;
 		msgs[i].msg_len = len;
+		if (!is_whole(&msgs[i].msg_hdr, len))
+			return i + 1;
 	}
 	return n;
 }
@@ -435,13 +458,21 @@ __public ssize_t recv(int fd, void *buf, size_t n, int flags)
 	return ON(fd, recv_endpoint(fd, buf, n, flags), NEXT(recv)(fd, buf, n, flags));
 }
 
-/* A stream gives no source address: of length zero, as TCP does. */
+/*
+ * A stream gives no source address: of length zero, as TCP does. What else can be read
+ * from may have one, and does not get here by mistake, as it would by read().
+ */
 static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
 				 const struct sockaddr *addr, socklen_t *len)
 {
-	ssize_t ret = recv_endpoint(fd, buf, n, flags);
+	struct iovec iov = { .iov_base = buf, .iov_len = n };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t ret;
 
-	if (ret >= 0 && addr && len)
+	if (!addr)
+		return recv_endpoint(fd, buf, n, flags);
+	ret = sdp_recvmsg(fd, &msg, flags);
+	if (ret >= 0 && len)
 		*len = 0;
 	return ret;
 }
@@ -477,6 +508,7 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 			     struct timespec *timeout)
 {
 	long long left = 0, end = 0;
+	struct sdp_info info;
 	unsigned int i;
 	ssize_t len;
 
@@ -491,6 +523,9 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	if (n > IOV_MAX)
 		n = IOV_MAX;
 	for (i = 0; i < n; i++) {
+		/* An error is for the call that has nothing else to tell. */
+		if (i && !sdp_info(fd, &info) && info.error)
+			return i;
 		len = sdp_recvmsg(fd, &msgs[i].msg_hdr, flags & ~MSG_WAITFORONE);
 		if (len < 0)
 			return i ? (int)i : -1;
@@ -585,7 +620,7 @@ static int setsockopt_endpoint(int fd, int level, int name, const void *val,
 	int ret = sdp_setsockopt(fd, level, name, val, len);
 
 	if (level == SOL_SOCKET && (name == SO_RCVLOWAT || name == SO_PEEK_OFF))
-		fast_options(fd);
+		fast_options();
 	return ret;
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -53,14 +54,15 @@ __public int sdp_socket(int family, int flags)
 	if (flags & SOCK_CLOEXEC)
 		mode |= O_CLOEXEC;
 
-	fd = open(SDP_DEVICE_PATH, mode);
+	/* No point to cancel a thread at, as socket() is none. */
+	fd = syscall(SYS_openat, AT_FDCWD, SDP_DEVICE_PATH, mode);
 	if (fd < 0)
 		return -1;
 	if (!ioctl(fd, SDP_IOC_INIT, &init))
 		return fd;
 
 	saved = errno;
-	close(fd);
+	syscall(SYS_close, fd);
 	return sdp_fail(saved);
 }
 

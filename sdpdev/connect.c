@@ -61,6 +61,8 @@ static int sdp_connect_params(struct sdp_ep *ep,
 	int err;
 
 	memset(params, 0, sizeof(*params));
+	if (sdp_native_signs(ep))
+		return -EOPNOTSUPP;
 	err = sdp_native_local(ep, &params->local);
 	if (err)
 		return err;

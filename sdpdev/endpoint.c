@@ -252,7 +252,6 @@ int sdp_ep_take_error(struct sdp_ep *ep)
 	spin_lock_bh(&ep->lock);
 	err = ep->err;
 	ep->err = 0;
-	ep->connect_err = 0;
 	spin_unlock_bh(&ep->lock);
 	if (!err && sdp_ep_native(ep))
 		err = -sock_error(sdp_native_sk(ep));

@@ -21,6 +21,12 @@
 /* How long the peer shall wait if it repeats a REQ that is being looked at */
 #define SDP_IB_CM_MRA_TIMEOUT	22	/* 17 s */
 
+/*
+ * How long the peer may leave a REP unanswered. ib_cm repeats it by the times in the
+ * peer's REQ, which may be a day's.
+ */
+#define SDP_IB_RTU_MS		20000
+
 #define SDP_IB_RETRY_COUNT	7	/* of packets that are not acknowledged */
 #define SDP_IB_RNR_RETRY	7	/* without end: credits make it rare */
 
@@ -449,6 +455,8 @@ int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
 	ret = ib_send_cm_rep(conn->cm_id, &rep);
 	if (ret)
 		conn->state = SDP_IB_REQUESTED;
+	else
+		sdp_ib_conn_set_timer(conn, SDP_IB_RTU_MS);
 out:
 	mutex_unlock(&conn->mutex);
 	return ret;
@@ -472,8 +480,10 @@ void sdp_ib_cm_ready(struct sdp_ib_conn *conn)
 
 	mutex_lock(&conn->mutex);
 	ready = conn->state == SDP_IB_ACCEPTED;
-	if (ready)
+	if (ready) {
+		cancel_delayed_work(&conn->timer);
 		conn->state = SDP_IB_ESTABLISHED;
+	}
 	mutex_unlock(&conn->mutex);
 
 	clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);

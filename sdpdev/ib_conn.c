@@ -144,7 +144,8 @@ static void sdp_ib_conn_timed_out(struct sdp_ib_conn *conn)
 
 	mutex_lock(&conn->mutex);
 	waiting = conn->state == SDP_IB_RESOLVING ||
-		  conn->state == SDP_IB_CONNECTING;
+		  conn->state == SDP_IB_CONNECTING ||
+		  conn->state == SDP_IB_ACCEPTED;
 	mutex_unlock(&conn->mutex);
 
 	if (waiting)

@@ -77,16 +77,14 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	ep->backlog = backlog;
 	ep->local = local;
 	ep->no_tcp_listen = flags & SDP_LISTEN_NO_TCP;
-	ep->state = SDP_STATE_LISTEN;
 	spin_unlock_bh(&ep->lock);
 	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
-	if (err) {
+	if (!err)
+		WRITE_ONCE(ep->state, SDP_STATE_LISTEN);
+	else if (!(flags & SDP_LISTEN_NO_TCP))
 		/* Nobody is to get a connection there. */
-		if (!(flags & SDP_LISTEN_NO_TCP))
-			kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
-		WRITE_ONCE(ep->state, SDP_STATE_BOUND);
-	}
+		kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
 	return err;
 }
 
@@ -125,7 +123,8 @@ void sdp_unlisten(struct sdp_ep *ep)
 {
 	struct sdp_ep *child;
 
-	if (!READ_ONCE(ep->port) || !sdp_port_del(ep))
+	if (!(READ_ONCE(ep->port) && sdp_port_del(ep)) &&
+	    READ_ONCE(ep->state) != SDP_STATE_LISTEN)
 		return;
 	spin_lock_bh(&ep->lock);
 	ep->state = SDP_STATE_BOUND;
@@ -163,6 +162,7 @@ static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
 			  struct file **newfile)
 {
 	struct socket *sock;
+	struct file *f;
 	int err;
 
 	if (sdp_listens_alone(ep))
@@ -178,9 +178,12 @@ static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
 	args->addr_len = err;
 	args->carrier = SDP_CARRIER_TCP;
 	/* Releases the socket where it fails. */
-	*newfile = sock_alloc_file(sock, args->flags & SDP_ACCEPT_NONBLOCK ?
-				   O_NONBLOCK : 0, NULL);
-	return PTR_ERR_OR_ZERO(*newfile);
+	f = sock_alloc_file(sock, args->flags & SDP_ACCEPT_NONBLOCK ? O_NONBLOCK : 0,
+			    NULL);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	*newfile = f;
+	return 0;
 }
 
 static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
@@ -283,7 +286,7 @@ static int sdp_incoming_admit(struct sdp_ep *listener)
 	int err = 0;
 
 	spin_lock_bh(&listener->lock);
-	if (listener->state != SDP_STATE_LISTEN) {
+	if (listener->state != SDP_STATE_LISTEN || sdp_native_signs(listener)) {
 		err = -ECONNREFUSED;
 	} else if (listener->pending > listener->backlog) {
 		sdp_count(SDP_CNT_REFUSED_BACKLOG);

@@ -327,6 +327,26 @@ int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss)
 }
 
 /**
+ * sdp_native_signs() - does it want its peer's segments to be signed?
+ * @ep: an endpoint with a native socket
+ *
+ * By TCP_MD5SIG (RFC 2385) or TCP_AO_ADD_KEY (RFC 5925). SDP has nothing like that.
+ */
+bool sdp_native_signs(struct sdp_ep *ep)
+{
+	const struct tcp_sock *tp __maybe_unused = tcp_sk(sdp_native_sk(ep));
+	bool signs = false;
+
+#ifdef CONFIG_TCP_MD5SIG
+	signs = rcu_access_pointer(tp->md5sig_info);
+#endif
+#ifdef CONFIG_TCP_AO
+	signs |= !!rcu_access_pointer(tp->ao_info);
+#endif
+	return signs;
+}
+
+/**
  * sdp_native_autobind() - make sure that the native socket has a port
  * @ep: an endpoint with a native socket
  *
@@ -439,6 +459,37 @@ static u32 sdp_native_state(const struct sock *sk)
 	}
 }
 
+/*
+ * What getsockname(2) or getpeername(2) says, without the socket's lock: a program can
+ * keep that for as long as it likes, and everybody reads this.
+ */
+static u32 sdp_native_name(struct sock *sk, bool peer, void *to)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+	struct sockaddr_in6 *sin6 = to;
+	struct sockaddr_in *sin = to;
+	const struct in6_addr *addr;
+
+	if (peer && (!READ_ONCE(inet->inet_dport) ||
+		     BIT(inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_SYN_SENT)))
+		return 0;
+	if (READ_ONCE(sk->sk_family) == AF_INET) {
+		sin->sin_family = AF_INET;
+		sin->sin_port = peer ? inet->inet_dport : inet->inet_sport;
+		sin->sin_addr.s_addr = peer ? inet->inet_daddr :
+				       inet->inet_rcv_saddr ?: inet->inet_saddr;
+		return sizeof(*sin);
+	}
+	addr = peer ? &sk->sk_v6_daddr : &sk->sk_v6_rcv_saddr;
+	if (!peer && ipv6_addr_any(addr))
+		addr = &inet6_sk(sk)->saddr;
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = peer ? inet->inet_dport : inet->inet_sport;
+	sin6->sin6_addr = *addr;
+	sin6->sin6_scope_id = ipv6_iface_scope_id(addr, READ_ONCE(sk->sk_bound_dev_if));
+	return sizeof(*sin6);
+}
+
 /**
  * sdp_native_info() - SDP_IOC_INFO where the native socket answers
  * @ep: an endpoint with a native socket
@@ -447,16 +498,11 @@ static u32 sdp_native_state(const struct sock *sk)
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info)
 {
 	struct sock *sk = sdp_native_sk(ep);
-	struct sockaddr *local = (struct sockaddr *)&info->local;
-	struct sockaddr *peer = (struct sockaddr *)&info->peer;
-	int len;
 
 	info->state = sdp_native_state(sk);
 	info->shutdown = READ_ONCE(sk->sk_shutdown) & SHUTDOWN_MASK;
 	if (!info->error)
 		info->error = READ_ONCE(sk->sk_err);
-	len = kernel_getsockname(sk->sk_socket, local);
-	info->local_len = max(len, 0);
-	len = kernel_getpeername(sk->sk_socket, peer);
-	info->peer_len = max(len, 0);
+	info->local_len = sdp_native_name(sk, false, &info->local);
+	info->peer_len = sdp_native_name(sk, true, &info->peer);
 }

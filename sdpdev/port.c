@@ -8,6 +8,7 @@
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
 
@@ -68,6 +69,19 @@ void sdp_ports_for_each(void (*fn)(u16 port))
 	}
 }
 
+/* May these two not listen on one port?  As TCP sees it. */
+static bool sdp_port_conflict(struct sdp_ep *a, struct sdp_ep *b)
+{
+	struct sock *x = sdp_native_sk(a), *y = sdp_native_sk(b);
+	int x_if = READ_ONCE(x->sk_bound_dev_if), y_if = READ_ONCE(y->sk_bound_dev_if);
+
+	if (!net_eq(a->net, b->net) || (x_if && y_if && x_if != y_if))
+		return false;
+	if (x->sk_reuseport && y->sk_reuseport && uid_eq(a->uid, b->uid))
+		return false;
+	return inet_rcv_saddr_equal(x, y, true);
+}
+
 /*
  * Whether another one listens there, and one of both without TCP: it is TCP that
  * otherwise finds two who want the same.
@@ -79,8 +93,7 @@ static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
 	hash_for_each_possible(sdp_ports, other, port_node, port)
 		if (other->port == port &&
 		    (ep->no_tcp_listen || other->no_tcp_listen) &&
-		    net_eq(other->net, ep->net) && !sdp_native_sk(ep)->sk_reuseport &&
-		    sdp_addr_same_host(&other->local, &ep->local))
+		    sdp_port_conflict(ep, other))
 			return true;
 	return false;
 }

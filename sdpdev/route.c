@@ -76,6 +76,9 @@ void sdp_route_set(struct sdp_ep *ep)
 	sdp_addr_unmap(&peer);
 
 	lock_sock(sk);
+	/* What the program itself has connected by it has a route, of its own family. */
+	if (sk->sk_state != TCP_CLOSE || sk->sk_family != ep->family)
+		goto out;
 	if (sk->sk_family == AF_INET6)
 		cookie = inet6_sk(sk)->dst_cookie;
 	/* As long as it holds, it is the one. */

@@ -47,7 +47,7 @@ void sdp_xprt_put(void)
  */
 int sdp_xprt_listen(u16 port)
 {
-	return sdp_xprt ? sdp_xprt->listen(port) : 0;
+	return sdp_xprt && !sdp_xprt_going ? sdp_xprt->listen(port) : 0;
 }
 
 /**
@@ -229,11 +229,13 @@ void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
 	mutex_lock(&sdp_xprt_mutex);
 	WRITE_ONCE(sdp_xprt_going, true);
 	sdp_ports_for_each(sdp_xprt_unlisten);
+	mutex_unlock(&sdp_xprt_mutex);
 	sdp_xprt_put();
 	/* A connection that began in the last moment is found a bit later. */
 	do {
 		sdp_xprt_end_all();
 	} while (!wait_for_completion_timeout(&sdp_xprt_gone, HZ / 4));
+	mutex_lock(&sdp_xprt_mutex);
 	WRITE_ONCE(sdp_xprt, NULL);
 	mutex_unlock(&sdp_xprt_mutex);
 }
