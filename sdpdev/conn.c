@@ -20,6 +20,7 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	conn->ctx = ep;
 
 	ep->live = false;
+	ep->device = NULL;
 	ep->ending = false;
 	ep->abort_due = false;
 	ep->abort_sent = false;
@@ -233,6 +234,7 @@ static bool sdp_conn_destroy(struct sdp_ep *ep)
 		return false;
 	spin_lock_bh(&ep->lock);
 	ep->live = false;
+	ep->device = ep->conn->device;
 	list_splice_init(&ep->tx_free, &bufs);
 	list_splice_init(&ep->tx_pending, &bufs);
 	list_splice_init(&ep->tx_ctl, &bufs);

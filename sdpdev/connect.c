@@ -394,7 +394,7 @@ int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	int err, begun;
 	long timeo;
 
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	if (len >= sizeof(addr->ss_family) && addr->ss_family == AF_UNSPEC) {
 		err = sdp_disconnect(ep);

@@ -273,6 +273,7 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 	rdma_addr_get_dgid(addr, &conn->dgid);
 	conn->ifindex = addr->bound_dev_if;
 	conn->dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
+	conn->xc.device = conn->dev;
 	if (!conn->dev)
 		return -ENODEV;
 	conn->xc.max_sge_bytes = SDP_IB_MAX_BUF;

@@ -89,7 +89,7 @@ static long sdp_ioc_init(struct sdp_call *call)
 	if (init->family != AF_INET && init->family != AF_INET6)
 		return -EAFNOSUPPORT;
 
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	if (ep->family)
 		err = -EALREADY;
@@ -111,7 +111,7 @@ static long sdp_ioc_bind(struct sdp_call *call)
 
 	if (bind->addr_len > sizeof(bind->addr))
 		return -EINVAL;
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	if (!sdp_ep_native(ep))
 		err = -EINVAL;
@@ -138,7 +138,7 @@ static long sdp_ioc_listen(struct sdp_call *call)
 
 	if ((listen->flags & ~both) || listen->flags == both || listen->reserved)
 		return -EINVAL;
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_listen(ep, listen->backlog, listen->flags);
 	mutex_unlock(&ep->op_mutex);
@@ -183,7 +183,7 @@ static long sdp_ioc_shutdown(struct sdp_call *call)
 
 	if (how > SHUT_RDWR)
 		return -EINVAL;
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_shutdown(ep, how);
 	mutex_unlock(&ep->op_mutex);
@@ -275,7 +275,7 @@ static long sdp_ioc_native(struct sdp_call *call)
 
 	if (call->arg.native.flags)
 		return -EINVAL;
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_native_ensure(ep);
 	if (!err)
@@ -410,7 +410,7 @@ static long sdp_socket_ioctl(struct file *file, struct sdp_ep *ep,
 		if (_IOC_TYPE(cmd) != SOCK_IOC_TYPE || !sdp_ep_ready(ep))
 			return -ENOTTY;
 	}
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_native_ensure(ep);
 	mutex_unlock(&ep->op_mutex);

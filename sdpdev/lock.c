@@ -16,7 +16,7 @@ static struct file *sdp_lock_native(struct file *file)
 
 	if (!sdp_ep_ready(ep))
 		return ERR_PTR(-ENOTCONN);
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return ERR_PTR(-ERESTARTSYS);
 	err = sdp_native_ensure(ep);
 	mutex_unlock(&ep->op_mutex);

@@ -155,7 +155,7 @@ int sdp_replace(struct file *file, unsigned int fd)
 	struct sdp_ep *ep = file->private_data;
 	int err;
 
-	if (mutex_lock_interruptible(&ep->op_mutex))
+	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	err = sdp_replace_check(ep);
 	if (!err)

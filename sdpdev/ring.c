@@ -67,9 +67,9 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 
 	if (!sdp_ring_size_ok(tx_bytes) || !sdp_ring_size_ok(rx_bytes))
 		return -EINVAL;
-	if (mutex_lock_interruptible(&ep->tx_mutex))
+	if (mutex_lock_killable(&ep->tx_mutex))
 		return -ERESTARTSYS;
-	if (mutex_lock_interruptible(&ep->rx_mutex)) {
+	if (mutex_lock_killable(&ep->rx_mutex)) {
 		err = -ERESTARTSYS;
 		goto out_tx;
 	}
@@ -455,8 +455,8 @@ static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
 	int err;
 
 	for (;;) {
-		if (mutex_lock_interruptible(&ep->rx_mutex))
-			return sock_intr_errno(timeo);
+		if (mutex_lock_killable(&ep->rx_mutex))
+			return -ERESTARTSYS;
 		sdp_rx_fetch(ep);
 		sdp_ep_unlock(ep, &ep->rx_mutex);
 

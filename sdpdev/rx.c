@@ -580,8 +580,8 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 	skip = sdp_peek_begin(ep, flags);
 
 	for (;;) {
-		if (mutex_lock_interruptible(&ep->rx_mutex)) {
-			n = sock_intr_errno(timeo);
+		if (mutex_lock_killable(&ep->rx_mutex)) {
+			n = -ERESTARTSYS;
 			break;
 		}
 		n = sdp_rx_copy(ep, to, done, &skip, flags);

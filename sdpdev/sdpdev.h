@@ -249,6 +249,7 @@ struct sdp_kring {
  * @defer_end: jiffies when it is offered at the latest; before it is established, when
  *	it holds others no more
  * @conn: the transport's connection, or NULL
+ * @device: whose @conn was, once it is being destroyed
  * @live: messages may be posted
  * @ending: AbortConn is on its way, then the connection ends
  * @abort_due: AbortConn follows what was written
@@ -390,6 +391,7 @@ struct sdp_ep {
 
 	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_conn *conn;
+	const void *device;
 	bool live;
 	bool ending;
 	bool abort_due;

@@ -35,6 +35,7 @@ struct seq_file;
  * @ops: the transport
  * @ctx: the protocol's own, handed back with every upcall; set by the protocol
  *	before the first call that can lead to an event
+ * @device: whose it is, only to be compared (see device_gone()); NULL until known
  * @max_sge_bytes: the largest message that one buffer can hold
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
@@ -44,6 +45,7 @@ struct seq_file;
 struct sdp_xprt_conn {
 	const struct sdp_xprt_ops *ops;
 	void *ctx;
+	const void *device;
 	u32 max_sge_bytes;
 };
 
@@ -170,6 +172,8 @@ struct sdp_xprt_event {
  *	returned.  In process context the handler may call anything, even
  *	conn_destroy(), except that during SDP_XPRT_CONNECT_REQUEST it ends the
  *	connection by returning an error
+ * @device_gone: all that is left of connections of @device, destroyed ones and their
+ *	buffers too, must be given back.  Process context
  */
 struct sdp_xprt_upcalls {
 	int (*request_addrs)(const void *pdata, unsigned int len,
@@ -177,6 +181,7 @@ struct sdp_xprt_upcalls {
 			     struct sockaddr_storage *peer);
 	int (*event)(struct sdp_xprt_conn *conn, void *ctx,
 		     const struct sdp_xprt_event *ev);
+	void (*device_gone)(const void *device);
 };
 
 /**

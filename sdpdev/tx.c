@@ -685,8 +685,8 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 	ssize_t done = 0, n;
 
 	for (;;) {
-		if (mutex_lock_interruptible(&ep->tx_mutex)) {
-			n = sock_intr_errno(timeo);
+		if (mutex_lock_killable(&ep->tx_mutex)) {
+			n = -ERESTARTSYS;
 			break;
 		}
 		n = sdp_tx_fill(ep, from, flags);

@@ -174,9 +174,26 @@ static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
 	}
 }
 
+/* Of one device, or of all. */
+static void sdp_xprt_end_all(const void *device)
+{
+	struct sdp_ep *ep;
+	unsigned long id;
+
+	xa_lock_bh(&sdp_eps);
+	xa_for_each(&sdp_eps, id, ep) {
+		spin_lock(&ep->lock);
+		if (ep->conn && (!device || ep->device == device))
+			sdp_conn_lost(ep);
+		spin_unlock(&ep->lock);
+	}
+	xa_unlock_bh(&sdp_eps);
+}
+
 static const struct sdp_xprt_upcalls sdp_upcalls = {
 	.request_addrs	= sdp_request_addrs,
 	.event		= sdp_event,
+	.device_gone	= sdp_xprt_end_all,
 };
 
 static void sdp_xprt_listen_one(u16 port)
@@ -209,21 +226,6 @@ out:
 }
 EXPORT_SYMBOL_GPL(sdp_xprt_register);
 
-static void sdp_xprt_end_all(void)
-{
-	struct sdp_ep *ep;
-	unsigned long id;
-
-	xa_lock_bh(&sdp_eps);
-	xa_for_each(&sdp_eps, id, ep) {
-		spin_lock(&ep->lock);
-		if (ep->conn)
-			sdp_conn_lost(ep);
-		spin_unlock(&ep->lock);
-	}
-	xa_unlock_bh(&sdp_eps);
-}
-
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
 {
 	mutex_lock(&sdp_xprt_mutex);
@@ -233,7 +235,7 @@ void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
 	sdp_xprt_put();
 	/* A connection that began in the last moment is found a bit later. */
 	do {
-		sdp_xprt_end_all();
+		sdp_xprt_end_all(NULL);
 	} while (!wait_for_completion_timeout(&sdp_xprt_gone, HZ / 4));
 	mutex_lock(&sdp_xprt_mutex);
 	WRITE_ONCE(sdp_xprt, NULL);

@@ -2,6 +2,8 @@
 /*
  * traffic N: N processes that connect, send, receive, close and begin again,
  * whatever happens to their connections, until they are killed.
+ *
+ * traffic unread: a connection that its peer has reset, with a byte that nobody reads
  */
 #include "end.h"
 
@@ -50,11 +52,28 @@ out_listener:
 	close(l);
 }
 
+static void leave_unread(void)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	int end[2];
+
+	pair(SDP, end);
+	must(!end_setsockopt(SDP, end[0], SO_LINGER, &at_once, sizeof(at_once)));
+	must(write(end[0], buf, 1) == 1 && all_events(end[1], POLLIN, 10000));
+	close(end[0]);
+	must(all_events(end[1], POLLERR, 10000));
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 4;
 
 	signal(SIGPIPE, SIG_IGN);
+	if (argc > 1 && !strcmp(argv[1], "unread"))
+		leave_unread();
 	for (int i = 0; i < n; i++) {
 		if (fork())
 			continue;
