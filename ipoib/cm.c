@@ -111,6 +111,43 @@ static void ipoib_cm_complete(struct ipoib_dev *priv, const struct ib_wc *wc,
 }
 
 /**
+ * ipoib_cm_reset() - let nothing more of a queue pair complete
+ * @qp: the queue pair
+ *
+ * What has completed before is still to be taken: ipoib_cm_reap().
+ */
+void ipoib_cm_reset(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	/* One that even refuses this is destroyed all the same. */
+	ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+/**
+ * ipoib_cm_reap() - take the completions there are
+ * @priv: the interface, between the calls of ipoib_cm_pause()
+ *
+ * They point to queue pairs, and not every adapter forgets those of one that is
+ * destroyed. Connections that go on may add some all the time: what was there
+ * before is among as many as the CQ holds.
+ */
+void ipoib_cm_reap(struct ipoib_dev *priv)
+{
+	struct ipoib_cm *cm = &priv->cm;
+	int i, n, left = cm->cq->cqe;
+
+	do {
+		local_bh_disable();
+		n = ib_poll_cq(cm->cq, IPOIB_RC_BATCH, cm->wc);
+		for (i = 0; i < n; i++)
+			ipoib_cm_complete(priv, &cm->wc[i], 0);
+		local_bh_enable();
+		left -= n;
+	} while (n > 0 && left > 0);
+}
+
+/**
  * ipoib_cm_pause() - keep NAPI from completions of what is to be destroyed
  * @priv: the interface, with a CQ for connections
  * @pause: or let it go on

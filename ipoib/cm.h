@@ -306,6 +306,8 @@ void ipoib_cm_uninit(struct ipoib_dev *priv);
 int ipoib_cm_start(struct ipoib_dev *priv);
 void ipoib_cm_stop(struct ipoib_dev *priv);
 int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive);
+void ipoib_cm_reset(struct ib_qp *qp);
+void ipoib_cm_reap(struct ipoib_dev *priv);
 void ipoib_cm_pause(struct ipoib_dev *priv, bool pause);
 int ipoib_cm_poll(struct napi_struct *napi, int budget);
 __be64 ipoib_cm_service_id(u32 qpn);

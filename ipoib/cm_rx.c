@@ -242,6 +242,11 @@ static void ipoib_rx_conns_force(struct ipoib_dev *priv)
 	netdev_warn(priv->dev, "incoming connections never drained\n");
 	ipoib_cm_pause(priv, true);
 	mutex_lock(&cm->rx_end);
+	ipoib_rx_conns_proceed(cm);
+	/* Only NAPI takes one from this list, and others only under rx_end. */
+	list_for_each_entry(c, &cm->rx[IPOIB_RX_DYING], node)
+		ipoib_cm_reset(c->qp);
+	ipoib_cm_reap(priv);
 	spin_lock_bh(&cm->rx_lock);
 	for (state = IPOIB_RX_LIVE; state < IPOIB_RX_DRAINED; state++)
 		list_for_each_entry_safe(c, next, &cm->rx[state], node)

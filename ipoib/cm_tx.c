@@ -635,13 +635,18 @@ static bool ipoib_conn_drain(struct ipoib_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct ipoib_cm *cm = &c->priv->cm;
+	bool empty = ipoib_conn_is_flushed(c);
 
 	/* Even where this fails: a dead adapter's driver completes them, too. */
 	ib_modify_qp(c->qp, &attr, IB_QP_STATE);
 	if (wait_var_event_timeout(&c->tail, ipoib_conn_is_flushed(c),
 				   READ_ONCE(cm->stuck) ? HZ / 10 :
-							  IPOIB_CM_DRAIN_TIMEOUT))
+							  IPOIB_CM_DRAIN_TIMEOUT)) {
+		/* It does again; one that had nothing tells nothing. */
+		if (!empty)
+			WRITE_ONCE(cm->stuck, false);
 		return true;
+	}
 	WRITE_ONCE(cm->stuck, true);
 	netdev_warn(c->priv->dev, "a connection never drained\n");
 	return false;
@@ -661,6 +666,8 @@ static void ipoib_conn_close(struct ipoib_conn *c)
 			ib_destroy_qp(c->qp);
 		} else {
 			ipoib_cm_pause(c->priv, true);
+			ipoib_cm_reset(c->qp);
+			ipoib_cm_reap(c->priv);
 			ib_destroy_qp(c->qp);
 			ipoib_conn_drop_ring(c);
 			ipoib_cm_pause(c->priv, false);
