@@ -352,7 +352,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * struct ipoib_dev - one interface: a port and a P_Key
  * @dev:	the interface; down to @hash_seed all is fixed while registered
  * @hca:	the device
- * @parent:	the port's own interface, NULL if this is it
+ * @parent:	the port's own interface, with a reference from ndo_init until this
+ *		one is freed; NULL if this is it
  * @by_sysfs:	a child that its P_Key names
  * @doomed:	@delete_work is under way; under rtnl
  * @delete_work: unregisters the child; holds the netdev

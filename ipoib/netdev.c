@@ -128,6 +128,14 @@ void ipoib_make_address(struct ipoib_dev *priv, u8 *addr)
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
 }
 
+/* A child that is gone for the stack may still be asked for its iflink. */
+static void ipoib_put_parent(struct net_device *dev)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+
+	dev_put(priv->parent->dev);
+}
+
 static int ipoib_init(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
@@ -159,6 +167,11 @@ static int ipoib_init(struct net_device *dev)
 		netif_napi_add_tx(dev, &q->napi, ipoib_tx_poll);
 	/* Does not fail before the interface is registered. */
 	netif_set_real_num_tx_queues(dev, priv->tx_queues);
+	/* From here on whatever fails calls the destructor. */
+	if (priv->parent) {
+		dev_hold(priv->parent->dev);
+		dev->priv_destructor = ipoib_put_parent;
+	}
 	return 0;
 }
 
