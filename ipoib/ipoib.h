@@ -380,6 +380,8 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  *		rtnl
  * @has_gid:	@gid is in the port's table; written under @ctl
  * @gid:	the interface's own; written under @ctl
+ * @broadcast:	the link's broadcast address, whatever the administrator makes of the
+ *		netdev's meanwhile; written under @ctl, while the interface is down
  * @rx_ring:	slots; down to @rx_wc all is of @rx_napi, or of who disabled it
  * @rx_size:	slots in it
  * @rx_posted:	posted so far
@@ -454,6 +456,7 @@ struct ipoib_dev {
 	__be64 guid;
 	bool has_gid;
 	union ib_gid gid;
+	u8 broadcast[INFINIBAND_ALEN];
 
 	struct ipoib_rx_buf *rx_ring;
 	unsigned int rx_size;
@@ -572,7 +575,7 @@ static inline bool ipoib_gid_equal(const union ib_gid *a, const union ib_gid *b)
 static inline bool ipoib_gid_is_bcast(struct ipoib_dev *priv,
 				      const union ib_gid *gid)
 {
-	return !memcmp(gid->raw, priv->dev->broadcast + 4, sizeof(gid->raw));
+	return !memcmp(gid->raw, priv->broadcast + 4, sizeof(gid->raw));
 }
 
 static inline struct netdev_queue *ipoib_txq(struct ipoib_tx_queue *q)
@@ -612,6 +615,7 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 void ipoib_setup(struct net_device *dev);
 void ipoib_spread_tx(struct ipoib_dev *priv);
 void ipoib_make_address(struct ipoib_dev *priv, u8 *addr);
+void ipoib_set_broadcast(struct ipoib_dev *priv);
 int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 		   struct netlink_ext_ack *extack);
 

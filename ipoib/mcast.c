@@ -466,7 +466,8 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 	if (!(priv->pkey & ~IPOIB_FULL_MEMBER))
 		return 0;
 
-	memcpy(gid.raw, priv->dev->broadcast + 4, sizeof(gid.raw));
+	ipoib_set_broadcast(priv);
+	memcpy(gid.raw, priv->broadcast + 4, sizeof(gid.raw));
 	d = ipoib_dest_get(priv, &gid);
 	if (!d)
 		return -ENOMEM;
@@ -479,7 +480,7 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 static bool ipoib_mcast_addr(struct ipoib_dev *priv, const u8 *addr,
 			     union ib_gid *gid)
 {
-	const u8 *bcast = priv->dev->broadcast;
+	const u8 *bcast = priv->broadcast;
 
 	memcpy(gid->raw, addr + 4, sizeof(gid->raw));
 	return !memcmp(addr, bcast, 5) && (addr[5] & 0xf0) == 0x10 &&

@@ -113,6 +113,30 @@ int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 }
 
 /**
+ * ipoib_set_broadcast() - settle the broadcast address of the link
+ * @priv: the interface, down; under ctl
+ *
+ * The administrator may have chosen another scope, as with the kernel's driver; whatever
+ * else is no broadcast address of the partition's is put right.
+ */
+void ipoib_set_broadcast(struct ipoib_dev *priv)
+{
+	u8 *theirs = priv->dev->broadcast, *addr = priv->broadcast;
+
+	netif_addr_lock_bh(priv->dev);
+	memcpy(addr, ipoib_broadcast, INFINIBAND_ALEN);
+	put_unaligned_be16(priv->pkey, &addr[8]);
+	put_unaligned_be16(priv->pkey, &theirs[8]);
+	if ((theirs[5] & 0xf0) == (addr[5] & 0xf0))
+		addr[5] = theirs[5];
+	if (memcmp(theirs, addr, INFINIBAND_ALEN)) {
+		addr[5] = ipoib_broadcast[5];
+		memcpy(theirs, addr, INFINIBAND_ALEN);
+	}
+	netif_addr_unlock_bh(priv->dev);
+}
+
+/**
  * ipoib_make_address() - the link-layer address, RFC 4391 section 9.1.1
  * @priv: the interface; its GID is read under ctl
  * @addr: the address
