@@ -150,6 +150,13 @@ static void before_accept(void)
 	must(events(l, POLLIN, 30000) & POLLIN);
 }
 
+static void before_accept_tcp(void)
+{
+	before_connect();
+	must(!act_connect_tcp());
+	must(events(l, POLLIN, 30000) & POLLIN);
+}
+
 static int act_accept(void)
 {
 	end[1] = end_accept(SDP, l);
@@ -449,6 +456,7 @@ static const struct scene scenes[] = {
 	{ "connect, by TCP", before_connect, act_connect_tcp, after_connect },
 	{ "connect, by SDP only", before_connect, act_connect_sdp, after_connect },
 	{ "accept", before_accept, act_accept, after_accept },
+	{ "accept, by TCP", before_accept_tcp, act_accept, after_accept },
 	{ "send", before_pair, act_send, after_send },
 	{ "write", before_pair, act_write, after_send },
 	{ "send urgent data", before_pair, act_urgent, after_urgent },
