@@ -3,7 +3,7 @@
  * User space writes anything into the rings at any time, while the same
  * connection is used by every call: the connection may end, nothing else may
  * happen.  Half of the connections are only used, to see that the others do
- * not hurt them.
+ * not hurt them.  And it does with the native socket as it likes.
  */
 #include "end.h"
 
@@ -138,6 +138,37 @@ static unsigned int one_round(unsigned int round)
 	return reason;
 }
 
+/*
+ * The native socket connected by the program itself, and to where SDP does not go: that
+ * SDP's route is not for it, which it could not even read.
+ */
+static void test_native_elsewhere(void)
+{
+	int l = listener(SDP, SERVER4, 25001, 8), c = end_open(SDP, AF_INET6);
+	int s, n, a, one = 1;
+	char buf[8];
+
+	must(end_connect(SDP, c, "::ffff:" SERVER4, 25001) == 0);
+	must(end_info(c).carrier == SDP_CARRIER_SDP);
+	s = end_open(TCP, AF_INET6);
+	must(end_bind(TCP, s, "::1", 25002) == 0 && end_listen(TCP, s, 8) == 0);
+	n = end_native(SDP, c);
+	must(n >= 0 && end_connect(TCP, n, "::1", 25002) == 0);
+	a = end_accept(TCP, s);
+	must(a >= 0);
+	/* It has no route after that, and gets one when it sends. */
+	must(setsockopt(n, SOL_SOCKET, SO_DONTROUTE, &one, sizeof(one)) == 0);
+	close(end_native(SDP, c));
+	ok(write(n, "own", 3) == 3 && events(a, POLLIN, SOON) == POLLIN &&
+	   read(a, buf, sizeof(buf)) == 3,
+	   "a native socket connected elsewhere sends there");
+	close(a);
+	close(n);
+	close(s);
+	close(c);
+	close(l);
+}
+
 int main(void)
 {
 	unsigned int by_ring = 0, other = 0, reason;
@@ -158,6 +189,7 @@ int main(void)
 	ok(write(good[0], "alive", 5) == 5 && end_recv(SDP, good[1], buf, 5, MSG_WAITALL) == 5,
 	   "another connection lives");
 	unpair(good);
+	test_native_elsewhere();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
