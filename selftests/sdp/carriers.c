@@ -5,6 +5,8 @@
  */
 #include "end.h"
 
+#define ROUNDS	50
+
 static char buf[16];
 
 static int open_no_tcp(int family)
@@ -73,13 +75,22 @@ static void test_arguments(void)
 	close(fd);
 }
 
+static int bound(int fd, const char *ip, int port)
+{
+	int one = 1;
+
+	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(SDP, fd, ip, port) == 0);
+	return fd;
+}
+
 static void test_no_sdp(void)
 {
 	int l;
 
 	enter_node(2);
-	l = end_open(SDP, AF_INET);
-	must(end_bind(SDP, l, SERVER4, 23001) == 0);
+	/* It listens twice, while the first one's connections may still be in TIME_WAIT. */
+	l = bound(end_open(SDP, AF_INET), SERVER4, 23001);
 	ok(listen_flags(l, SDP_LISTEN_NO_SDP) == 0, "listens on TCP only");
 	enter_node(1);
 	ok(end_info(l).state == SDP_STATE_LISTEN, "which is LISTEN");
@@ -89,16 +100,11 @@ static void test_no_sdp(void)
 	   "and so it stays");
 	ok(end_shutdown(SDP, l, SHUT_RD) == 0 && fails(end_accept(SDP, l), EINVAL),
 	   "shut down: accept: EINVAL");
+	ok(end_info(l).state == SDP_STATE_BOUND, "which is BOUND");
+	ok(listen_flags(l, 0) == 0, "listens then as if it had not before");
+	ok(served(l, 23001, SDP_CONNECT_NO_TCP, SDP_CARRIER_SDP), "a client comes over SDP");
+	ok(served(l, 23001, SDP_CONNECT_NO_SDP, SDP_CARRIER_TCP), "and one over TCP");
 	close(l);
-}
-
-static int bound(int fd, const char *ip, int port)
-{
-	int one = 1;
-
-	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
-	must(end_bind(SDP, fd, ip, port) == 0);
-	return fd;
 }
 
 /* Does not listen beside one on SDP, on TCP neither. */
@@ -178,6 +184,105 @@ static void test_connect(void)
 	close(l);
 }
 
+/*
+ * Who does not wait asks for the error all the time, also in the moment between the
+ * attempt's failure and its end: it is told once.
+ */
+static void test_error_told(void)
+{
+	unsigned int round, told, lost = 0, more = 0, other = 0, state;
+	int c, error;
+
+	for (round = 0; round < ROUNDS; round++) {
+		c = open_no_tcp(AF_INET);
+		nonblock(c, true);
+		must(fails(end_connect(SDP, c, SERVER4, 23005), EINPROGRESS));
+		told = 0;
+		do {
+			state = end_info(c).state;
+			error = end_error(SDP, c);
+			told += error == ECONNREFUSED;
+			other += error && error != ECONNREFUSED;
+		} while (state == SDP_STATE_CONNECTING);
+		lost += !told;
+		more += told > 1;
+		close(c);
+	}
+	if (lost || more || other)
+		printf("# of %u: lost %u, twice %u, another one %u\n", ROUNDS, lost, more,
+		       other);
+	ok(!lost, "refused, and asked for the error all the time: it is told");
+	ok(!more && !other, "once, and no other one");
+}
+
+/* One of two listeners on a port. */
+struct half {
+	const char *ip, *device;
+	unsigned int flags;
+	bool reuseport;
+};
+
+static int open_half(const struct half *h)
+{
+	int one = 1, fd = end_open(SDP, strchr(h->ip, ':') ? AF_INET6 : AF_INET);
+
+	if (h->device)
+		must(end_setsockopt(SDP, fd, SO_BINDTODEVICE, h->device,
+				    strlen(h->device)) == 0);
+	if (h->reuseport)
+		must(end_setsockopt(SDP, fd, SO_REUSEPORT, &one, sizeof(one)) == 0);
+	return bound(fd, h->ip, 23006);
+}
+
+/* Both are bound before any of them listens: TCP has nothing against that. */
+static void test_two(const char *what, struct half a, struct half b, bool both)
+{
+	int x, y, ret;
+
+	enter_node(2);
+	x = open_half(&a);
+	y = open_half(&b);
+	enter_node(1);
+	must(listen_flags(x, a.flags) == 0);
+	ret = listen_flags(y, b.flags);
+	ok(both ? ret == 0 : fails(ret, EADDRINUSE),
+	   "two on a port, one on SDP only: %s: %s", what,
+	   both ? "both listen" : "EADDRINUSE");
+	close(x);
+	close(y);
+}
+
+/* The one on SDP only comes second, then first. */
+static void test_mixed(const char *what, struct half both, struct half sdp, bool may)
+{
+	char text[80];
+
+	sdp.flags = SDP_LISTEN_NO_TCP;
+	test_two(what, both, sdp, may);
+	snprintf(text, sizeof(text), "%s, the other order", what);
+	test_two(text, sdp, both, may);
+}
+
+/* As TCP would compare them if both were on TCP. */
+static void test_neighbours(void)
+{
+	struct half any = { .ip = "0.0.0.0" }, any6 = { .ip = "::" };
+	struct half one = { .ip = SERVER4 };
+	struct half any_shared = { .ip = "0.0.0.0", .reuseport = true };
+	struct half ib = { .ip = "0.0.0.0", .device = "ib0" };
+	struct half lo = { .ip = "0.0.0.0", .device = "lo" };
+
+	test_mixed("0.0.0.0 and an address", any, one, false);
+	test_mixed("an address and 0.0.0.0", one, any, false);
+	test_mixed("[::] and an IPv4 address", any6, one, false);
+	test_mixed("[::] and 0.0.0.0", any6, any, false);
+	test_mixed("two interfaces", ib, lo, true);
+	test_mixed("an interface and any", ib, any, false);
+	test_mixed("SO_REUSEPORT", any_shared, any_shared, true);
+	test_mixed("SO_REUSEPORT of the first", any_shared, any, false);
+	test_mixed("SO_REUSEPORT of the second", any, any_shared, false);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -185,6 +290,8 @@ int main(void)
 	test_no_sdp();
 	test_listeners();
 	test_connect();
+	test_error_told();
+	test_neighbours();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
