@@ -3,7 +3,7 @@
 #
 # Connections of one peer are accepted in the order in which it asked for them, also
 # if what says that they are established comes in another one; but who never says so
-# holds up nobody, and whose messages come says so by them.
+# holds up nobody, and is forgotten; whose messages come says so by them.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +27,12 @@ in_order() {
 	return 0
 }
 
-plan 6
+# The listener, and what heads the list
+only_listens() {
+	[ "$(wc -l < /proc/net/sdp/endpoints)" -eq 2 ]
+}
+
+plan 9
 serve echo
 in_order
 result $? "one is asked for, another one made, and then the first"
@@ -41,5 +46,14 @@ stop_serving
 serve echo
 check "messages come before what says that there is a connection" peer early
 check "it was accepted" accepted 40000
+stop_serving
+serve echo
+peer idle > /tmp/idle &
+idle=$!
+check "who never says that there is a connection is told that there is none" peer unsaid
+wait $idle
+result $? "who says so may be silent for longer"
+diag "$(< /tmp/idle)"
+check "nothing is left of either" until_true 20 only_listens
 stop_serving
 finish

@@ -2,7 +2,8 @@
 /*
  * A peer that speaks SDP badly: in ways that have names, and at random.
  *
- *   sdp_peer FROM TO SRC DST PORT CASE... | order | early | random SEED MESSAGES PEERS LENGTH
+ *   sdp_peer FROM TO SRC DST PORT CASE... | order | early | unsaid | idle |
+ *		random SEED MESSAGES PEERS LENGTH
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
  * names.  CASE is a name out of the tables below, or "good".  Prints a line for
@@ -19,7 +20,9 @@
  * With "order" one connection is asked for and answered, then another one is made,
  * and then the first one is, unless the argument "alone" follows; their ports are
  * 40000 and 40001.  With "early" there is an echo before the connection manager says
- * that there is a connection, and one after.  What "random" does is in random.c.  The
+ * that there is a connection, and one after.  "unsaid" is a peer that never says so, and
+ * nothing else: it waits to be told that it is over; "idle" says so, and nothing else for
+ * as long as that takes, from port 40001.  What "random" does is in random.c.  The
  * first byte of a Hello cannot be made wrong: the connection manager writes it.
  */
 #include <endian.h>
@@ -35,6 +38,10 @@
 
 #define SETTLE_MS	200
 #define COUNTERS	128
+/* The other side leaves its peer 20 s for the RTU, and tells of it a bit later. */
+#define RTU_MS		20000
+#define OVER_MS		(RTU_MS + 30000)
+#define IDLE_MS		(RTU_MS + 5000)
 
 /* What is wrong with the Hello: bytes at an offset. */
 static const struct bad_hello {
@@ -282,6 +289,60 @@ static int run_early(const struct place *place)
 	return 0;
 }
 
+/* Is something said of the connection within MS? */
+static bool is_over_in(unsigned int ms)
+{
+	long deadline = now_ms() + ms;
+
+	while (now_ms() < deadline) {
+		if (cm_says_over())
+			return true;
+		poll(NULL, 0, SETTLE_MS);
+	}
+	return false;
+}
+
+/* Is the connection ended, and after how long? */
+static int run_unsaid(const struct place *place)
+{
+	long began = now_ms(), took;
+	struct hello hello;
+	bool over;
+
+	peer_init();
+	fill_hello(&hello, place);
+	hold_rtu = true;
+	if (!connect_to(place, &hello)) {
+		printf("no answer\n");
+		return 1;
+	}
+	over = is_over_in(OVER_MS);
+	took = now_ms() - began;
+	printf("%s after %ld ms\n", over ? "over" : "nothing", took);
+	disconnect();
+	return !over || took < RTU_MS / 2;
+}
+
+static int run_idle(const struct place *place)
+{
+	struct hello hello;
+
+	peer_init();
+	fill_hello(&hello, place);
+	hello.port = htobe16(40001);
+	hold_rtu = true;
+	if (!connect_to(place, &hello) || !establish()) {
+		printf("no connection\n");
+		return 1;
+	}
+	if (is_over_in(IDLE_MS) || !is_good()) {
+		printf("ended\n");
+		return 1;
+	}
+	disconnect();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct place place;
@@ -289,7 +350,7 @@ int main(int argc, char **argv)
 
 	if (argc < 7) {
 		fprintf(stderr,
-			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | early | random SEED MESSAGES PEERS LENGTH\n");
+			"usage: sdp_peer FROM TO SRC DST PORT CASE... | order [alone] | early | unsaid | idle | random SEED MESSAGES PEERS LENGTH\n");
 		return 2;
 	}
 	place = (struct place){ argv[1], argv[2], argv[3], argv[4], atoi(argv[5]) };
@@ -300,6 +361,10 @@ int main(int argc, char **argv)
 		return run_order(&place, argc == 8);
 	if (!strcmp(argv[6], "early"))
 		return run_early(&place);
+	if (!strcmp(argv[6], "unsaid"))
+		return run_unsaid(&place);
+	if (!strcmp(argv[6], "idle"))
+		return run_idle(&place);
 	peer_init();
 	for (i = 6; i < argc; i++)
 		run(&place, argv[i]);
