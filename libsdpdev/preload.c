@@ -504,12 +504,26 @@ static long long time_left(long long end)
 	return end - (now.tv_sec * 1000000000LL + now.tv_nsec);
 }
 
+/* The error that is pending, which nobody gets again then. */
+static int take_error(int fd)
+{
+	socklen_t len = sizeof(int);
+	struct sdp_info info;
+	int error = 0;
+
+	if (sdp_info(fd, &info) || !info.error ||
+	    sdp_getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len))
+		return 0;
+	return error;
+}
+
 static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 			     struct timespec *timeout)
 {
 	long long left = 0, end = 0;
 	struct sdp_info info;
 	unsigned int i;
+	int error;
 	ssize_t len;
 
 	if (timeout) {
@@ -522,6 +536,10 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	}
 	if (n > IOV_MAX)
 		n = IOV_MAX;
+	/* As in the kernel, bytes that came before it are for the next call. */
+	error = flags & MSG_ERRQUEUE ? 0 : take_error(fd);
+	if (error)
+		return sdp_fail(error);
 	for (i = 0; i < n; i++) {
 		/* An error is for the call that has nothing else to tell. */
 		if (i && !sdp_info(fd, &info) && info.error)

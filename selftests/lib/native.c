@@ -21,6 +21,7 @@
 #include "tap.h"
 
 #define LOOPBACK	"127.0.0.1"
+#define SELF		"10.77.0.1"
 #define PEER		"10.77.0.2"
 #define PORT		24101
 
@@ -285,6 +286,49 @@ static void test_again(const struct target *sdp)
 	close(a);
 }
 
+static bool set_key(int fd, const char *peer)
+{
+	struct tcp_md5sig key = { .tcpm_keylen = 4, .tcpm_key = "word" };
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+
+	must(inet_pton(AF_INET, peer, &addr.sin_addr) == 1);
+	memcpy(&key.tcpm_addr, &addr, sizeof(addr));
+	return !setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &key, sizeof(key));
+}
+
+/* SDP signs nothing: who wants its peer's segments signed, at either end, has TCP. */
+static void test_signed(const struct target *sdp)
+{
+	struct target keyed;
+	int c, a;
+
+	target(&keyed, "a server with a key", 2, PEER, PORT + 3, AF_INET);
+	if (!set_key(keyed.listener, SELF)) {
+		ok(errno == ENOPROTOOPT, "a key # SKIP no TCP_MD5SIG here");
+		close(keyed.listener);
+		return;
+	}
+	c = new_socket(0);
+	must(set_key(c, PEER));
+	ok(!connect_to(c, &keyed) && is_socket(c), "a key at both ends: over TCP");
+	a = accepted(&keyed);
+	ok(is_socket(a) && works(c, a), "and bytes both ways");
+	close(c);
+	close(a);
+
+	/* Over TCP these would wait for answers that nobody gives. */
+	c = socket(AF_INET_OFFLOAD, SOCK_STREAM, 0);
+	must(c >= 0);
+	ok(connect_to(c, &keyed) < 0 && errno == ECONNREFUSED,
+	   "a key at the listener only: not over SDP");
+	close(c);
+	c = socket(AF_INET_OFFLOAD, SOCK_STREAM, 0);
+	must(c >= 0 && set_key(c, PEER));
+	ok(connect_to(c, sdp) < 0, "a key at the client only: not over SDP");
+	close(c);
+	close(keyed.listener);
+}
+
 int main(void)
 {
 	struct target loopback, plain, sdp;
@@ -304,6 +348,7 @@ int main(void)
 		test_fork(t);
 	}
 	test_again(&sdp);
+	test_signed(&sdp);
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

@@ -13,6 +13,7 @@
 
 #include "../mapped.h"
 #include "pass.h"
+#include "waiter.h"
 
 #define RECORDS	400
 #define SENDERS	4
@@ -426,6 +427,67 @@ static void test_cancelled(void)
 	close_pair(a);
 }
 
+static int datagrams(struct sockaddr_in *addr)
+{
+	socklen_t len = sizeof(*addr);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	*addr = (struct sockaddr_in){ .sin_family = AF_INET };
+	addr->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	must(fd >= 0 && !bind(fd, (struct sockaddr *)addr, sizeof(*addr)));
+	must(!getsockname(fd, (struct sockaddr *)addr, &len));
+	return fd;
+}
+
+/* A number that was a connection's, and is that of a socket for datagrams then. */
+static void test_datagrams(const char *how, bool closed)
+{
+	struct sockaddr_in to, mine, from = { 0 };
+	socklen_t len = sizeof(from);
+	int a[2], s, r;
+
+	connected_long(a);
+	s = datagrams(&mine);
+	r = datagrams(&to);
+	if (closed)
+		must(!close(a[0]));
+	must(dup2(r, a[0]) == a[0]);
+	must(sendto(s, "hello", 5, 0, (struct sockaddr *)&to, sizeof(to)) == 5);
+	say_text("datagrams", how);
+	say("one comes", recvfrom(a[0], in, sizeof(in), 0, (struct sockaddr *)&from, &len));
+	say("length of its sender's address", len);
+	say("it is the sender's", from.sin_family == AF_INET && from.sin_port == mine.sin_port &&
+	    from.sin_addr.s_addr == mine.sin_addr.s_addr);
+	must(!close(r) && !close(s));
+	close_pair(a);
+}
+
+static long call_recv(int fd)
+{
+	return recv(fd, in, sizeof(in), 0);
+}
+
+/* An option that is set by another number of a connection. */
+static void test_low_water(void)
+{
+	int a[2], other, ten = 10;
+	struct waiter w;
+
+	connected_long(a);
+	other = dup(a[1]);
+	must(other >= 0);
+	must(!setsockopt(other, SOL_SOCKET, SO_RCVLOWAT, &ten, sizeof(ten)));
+	must(send(a[0], out, 5, 0) == 5);
+	wait_bytes(a[1], 5);
+	waiter_start(&w, call_recv, a[1]);
+	say("SO_RCVLOWAT by a duplicate: waits", waiter_asleep(&w));
+	/* TCP wakes it where ten are there that it has not taken yet. */
+	must(send(a[0], out, 10, 0) == 10);
+	say("for as many", waiter_end(&w));
+	must(!close(other));
+	close_pair(a);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && argv[1][strspn(argv[1], "0123456789")] == '\0') {
@@ -444,6 +506,9 @@ int main(int argc, char **argv)
 	test_nowhere();
 	test_ends();
 	test_cancelled();
+	test_datagrams("instead of a connection", false);
+	test_datagrams("after a connection", true);
+	test_low_water();
 	say("mappings left", mappings());
 	return 0;
 }

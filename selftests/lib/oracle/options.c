@@ -539,6 +539,55 @@ static void bound_to_device(void)
 	must(!close(l));
 }
 
+static const char *const reached_names[] = {
+	"nothing", "setsockopt", "getsockopt", "socket", "what follows",
+};
+
+struct cancelled {
+	int fd;
+	int reached;
+};
+
+/* None of these calls is a point to be cancelled at. */
+static void *cancelled_thread(void *arg)
+{
+	struct cancelled *c = arg;
+	int value = 50, fd;
+	socklen_t len = sizeof(value);
+
+	must(!pthread_cancel(pthread_self()));
+	if (setsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &value, len))
+		return NULL;
+	c->reached = 1;
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, &value, &len) || value != 50)
+		return NULL;
+	c->reached = 2;
+	fd = socket(server_addr.any.sa_family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return NULL;
+	c->reached = 3;
+	close(fd);
+	pthread_testcancel();
+	c->reached = 4;
+	return NULL;
+}
+
+static void cancelled(void)
+{
+	struct cancelled c = { 0 };
+	pthread_t thread;
+	void *ret;
+	int p[2];
+
+	connected(p);
+	c.fd = p[0];
+	must(!pthread_create(&thread, NULL, cancelled_thread, &c));
+	must(!pthread_join(thread, &ret));
+	say_text("a thread that is to be cancelled goes as far as", reached_names[c.reached]);
+	say("and is cancelled", ret == PTHREAD_CANCELED);
+	close_pair(p);
+}
+
 int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
@@ -558,5 +607,6 @@ int main(int argc, char **argv)
 	held_back("MSG_MORE", MSG_MORE);
 	bound_to_device();
 	bound_elsewhere();
+	cancelled();
 	return 0;
 }

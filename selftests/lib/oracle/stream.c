@@ -5,6 +5,7 @@
  */
 #include "oracle.h"
 
+#include <pthread.h>
 #include <sys/sendfile.h>
 #include <sys/time.h>
 
@@ -179,6 +180,121 @@ static long long now_ms(void)
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
+/* --- several messages, of which not all go ------------------------------- */
+
+#define PARTS	64		/* of buf, which is more than any connection takes */
+#define MORE	10000		/* bytes with which the sender goes on */
+
+/* Without a break also where one copy of buf follows another. */
+static void pattern(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = i * 31 >> 3;
+}
+
+/* Whether the @n bytes that come next are those of the pattern from @at on. */
+static bool continues(int fd, size_t at, size_t n)
+{
+	bool same = true;
+	ssize_t ret;
+
+	for (; n; n -= ret, at += ret) {
+		size_t part = sizeof(buf) - at % sizeof(buf);
+
+		ret = recv(fd, back, n < part ? n : part, 0);
+		must(ret > 0);
+		same = same && !memcmp(back, buf + at % sizeof(buf), ret);
+	}
+	return same;
+}
+
+struct reader {
+	int fd, early;
+	bool same;
+};
+
+/*
+ * Once the first message's time is over: a second one, if there was any, would wait for
+ * the room that this makes.
+ */
+static void *read_late(void *arg)
+{
+	struct reader *r = arg;
+
+	usleep(600000);
+	must(!ioctl(r->fd, FIONREAD, &r->early));
+	r->same = continues(r->fd, 0, r->early);
+	return NULL;
+}
+
+static void several_full(const char *how, bool timed)
+{
+	struct timeval wait = { .tv_usec = 400000 };
+	struct iovec large[PARTS], two = { .iov_base = "222", .iov_len = 3 };
+	struct mmsghdr msgs[2] = {
+		{ .msg_hdr = { .msg_iov = large, .msg_iovlen = PARTS } },
+		{ .msg_hdr = { .msg_iov = &two, .msg_iovlen = 1 }, .msg_len = 7 },
+	};
+	struct reader r = { .same = true };
+	size_t done, at;
+	int i, p[2];
+	pthread_t thread;
+
+	pattern();
+	for (i = 0; i < PARTS; i++)
+		large[i] = (struct iovec){ .iov_base = buf, .iov_len = sizeof(buf) };
+	connected(p);
+	r.fd = p[1];
+	if (timed) {
+		must(!setsockopt(p[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)));
+		must(!pthread_create(&thread, NULL, read_late, &r));
+	}
+	say_text("sendmmsg of more than fits", how);
+	say("messages", sendmmsg(p[0], msgs, 2, timed ? 0 : MSG_DONTWAIT));
+	done = msgs[0].msg_len;
+	say("a part of the first", done && done < PARTS * sizeof(buf));
+	say("nothing of the second", msgs[1].msg_len);
+	if (timed)
+		must(!pthread_join(thread, NULL));
+	say("what was sent is read", r.same && continues(p[1], r.early, done - r.early));
+	at = done % sizeof(buf);
+	if (at > sizeof(buf) - MORE)
+		at %= 2048;	/* where the pattern begins again */
+	say("the sender goes on", send(p[0], buf + at, MORE, 0));
+	say("and so does the reader", continues(p[1], at, MORE));
+	close_pair(p);
+}
+
+/*
+ * The peer's reset is told first, and only once: what came before it is read then, and
+ * the end.
+ */
+static void several_reset(void)
+{
+	struct linger now = { .l_onoff = 1 };
+	struct iovec in[4];
+	struct mmsghdr msgs[4] = { 0 };
+	int i, p[2];
+
+	for (i = 0; i < 4; i++) {
+		in[i] = (struct iovec){ .iov_base = back + 4 * i, .iov_len = 4 };
+		msgs[i].msg_hdr = (struct msghdr){ .msg_iov = &in[i], .msg_iovlen = 1 };
+	}
+	connected(p);
+	must(send(p[0], "0123456789", 10, 0) == 10);
+	wait_bytes(p[1], 10);
+	must(!setsockopt(p[0], SOL_SOCKET, SO_LINGER, &now, sizeof(now)));
+	must(!close(p[0]));
+	say_events("reset after bytes", shows_reset(p[1]));
+	say("recvmmsg", recvmmsg(p[1], msgs, 4, MSG_WAITFORONE, NULL));
+	say("again", recvmmsg(p[1], msgs, 2, MSG_WAITFORONE, NULL));
+	say_bytes("recv", back, recv(p[1], back, 10, 0));
+	say("and again", recv(p[1], back, 10, 0));
+	must(!close(p[1]));
+}
+
 static void full(void)
 {
 	struct timeval wait = { .tv_usec = 200000 };
@@ -213,15 +329,14 @@ static void full(void)
 /* A long stream by sendfile() one way and splice() the other, while both run. */
 static void files(void)
 {
-	size_t i, bytes = sizeof(buf);
+	size_t bytes = sizeof(buf);
 	int file, pipes[2], p[2];
 	char name[] = "/tmp/oracle.XXXXXX";
 	ssize_t n, done = 0;
 	off_t at = 0;
 	pid_t child;
 
-	for (i = 0; i < bytes; i++)
-		buf[i] = i * 31 >> 3;
+	pattern();
 	file = mkstemp(name);
 	must(file >= 0 && !unlink(name));
 	must(write(file, buf, bytes) == (ssize_t)bytes);
@@ -277,6 +392,9 @@ int main(int argc, char **argv)
 	addressed();
 	vectors();
 	several();
+	several_full("without waiting", false);
+	several_full("with a time", true);
+	several_reset();
 	full();
 	files();
 	tees();
