@@ -6,9 +6,11 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <infiniband/verbs.h>
 #include <rdma/rvt-abi.h>
 
@@ -110,6 +112,64 @@ static void test_arguments(void)
 	make_qp(&a, IBV_QPT_RC);
 	ok(ibv_modify_qp(a.qp, &rts, IBV_QP_STATE), "from RESET to RTS");
 	ok(works(), "no harm was done");
+}
+
+/* To RTS, from the state that is named */
+static int to_rts_from(struct end *end, enum ibv_qp_state from)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .cur_qp_state = from };
+
+	return ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE);
+}
+
+static void test_states(enum ibv_qp_type type, const char *name)
+{
+	make_qp(&a, type);
+	ok(to_rts_from(&a, IBV_QPS_RTS) == EINVAL &&
+	   to_rts_from(&a, IBV_QPS_SQD) == EINVAL && get_state(&a) == IBV_QPS_RESET,
+	   "%s: a QP in RESET is in no other state", name);
+	connect_qps(type, &a, &b, NULL);
+	set_state(&a, IBV_QPS_SQD);
+	ok(to_rts_from(&a, IBV_QPS_RTS) == EINVAL && get_state(&a) == IBV_QPS_SQD,
+	   "%s: nor is one in SQD", name);
+	ok(!to_rts_from(&a, IBV_QPS_SQD) && get_state(&a) == IBV_QPS_RTS,
+	   "%s: the state that it is in may be named", name);
+}
+
+static void *reset_again_and_again(void *count)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	time_t end = time(NULL) + 3;
+
+	while (time(NULL) < end)
+		*(unsigned int *)count += !ibv_modify_qp(a.qp, &attr, IBV_QP_STATE);
+	return NULL;
+}
+
+static void *init_again_and_again(void *count)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	time_t end = time(NULL) + 3;
+
+	while (time(NULL) < end)
+		*(unsigned int *)count += !ibv_modify_qp(a.qp, &attr, IBV_QP_STATE |
+				IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	return NULL;
+}
+
+static void test_two_threads(void)
+{
+	unsigned int resets = 0, inits = 0;
+	pthread_t thread;
+
+	make_qp(&a, IBV_QPT_RC);
+	errno = pthread_create(&thread, NULL, reset_again_and_again, &resets);
+	if (errno)
+		die("pthread_create");
+	init_again_and_again(&inits);
+	pthread_join(thread, NULL);
+	printf("# %u resets, %u times to INIT\n", resets, inits);
+	ok(resets && inits && works(), "one thread resets a QP that another one uses");
 }
 
 static void test_posts(void)
@@ -243,10 +303,13 @@ int main(int argc, char *argv[])
 {
 	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 200;
 
-	plan(15);
+	plan(22);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	test_arguments();
+	test_states(IBV_QPT_UC, "UC");
+	test_states(IBV_QPT_RC, "RC");
+	test_two_threads();
 	test_posts();
 	test_many_sges();
 	test_scribbles(rounds);

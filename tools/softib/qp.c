@@ -70,6 +70,7 @@ void softib_qp_posted(struct rvt_qp *qp)
 void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp)
 {
 	priv->qp = qp;
+	mutex_init(&priv->modify_lock);
 	INIT_LIST_HEAD(&priv->send_node);
 	timer_setup(&priv->late_timer, late_receives, 0);
 	qp->priv = priv;

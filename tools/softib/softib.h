@@ -14,6 +14,7 @@
 #define _SOFTIB_H
 
 #include <linux/jump_label.h>
+#include <linux/mutex.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_vt.h>
@@ -45,6 +46,7 @@
  * @inflight:	packets that this HCA sent and nobody has freed yet
  * @stalled:	@work waits for @inflight to fall
  * @rvt_create_qp: what rdmavt does when a QP is made
+ * @rvt_modify_qp: when it is modified
  * @rvt_destroy_qp: and when it is destroyed
  * @rvt_post_recv: and with a receive that is posted
  * @rvt_detach_mcast: and when a QP leaves a multicast group
@@ -70,6 +72,8 @@ struct softib_hca {
 	atomic_t inflight;
 	atomic_t stalled;
 	int (*rvt_create_qp)(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			     struct ib_udata *udata);
+	int (*rvt_modify_qp)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			     struct ib_udata *udata);
 	int (*rvt_destroy_qp)(struct ib_qp *ibqp, struct ib_udata *udata);
 	int (*rvt_post_recv)(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
@@ -121,6 +125,7 @@ enum softib_msg_result {
 /**
  * struct softib_qp - our part of a QP
  * @qp:		rdmavt's part
+ * @modify_lock: the consumer modifies it one call at a time
  * @send_node:	in softib_hca.send_list, under its lock
  * @late_timer:	runs while a user's QP is in error, for the receives that are
  *		posted then
@@ -152,6 +157,7 @@ enum softib_msg_result {
  */
 struct softib_qp {
 	struct rvt_qp *qp;
+	struct mutex modify_lock;	/* see above */
 	struct list_head send_node;
 	struct timer_list late_timer;
 	unsigned long events;

@@ -148,10 +148,16 @@ static void forget_special(struct rvt_dev_info *rdi, enum ib_qp_type type)
 static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
 	enum ib_qp_type type = qp->ibqp.qp_type;
+	struct softib_qp *priv = qp->priv;
 
+	/* The last reference may have been the work's, which is still waking up who
+	 * frees the QP.
+	 */
+	flush_work(&rdi_to_hca(rdi)->work);
 	if (type == IB_QPT_SMI || type == IB_QPT_GSI)
 		forget_special(rdi, type);
-	kfree(qp->priv);
+	mutex_destroy(&priv->modify_lock);
+	kfree(priv);
 }
 
 /* rdmavt insists on it, but never calls it. */
@@ -232,6 +238,13 @@ static u32 mtu_from_qp(struct rvt_dev_info *rdi, struct rvt_qp *qp, u32 pmtu)
 static int mtu_to_path_mtu(u32 mtu)
 {
 	return mtu >= 256 ? ilog2(mtu) - ilog2(256) + IB_MTU_256 : IB_MTU_256;
+}
+
+/* rdmavt takes the state that the consumer names for the QP's. */
+static int check_modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	return mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp->state ? -EINVAL : 0;
 }
 
 static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
@@ -398,6 +411,22 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
 }
 
+/* rdmavt drops its locks amid a reset, before it takes the QP out of its table:
+ * meanwhile another one could put it in once more.
+ */
+static int modify_qp_alone(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	struct rvt_qp *qp = ibqp_to_rvtqp(ibqp);
+	struct softib_qp *priv = qp->priv;
+	int ret;
+
+	mutex_lock(&priv->modify_lock);
+	ret = qp_to_hca(qp)->rvt_modify_qp(ibqp, attr, mask, udata);
+	mutex_unlock(&priv->modify_lock);
+	return ret;
+}
+
 static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)
 {
@@ -438,10 +467,12 @@ static int wrap_ops(struct ib_device *ibdev)
 	if (hca->rvt_create_qp)
 		return 0;
 	hca->rvt_create_qp = ibdev->ops.create_qp;
+	hca->rvt_modify_qp = ibdev->ops.modify_qp;
 	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
 	hca->rvt_post_recv = ibdev->ops.post_recv;
 	hca->rvt_detach_mcast = ibdev->ops.detach_mcast;
 	ibdev->ops.create_qp = create_qp;
+	ibdev->ops.modify_qp = modify_qp_alone;
 	ibdev->ops.destroy_qp = destroy_qp;
 	ibdev->ops.post_recv = post_recv;
 	ibdev->ops.detach_mcast = detach_mcast;
@@ -508,6 +539,7 @@ static const struct rvt_driver_provided driver_f = {
 	.quiesce_qp = softib_qp_quiesce,
 	.notify_error_qp = softib_qp_error_notify,
 	.notify_restart_rc = softib_req_timeout,
+	.check_modify_qp = check_modify_qp,
 	.modify_qp = modify_qp,
 	.notify_new_ah = notify_new_ah,
 	.get_pmtu_from_attr = get_pmtu_from_attr,
