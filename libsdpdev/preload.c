@@ -537,7 +537,7 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	if (n > IOV_MAX)
 		n = IOV_MAX;
 	/* As in the kernel, bytes that came before it are for the next call. */
-	error = flags & MSG_ERRQUEUE ? 0 : take_error(fd);
+	error = (flags & MSG_ERRQUEUE) ? 0 : take_error(fd);
 	if (error)
 		return sdp_fail(error);
 	for (i = 0; i < n; i++) {

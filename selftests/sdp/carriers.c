@@ -209,7 +209,7 @@ static void test_error_told(void)
 		close(c);
 	}
 	if (lost || more || other)
-		printf("# of %u: lost %u, twice %u, another one %u\n", ROUNDS, lost, more,
+		printf("# of %d: lost %u, twice %u, another one %u\n", ROUNDS, lost, more,
 		       other);
 	ok(!lost, "refused, and asked for the error all the time: it is told");
 	ok(!more && !other, "once, and no other one");

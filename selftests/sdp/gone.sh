@@ -20,10 +20,15 @@ goes() {
 	until_true 20 gone "$1"
 }
 
+# Only the transport has it.
+unused() {
+	[ "$(< /sys/module/sdpdev/refcnt)" -le 1 ]
+}
+
 # let_go: the program ends, and then nothing keeps the device.
 let_go() {
-	kill $pid && wait $pid 2> /dev/null
-	until_true 20 eval '[ "$(< /sys/module/sdpdev/refcnt)" -le 1 ]'
+	kill "$pid" && wait "$pid" 2> /dev/null
+	until_true 20 unused
 }
 
 [ -d $conf ] || mount -t configfs none "${conf%/*}"

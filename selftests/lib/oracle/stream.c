@@ -232,7 +232,8 @@ static void *read_late(void *arg)
 static void several_full(const char *how, bool timed)
 {
 	struct timeval wait = { .tv_usec = 400000 };
-	struct iovec large[PARTS], two = { .iov_base = "222", .iov_len = 3 };
+	static struct iovec large[PARTS];
+	struct iovec two = { .iov_base = "222", .iov_len = 3 };
 	struct mmsghdr msgs[2] = {
 		{ .msg_hdr = { .msg_iov = large, .msg_iovlen = PARTS } },
 		{ .msg_hdr = { .msg_iov = &two, .msg_iovlen = 1 }, .msg_len = 7 },
