@@ -412,7 +412,8 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 /* rdmavt drops its locks amid a reset, before it takes the QP out of its table:
- * meanwhile another one could put it in once more.
+ * meanwhile another thread of a program could put it in once more. Consumers in the
+ * kernel know better, and may hold a lock.
  */
 static int modify_qp_alone(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
@@ -421,6 +422,8 @@ static int modify_qp_alone(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 	struct softib_qp *priv = qp->priv;
 	int ret;
 
+	if (!udata)
+		return qp_to_hca(qp)->rvt_modify_qp(ibqp, attr, mask, udata);
 	mutex_lock(&priv->modify_lock);
 	ret = qp_to_hca(qp)->rvt_modify_qp(ibqp, attr, mask, udata);
 	mutex_unlock(&priv->modify_lock);
