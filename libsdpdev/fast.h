@@ -44,7 +44,7 @@ __hidden bool fast_received(int fd, void *buf, size_t n, ssize_t ret);
 /* Maps the rings of an endpoint where SDPDEV_RINGS says always. */
 __hidden bool fast_always(int fd);
 
-/* Options of @fd have changed that receiving depends on. */
+/* Options that receiving depends on have changed, by whichever number. */
 __hidden void fast_options(void);
 
 /* The descriptor is about to be closed: whether fast_new() has to follow. */
