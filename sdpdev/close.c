@@ -237,6 +237,8 @@ void sdp_close(struct sdp_ep *ep)
 	bool orderly;
 
 	sdp_unlisten(ep);
+	if (READ_ONCE(ep->port_lent))
+		sdp_native_only_bound(ep);
 	sdp_opts_get(ep, &opts);
 	orderly = sdp_close_begin(ep, opts.linger);
 	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))

@@ -168,7 +168,7 @@ void sdp_ep_unlock(struct sdp_ep *ep, struct mutex *mutex)
 }
 
 /**
- * sdp_conn_timer() - end the connection if it has not ended by then
+ * sdp_conn_timer() - end the connection if it has not ended by then, or settle it
  * @ep: the endpoint
  * @ms: milliseconds from now
  *
@@ -198,6 +198,8 @@ void sdp_conn_timeout(struct work_struct *work)
 			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
 		else
 			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
+	} else if (ep->connecting_failed) {
+		sdp_conn_kick(ep);
 	}
 	spin_unlock_bh(&ep->lock);
 	sdp_ep_put(ep);

@@ -10,6 +10,9 @@
 
 #include "sdpdev.h"
 
+/* How soon TCP is asked again whose socket was in use, in milliseconds. */
+#define SDP_SETTLE_MS	100
+
 /* TCP takes the connection, or tells why not, exactly as it always does. */
 static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			      unsigned int len, bool nonblock)
@@ -226,6 +229,8 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 /**
  * sdp_connect_settle() - fall back to TCP, or tell the failure
  * @ep: the endpoint, whose connection is freed
+ *
+ * Where user space has the native socket's lock it is tried again later.
  */
 void sdp_connect_settle(struct sdp_ep *ep)
 {
@@ -234,7 +239,6 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	int err;
 
 	spin_lock_bh(&ep->lock);
-	ep->connecting_failed = false;
 	/* Who takes the connection apart has no use for another one. */
 	if (ep->parting) {
 		ep->no_tcp = true;
@@ -247,13 +251,15 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	spin_unlock_bh(&ep->lock);
 
 	if (fall_back) {
+		if (!sdp_native_fall_back(ep, &peer, &err)) {
+			sdp_conn_timer(ep, SDP_SETTLE_MS);
+			return;
+		}
 		sdp_count(SDP_CNT_FALLBACKS);
-		err = kernel_connect(sdp_native_sk(ep)->sk_socket,
-				     (struct sockaddr *)&peer,
-				     sdp_addr_len(&peer), O_NONBLOCK);
 	}
 
 	spin_lock_bh(&ep->lock);
+	ep->connecting_failed = false;
 	ep->fin_rcvd = false;
 	ep->fin_sent = false;
 	ep->fin_done = false;

@@ -260,7 +260,7 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 
 	if (!ep)
 		return NULL;
-	if (sdp_ep_set_net(ep, listener->net) ||
+	if (sdp_ep_set_net(ep, listener->net) || !sdp_port_lend(ep, listener) ||
 	    sdp_charge(ep, SDP_LIMIT_CONNS, 1)) {
 		sdp_ep_put(ep);
 		return NULL;
@@ -275,7 +275,6 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	sdp_inherit_get(sdp_native_sk(listener), &ep->inherited);
 	ep->connect_told = true;
 	ep->accepting = true;
-	sdp_port_lend(ep, listener);
 	sdp_ep_set_ready(ep, listener->family);
 	return ep;
 }

@@ -10,6 +10,7 @@
 #include <linux/file.h>
 #include <linux/poll.h>
 #include <linux/tcp.h>
+#include <net/inet_common.h>
 #include <net/inet_sock.h>
 #include <net/tcp.h>
 
@@ -167,9 +168,54 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	return 0;
 }
 
-/* Connections still need its port, and nothing else of it. */
-static void sdp_native_only_bound(struct sock *sk)
+/*
+ * As lock_sock(), where nobody has the lock: user space can keep it by a descriptor, for
+ * as long as it likes, and others' work must not wait for that.
+ */
+static bool sdp_native_trylock(struct sock *sk)
 {
+	bool locked;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	locked = !sk->sk_lock.owned;
+	if (locked) {
+		sk->sk_lock.owned = 1;
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return locked;
+}
+
+/**
+ * sdp_native_fall_back() - have TCP connect
+ * @ep: an endpoint with a native socket
+ * @peer: where to
+ * @err: out: as of connect(2), which does not wait
+ *
+ * Return: false where user space has the socket's lock; nothing has happened then.
+ */
+bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int *err)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
+	if (!sdp_native_trylock(sk))
+		return false;
+	*err = __inet_stream_connect(sk->sk_socket, (struct sockaddr *)peer,
+				     sdp_addr_len(peer), O_NONBLOCK, 0);
+	release_sock(sk);
+	return true;
+}
+
+/**
+ * sdp_native_only_bound() - nobody listens any more, but connections need the port
+ * @ep: an endpoint with a native socket
+ *
+ * Context: a call of user space's: the socket's lock is waited for.
+ */
+void sdp_native_only_bound(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+
 	lock_sock(sk);
 	sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
 	release_sock(sk);
@@ -187,8 +233,6 @@ void sdp_native_release(struct sdp_ep *ep)
 	if (!sk)
 		return;
 	remove_wait_queue(&sk->sk_socket->wq.wait, &ep->native_wait);
-	if (ep->port_lent)
-		sdp_native_only_bound(sk);
 	fput(ep->native);
 	ep->native = NULL;
 }

@@ -220,11 +220,19 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
  *
  * As with TCP, nobody else gets the port before the last of them has ended, unless
  * SO_REUSEADDR says so: the listener's native socket lives on for them.
+ *
+ * Return: false where nobody listens any more.
  */
-void sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
+bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
 {
-	WRITE_ONCE(listener->port_lent, true);
-	ep->port_file = get_file(listener->native);
+	/* Who closes the listener looks for it when nobody listens any more. */
+	spin_lock_bh(&listener->lock);
+	if (listener->state == SDP_STATE_LISTEN) {
+		listener->port_lent = true;
+		ep->port_file = get_file(listener->native);
+	}
+	spin_unlock_bh(&listener->lock);
+	return ep->port_file;
 }
 
 static bool sdp_pair_same(const struct sdp_pair *a, const struct sdp_pair *b)

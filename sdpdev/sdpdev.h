@@ -261,7 +261,7 @@ struct sdp_kring {
  * @connecting_failed: @work is to fall back to TCP, or to tell the failure
  * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @work: what has to be done in process context
- * @timer: limits how long an orderly end may take
+ * @timer: limits how long an orderly end may take; after that, another try to settle
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
@@ -595,6 +595,8 @@ unsigned int sdp_addr_len(const struct sockaddr_storage *ss);
 int sdp_native_create(struct sdp_ep *ep, unsigned short family);
 int sdp_native_ensure(struct sdp_ep *ep);
 void sdp_native_release(struct sdp_ep *ep);
+bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int *err);
+void sdp_native_only_bound(struct sdp_ep *ep);
 struct sock *sdp_native_sk(struct sdp_ep *ep);
 int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
 int sdp_native_autobind(struct sdp_ep *ep);
@@ -646,7 +648,7 @@ int sdp_port_add(struct sdp_ep *ep, u16 port);
 bool sdp_port_del(struct sdp_ep *ep);
 struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev);
 void sdp_ports_for_each(void (*fn)(u16 port));
-void sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
+bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
 int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
 void sdp_port_drop(struct sdp_ep *ep);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Writers whose memory never comes (userfaultfd), on connections that end, and who sets
- * an option with such memory: they keep themselves waiting, and nobody else.
+ * an option of the native socket with such memory: they keep themselves waiting, and
+ * nobody else.
  */
 #include "end.h"
 
@@ -16,7 +17,10 @@
 #define OPTION	MANY	/* the page behind those of the writers */
 #define PAGES	(MANY + 1)
 
+#define NOBODY	"10.77.0.99"
+
 static int e[MANY][2];
+static pthread_t threads[MANY];
 static char *never;
 
 static void *write_it(void *arg)
@@ -80,22 +84,17 @@ static void await_faults(int uffd, int n)
 	}
 }
 
-int main(void)
+/* Writers on connections that end. */
+static void write_for_ever(int uffd, pthread_attr_t *attr)
 {
-	static pthread_t threads[MANY], setter, reader;
 	const struct linger now = { .l_onoff = 1 };
-	pthread_attr_t attr;
-	int uffd, other[2], fd, native;
+	int other[2];
 	intptr_t i;
-	bool in_time;
 	char byte;
 
-	signal(SIGPIPE, SIG_IGN);
-	must(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK));
-	uffd = never_there();
 	for (i = 0; i < MANY; i++) {
 		pair(SDP, e[i]);
-		must(!pthread_create(&threads[i], &attr, write_it, (void *)i));
+		must(!pthread_create(&threads[i], attr, write_it, (void *)i));
 	}
 	await_faults(uffd, MANY);
 	for (i = 0; i < MANY; i++) {
@@ -110,13 +109,19 @@ int main(void)
 	ok(write(other[0], "x", 1) == 1 && read(other[1], &byte, 1) == 1,
 	   "another connection is made, and works");
 	unpair(other);
+}
 
-	fd = end_open(SDP, AF_INET);
-	native = end_native(SDP, fd);
+static void list_endpoints(int uffd, pthread_attr_t *attr)
+{
+	pthread_t setter, reader;
+	int fd = end_open(SDP, AF_INET);
+	int native = end_native(SDP, fd);
+	bool in_time;
+
 	must(native >= 0);
-	must(!pthread_create(&setter, &attr, set_option, (void *)(intptr_t)native));
+	must(!pthread_create(&setter, attr, set_option, (void *)(intptr_t)native));
 	await_faults(uffd, 1);
-	must(!pthread_create(&reader, &attr, list, NULL));
+	must(!pthread_create(&reader, attr, list, NULL));
 	in_time = ends_in_time(reader);
 	ok(in_time, "while an option's memory does not come, the endpoints are listed");
 
@@ -126,13 +131,80 @@ int main(void)
 	must(!pthread_join(setter, NULL));
 	close(native);
 	close(fd);
+}
+
+/* To nobody: SDP gives up when nobody answers, which takes seconds. */
+static int begin_connect(void)
+{
+	int fd = end_open(SDP, AF_INET);
+
+	nonblock(fd, true);
+	must(end_connect(SDP, fd, NOBODY, 1) < 0 && errno == EINPROGRESS);
+	must(end_info(fd).state == SDP_STATE_CONNECTING);
+	return fd;
+}
+
+/* TCP is to take over a connection, whose socket's lock somebody has. */
+static void fall_back(int uffd, pthread_attr_t *attr)
+{
+	int fd, left, i;
+
+	for (i = 0; i < MANY; i++) {
+		e[i][0] = begin_connect();
+		e[i][1] = end_native(SDP, e[i][0]);
+		must(e[i][1] >= 0);
+		must(!pthread_create(&threads[i], attr, set_option,
+				     (void *)(intptr_t)e[i][1]));
+		await_faults(uffd, 1);
+	}
+	fd = begin_connect();
+	for (left = SOON; left && end_info(fd).carrier != SDP_CARRIER_TCP; left -= 20)
+		poll(NULL, 0, 20);
+	ok(left, "while %d sockets are in use, TCP takes over another connection", MANY);
+	close(fd);
+	for (i = left = 0; i < MANY; i++)
+		left += end_info(e[i][0]).state == SDP_STATE_CONNECTING;
+	ok(left == MANY, "%d connections wait for theirs", left);
+
+	close(uffd);
+	for (i = 0; i < MANY; i++)
+		must(!pthread_join(threads[i], NULL));
+	for (i = left = 0; i < MANY; i++) {
+		while (end_info(e[i][0]).carrier == SDP_CARRIER_NONE && left++ < 1500)
+			poll(NULL, 0, 20);
+		unpair(e[i]);
+	}
+	ok(left < 1500, "with the memory there TCP takes them over");
+}
+
+static bool all_end(void)
+{
+	int i;
+
+	for (i = 0; i < 1500 && endpoints(); i++)
+		poll(NULL, 0, 20);
+	return !endpoints();
+}
+
+int main(void)
+{
+	pthread_attr_t attr;
+	int uffd, i;
+
+	signal(SIGPIPE, SIG_IGN);
+	must(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK));
+	uffd = never_there();
+	write_for_ever(uffd, &attr);
+	list_endpoints(uffd, &attr);
 	for (i = 0; i < MANY; i++) {
 		must(!pthread_join(threads[i], NULL));
 		close(e[i][0]);
 	}
-	for (i = 0; i < 1500 && endpoints(); i++)
-		poll(NULL, 0, 20);
-	ok(!endpoints(), "with the memory there all of them end");
+	ok(all_end(), "with the memory there all of them end");
+	must(!munmap(never, PAGES * PAGE));
+
+	fall_back(never_there(), &attr);
+	ok(all_end(), "all of them end");
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

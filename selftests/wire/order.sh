@@ -27,12 +27,16 @@ in_order() {
 	return 0
 }
 
-# The listener, and what heads the list
-only_listens() {
-	[ "$(wc -l < /proc/net/sdp/endpoints)" -eq 2 ]
+# listed N: endpoints, below what heads the list
+listed() {
+	[ "$(wc -l < /proc/net/sdp/endpoints)" -eq $(($1 + 1)) ]
 }
 
-plan 9
+closed_for_tcp() {
+	[ -z "$(ss -Hltn "sport = :$port")" ]
+}
+
+plan 13
 serve echo
 in_order
 result $? "one is asked for, another one made, and then the first"
@@ -54,6 +58,16 @@ check "who never says that there is a connection is told that there is none" pee
 wait $idle
 result $? "who says so may be silent for longer"
 diag "$(< /tmp/idle)"
-check "nothing is left of either" until_true 20 only_listens
+check "nothing is left of either" until_true 20 listed 1
 stop_serving
+serve echo
+peer unsaid > /tmp/unsaid &
+unsaid=$!
+check "a connection is not made yet" until_true 20 listed 2
+stop_serving
+check "its listener is closed, for TCP as well" closed_for_tcp
+wait $unsaid
+result $? "its peer is told that it is over"
+diag "$(< /tmp/unsaid)"
+check "nothing is left" until_true 20 listed 0
 finish
