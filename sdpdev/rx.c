@@ -465,6 +465,12 @@ static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
 	return copied ? copied : min_t(ssize_t, n, 0);
 }
 
+/* Has another thread taken the connection apart, by connect(2) with AF_UNSPEC? */
+static bool sdp_rx_parted(struct sdp_ep *ep)
+{
+	return ep->parting || sdp_ep_native(ep);
+}
+
 /**
  * sdp_rx_ready() - is there something to read, or never will be?
  * @ep: the endpoint
@@ -476,7 +482,7 @@ bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than)
 
 	spin_lock_bh(&ep->lock);
 	ready = sdp_rx_avail(ep) > more_than || ep->err ||
-		(ep->shut & RCV_SHUTDOWN);
+		(ep->shut & RCV_SHUTDOWN) || sdp_rx_parted(ep);
 	spin_unlock_bh(&ep->lock);
 	return ready;
 }
@@ -521,7 +527,9 @@ int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
-	if (sdp_rx_avail(ep) > seen)
+	if (sdp_rx_parted(ep))
+		ret = -EPIPE;
+	else if (sdp_rx_avail(ep) > seen)
 		ret = 0;
 	else if (ep->fin_rcvd || (done && ep->err))
 		ret = 1;

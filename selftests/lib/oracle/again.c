@@ -4,6 +4,7 @@
  * begin anew (connect() with AF_UNSPEC).
  */
 #include "oracle.h"
+#include "waiter.h"
 
 static char back[100];
 
@@ -133,6 +134,40 @@ static void apart(void)
 	must(!close(c) && !close(s) && !close(l) && !close(other));
 }
 
+static long read_one(int fd)
+{
+	return recv(fd, back, 1, 0);
+}
+
+static long write_all(int fd)
+{
+	static char bytes[10000000];
+
+	return send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+}
+
+/* By another thread than the one that waits for it. */
+static void apart_meanwhile(void)
+{
+	int l = listener(5), c = client_socket(0), s;
+	struct waiter w;
+
+	must(!connect(c, &server_addr.any, server_len));
+	s = accepted(l);
+	waiter_start(&w, read_one, c);
+	say("of one that is read", part(c));
+	say("that read", waiter_end(&w));
+	say("its error", take_error(c));
+	must(!close(s));
+
+	must(!connect(c, &server_addr.any, server_len));
+	s = accepted(l);
+	waiter_start(&w, write_all, c);
+	say("of one that is written", part(c));
+	say("that write has sent some", waiter_end(&w) > 0);
+	must(!close(c) && !close(s) && !close(l));
+}
+
 static void from_listening(void)
 {
 	int l = listener(5), c = client_socket(0), s, other;
@@ -170,6 +205,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	fast();
 	apart();
+	apart_meanwhile();
 	from_listening();
 	return 0;
 }
