@@ -58,7 +58,8 @@ debug_make() {
 	jobs=$(($(nproc) + 1))
 	# shellcheck disable=SC2086 # one argument a word
 	make -s -j "$jobs" -C "$source" O="$build" CC=gcc-12 AR=gcc-ar-12 NM=gcc-nm-12 \
-		KCFLAGS="$DEBUG_FLAGS" cmd_check_local_export=: $DEBUG_PLAIN "$@" > "$build.log" 2>&1 && return
+		KCFLAGS="$DEBUG_FLAGS" cmd_check_local_export=: $DEBUG_PLAIN \
+		"$@" > "$build.log" 2>&1 && return
 	tail -n 30 "$build.log" >&2
 	return 1
 }
