@@ -224,6 +224,19 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 }
 
 /**
+ * sdp_close_port() - TCP does not listen any more where connections keep the port
+ * @ep: an endpoint that does not listen
+ *
+ * Where user space has the native socket's lock it is tried again later: nobody waits
+ * for it here, as the last descriptor may be closed by one of the kernel's workers.
+ */
+void sdp_close_port(struct sdp_ep *ep)
+{
+	if (READ_ONCE(ep->port_lent) && !sdp_native_only_bound(ep))
+		sdp_conn_timer(ep, SDP_NATIVE_RETRY_MS);
+}
+
+/**
  * sdp_close() - the last descriptor of the file is closed
  * @ep: the endpoint; the file's reference is dropped
  *
@@ -237,8 +250,7 @@ void sdp_close(struct sdp_ep *ep)
 	bool orderly;
 
 	sdp_unlisten(ep);
-	if (READ_ONCE(ep->port_lent))
-		sdp_native_only_bound(ep);
+	sdp_close_port(ep);
 	sdp_opts_get(ep, &opts);
 	orderly = sdp_close_begin(ep, opts.linger);
 	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))

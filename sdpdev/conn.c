@@ -150,25 +150,8 @@ void sdp_conn_kick(struct sdp_ep *ep)
 }
 
 /**
- * sdp_ep_unlock() - let go of what writers or readers hold
- * @ep: the endpoint
- * @mutex: its tx_mutex or rx_mutex
- *
- * User memory, which may be of a kind that takes for ever, was touched meanwhile.  The
- * endpoint's work does not wait for that, as others' work would wait behind it; where
- * the connection has ended it is done now.
- */
-void sdp_ep_unlock(struct sdp_ep *ep, struct mutex *mutex)
-{
-	mutex_unlock(mutex);
-	/* Pairs with sdp_conn_trylock(). */
-	smp_mb();
-	if (READ_ONCE(ep->kill) && READ_ONCE(ep->conn))
-		sdp_conn_kick(ep);
-}
-
-/**
- * sdp_conn_timer() - end the connection if it has not ended by then, or settle it
+ * sdp_conn_timer() - end the connection if it has not ended by then; without one, try
+ *	again what the native socket's lock was needed for
  * @ep: the endpoint
  * @ms: milliseconds from now
  *
@@ -189,6 +172,7 @@ void sdp_conn_timeout(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
 					 timer);
+	bool orphan;
 
 	spin_lock_bh(&ep->lock);
 	if (ep->conn && !ep->kill) {
@@ -201,7 +185,10 @@ void sdp_conn_timeout(struct work_struct *work)
 	} else if (ep->connecting_failed) {
 		sdp_conn_kick(ep);
 	}
+	orphan = ep->orphan;
 	spin_unlock_bh(&ep->lock);
+	if (orphan)
+		sdp_close_port(ep);
 	sdp_ep_put(ep);
 }
 
@@ -214,26 +201,14 @@ static void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		sdp_buf_free(ep, conn, buf);
 }
 
-/* Does not wait for user memory that others touch meanwhile: see sdp_ep_unlock(). */
-static bool sdp_conn_trylock(struct mutex *mutex)
-{
-	/* ep->kill was set; pairs with sdp_ep_unlock(). */
-	smp_mb();
-	return mutex_trylock(mutex);
-}
-
-/*
- * After this nothing is sent or received; what was received can be read.  False: it
- * has to be tried again.
- */
-static bool sdp_conn_destroy(struct sdp_ep *ep)
+/* After this nothing is sent or received; what was received can be read. */
+static void sdp_conn_destroy(struct sdp_ep *ep)
 {
 	LIST_HEAD(bufs);
 
 	/* First, as the rest may take some time. */
 	sdp_port_drop(ep);
-	if (!sdp_conn_trylock(&ep->tx_mutex))
-		return false;
+	mutex_lock(&ep->tx_mutex);
 	spin_lock_bh(&ep->lock);
 	ep->live = false;
 	ep->device = ep->conn->device;
@@ -250,21 +225,16 @@ static bool sdp_conn_destroy(struct sdp_ep *ep)
 	spin_lock_bh(&ep->lock);
 	ep->destroyed = true;
 	spin_unlock_bh(&ep->lock);
-	return true;
 }
 
-/*
- * Forgets a destroyed connection and what it received.  False: it has to be tried
- * again.
- */
-static bool sdp_conn_free(struct sdp_ep *ep)
+/* Forgets a destroyed connection and what it received. */
+static void sdp_conn_free(struct sdp_ep *ep)
 {
 	const struct sdp_xprt_ops *xprt = NULL;
 	struct sdp_xprt_conn *conn;
 	LIST_HEAD(bufs);
 
-	if (!sdp_conn_trylock(&ep->rx_mutex))
-		return false;
+	mutex_lock(&ep->rx_mutex);
 	spin_lock_bh(&ep->lock);
 	if (ep->conn && ep->destroyed) {
 		xprt = ep->xprt;
@@ -276,7 +246,7 @@ static bool sdp_conn_free(struct sdp_ep *ep)
 	spin_unlock_bh(&ep->lock);
 	mutex_unlock(&ep->rx_mutex);
 	if (!xprt)
-		return true;
+		return;
 
 	sdp_bufs_free(ep, conn, &bufs);
 	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
@@ -288,7 +258,6 @@ static bool sdp_conn_free(struct sdp_ep *ep)
 		sdp_ep_put(ep);
 	sdp_xprt_put();
 	sdp_ep_put(ep);
-	return true;
 }
 
 /**
@@ -317,17 +286,15 @@ void sdp_conn_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 	if (kill) {
 		sdp_incoming_forget(ep);
-		if (!sdp_conn_destroy(ep))
-			goto out;
+		sdp_conn_destroy(ep);
 	}
 
 	spin_lock_bh(&ep->lock);
 	free = ep->destroyed && (ep->orphan || ep->purge || settle);
 	spin_unlock_bh(&ep->lock);
-	if (free && !sdp_conn_free(ep))
-		goto out;
+	if (free)
+		sdp_conn_free(ep);
 	if (settle)
 		sdp_connect_settle(ep);
-out:
 	sdp_ep_put(ep);
 }

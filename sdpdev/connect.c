@@ -10,9 +10,6 @@
 
 #include "sdpdev.h"
 
-/* How soon TCP is asked again whose socket was in use, in milliseconds. */
-#define SDP_SETTLE_MS	100
-
 /* TCP takes the connection, or tells why not, exactly as it always does. */
 static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			      unsigned int len, bool nonblock)
@@ -141,6 +138,9 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	err = sdp_port_pair(ep, &params);
 	if (err)
 		goto err_charge;
+	/* It was for a connection that is gone. */
+	if (cancel_delayed_work_sync(&ep->timer))
+		sdp_ep_put(ep);
 	conn = xprt->conn_create(ep->net, ep);
 	if (IS_ERR(conn)) {
 		err = PTR_ERR(conn);
@@ -159,7 +159,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	hello.dst = params.peer;
 	sdp_build_hello(&hh, &hello);
 	err = xprt->connect(conn, &params, sdp_connect_resolved, &hh, sizeof(hh));
-	sdp_ep_unlock(ep, &ep->tx_mutex);
+	mutex_unlock(&ep->tx_mutex);
 	if (err) {
 		spin_lock_bh(&ep->lock);
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);
@@ -252,7 +252,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	if (fall_back) {
 		if (!sdp_native_fall_back(ep, &peer, &err)) {
-			sdp_conn_timer(ep, SDP_SETTLE_MS);
+			sdp_conn_timer(ep, SDP_NATIVE_RETRY_MS);
 			return;
 		}
 		sdp_count(SDP_CNT_FALLBACKS);

@@ -6,6 +6,7 @@
  * are to come, so a queue pair is drained when it has been moved to the error
  * state and the count has dropped to zero.
  */
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
@@ -26,6 +27,9 @@ struct sdp_ib_buf {
 	u64 dma;
 	enum dma_data_direction dir;
 };
+
+/* How soon what there was no memory for is tried again */
+#define SDP_IB_RETRY_MS	100
 
 /* Time after which the peer repeats what found no buffer: 0.64 ms (9.7.5.2.8) */
 #define SDP_IB_RNR_TIMER	12
@@ -418,7 +422,9 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn)
 	if (!conn->qp)
 		return;
 	if (!test_and_set_bit(SDP_IB_F_FLUSHING, &conn->flags)) {
-		ret = ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
+		/* Nothing else brings them back: when there is memory again, then. */
+		while ((ret = ib_modify_qp(conn->qp, &attr, IB_QP_STATE)) == -ENOMEM)
+			msleep(SDP_IB_RETRY_MS);
 		if (ret)
 			ibdev_err(conn->dev->device,
 				  "QP %u: cannot be flushed: %d\n",

@@ -210,16 +210,23 @@ bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int 
  * sdp_native_only_bound() - nobody listens any more, but connections need the port
  * @ep: an endpoint with a native socket
  *
- * Context: a call of user space's: the socket's lock is waited for.
+ * Return: false where user space has the socket's lock; nothing has happened then.
  */
-void sdp_native_only_bound(struct sdp_ep *ep)
+bool sdp_native_only_bound(struct sdp_ep *ep)
 {
 	struct sock *sk = sdp_native_sk(ep);
 
-	lock_sock(sk);
+	if (inet_sk_state_load(sk) != TCP_LISTEN)
+		return true;
+	if (!sdp_native_trylock(sk))
+		return false;
 	sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+	if (sk->sk_state == TCP_LISTEN)
+		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	/* Who has a descriptor of it hears of that. */
+	sk->sk_state_change(sk);
 	release_sock(sk);
-	kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
+	return true;
 }
 
 /**

@@ -3,6 +3,7 @@
  * connect(2) with AF_UNSPEC: whatever the endpoint does it does no longer, and it
  * can bind, connect or listen again.
  */
+#include <net/inet_sock.h>
 #include <net/tcp_states.h>
 
 #include "sdpdev.h"
@@ -64,9 +65,9 @@ int sdp_disconnect(struct sdp_ep *ep)
 	err = wait_event_interruptible(ep->wait, !READ_ONCE(ep->parting));
 	if (err)
 		return err;
-	/* It is for the connection that is gone. */
-	if (cancel_delayed_work_sync(&ep->timer))
-		sdp_ep_put(ep);
 	sdp_route_forget(ep);
+	/* The fall back may have been faster. */
+	if (inet_sk_state_load(sdp_native_sk(ep)) != TCP_CLOSE)
+		return sdp_part_native(ep);
 	return 0;
 }

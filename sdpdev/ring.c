@@ -91,9 +91,9 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 	spin_unlock_bh(&ep->lock);
 	sdp_rx_fetch(ep);
 out_rx:
-	sdp_ep_unlock(ep, &ep->rx_mutex);
+	mutex_unlock(&ep->rx_mutex);
 out_tx:
-	sdp_ep_unlock(ep, &ep->tx_mutex);
+	mutex_unlock(&ep->tx_mutex);
 	return err;
 }
 
@@ -106,8 +106,8 @@ void sdp_ring_drop(struct sdp_ep *ep)
 	mutex_lock(&ep->tx_mutex);
 	mutex_lock(&ep->rx_mutex);
 	sdp_ring_mem_detach(ep);
-	sdp_ep_unlock(ep, &ep->rx_mutex);
-	sdp_ep_unlock(ep, &ep->tx_mutex);
+	mutex_unlock(&ep->rx_mutex);
+	mutex_unlock(&ep->tx_mutex);
 }
 
 static void sdp_ring_bad(struct sdp_ep *ep)
@@ -249,8 +249,11 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
-	/* What comes back is of no use without a buffer; sdp_ring_enter() allocates one. */
-	if (!ep->tx_bufs) {
+	/*
+	 * Without a buffer nothing can be taken: sdp_ring_tx_grow() allocates one, and
+	 * looks at the ring when it is there.
+	 */
+	if (!ep->tx_posted && list_empty(&ep->tx_free) && list_empty(&ep->tx_pending)) {
 		WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
 		return false;
 	}
@@ -275,8 +278,14 @@ void sdp_ring_tx_flags(struct sdp_ep *ep)
 {
 	u32 end = sdp_ring_tx_end(ep);
 
-	if (ep->tx_ring.size && end)
+	if (ep->tx_ring.size && end) {
 		WRITE_ONCE(ep->tx_ring.map->flags, end);
+		/*
+		 * Who does not see them has stored a tail that is seen from here on: pairs
+		 * with the barrier between the tail and the flags in user space.
+		 */
+		smp_mb();
+	}
 }
 
 /**
@@ -312,7 +321,7 @@ static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
 	}
 	while (done < n) {
 		piece = sdp_ring_piece(ring, index + done, n - done);
-		got = copy_to_iter(sdp_ring_data(ring, index + done), piece, to);
+		got = sdp_copy_to(sdp_ring_data(ring, index + done), piece, to);
 		done += got;
 		if (got < piece)
 			break;
@@ -343,7 +352,7 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
  *
  * User space consumes at the same time: who moves the head has the bytes.
  *
- * Return: bytes; zero where there are none after @skip; -EFAULT, -EINTR.
+ * Return: bytes; zero where there are none after @skip; -EFAULT, -ERESTARTSYS.
  */
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags)
@@ -371,7 +380,7 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			return n;
 		iov_iter_revert(to, n);
 		if (signal_pending(current))
-			return -EINTR;
+			return -ERESTARTSYS;
 		cond_resched();
 	}
 }
@@ -418,12 +427,12 @@ int sdp_ring_tx_grow(struct sdp_ep *ep)
 
 	while (!err && sdp_ring_tx_lacks(ep) && mutex_trylock(&ep->tx_mutex)) {
 		if (sdp_tx_prepare(ep, ep->tx_bufs + 1)) {
-			sdp_ep_unlock(ep, &ep->tx_mutex);
+			mutex_unlock(&ep->tx_mutex);
 			if (!READ_ONCE(ep->tx_bufs))
 				sdp_size_soon(ep);
 			break;
 		}
-		sdp_ep_unlock(ep, &ep->tx_mutex);
+		mutex_unlock(&ep->tx_mutex);
 		err = sdp_tx_drain(ep);
 	}
 	return err;
@@ -458,7 +467,7 @@ static int sdp_ring_enter_rx(struct sdp_ep *ep, bool wait, long timeo)
 		if (mutex_lock_killable(&ep->rx_mutex))
 			return -ERESTARTSYS;
 		sdp_rx_fetch(ep);
-		sdp_ep_unlock(ep, &ep->rx_mutex);
+		mutex_unlock(&ep->rx_mutex);
 
 		if (sdp_rx_end(ep, 0, 1) || !wait || sdp_rx_ready(ep, 0))
 			return 0;

@@ -396,7 +396,7 @@ bool sdp_ring_mem_idle(struct sdp_ep *ep)
 	if (idle)
 		sdp_ring_pages_free(mem);
 	mutex_unlock(&mem->mutex);
-	sdp_ep_unlock(ep, &ep->rx_mutex);
+	mutex_unlock(&ep->rx_mutex);
 	return !idle;
 }
 

@@ -407,7 +407,7 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t 
 		if (flags & MSG_TRUNC)
 			iov_iter_advance(to, n);
 		else
-			n = copy_to_iter(buf->data + buf->off + at, n, to);
+			n = sdp_copy_to(buf->data + buf->off + at, n, to);
 		if (!n)
 			return -EFAULT;
 	}
@@ -445,10 +445,11 @@ static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)
 
 /*
  * Copies what there is, up to the mark of urgent data unless it begins there;
- * @done is what the call has copied so far.  With MSG_PEEK @skip moves on.
+ * @done is what the call has copied so far.  With MSG_PEEK @skip moves on.  @absent:
+ * there is more, but not the memory where it goes.
  */
 static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
-			   size_t *skip, unsigned int flags)
+			   size_t *skip, unsigned int flags, bool *absent)
 {
 	ssize_t copied = 0, n = 0;
 	bool hole;
@@ -462,6 +463,7 @@ static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
 		if (flags & MSG_PEEK)
 			*skip += n;
 	}
+	*absent = n == -EFAULT;
 	return copied ? copied : min_t(ssize_t, n, 0);
 }
 
@@ -575,6 +577,7 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		 long timeo, unsigned int *out_flags)
 {
 	size_t len = iov_iter_count(to), target, skip, done = 0;
+	bool absent;
 	ssize_t n;
 
 	/* Nothing ever comes there. */
@@ -592,11 +595,14 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 			n = -ERESTARTSYS;
 			break;
 		}
-		n = sdp_rx_copy(ep, to, done, &skip, flags);
-		sdp_ep_unlock(ep, &ep->rx_mutex);
-		if (n < 0)
+		n = sdp_rx_copy(ep, to, done, &skip, flags, &absent);
+		mutex_unlock(&ep->rx_mutex);
+		if (n > 0)
+			done += n;
+		if (absent && sdp_fault_in(to, true))
+			continue;
+		if (absent || n < 0)
 			break;
-		done += n;
 		if (done >= target || (done && sdp_rx_at_mark(ep, skip)))
 			break;
 		n = sdp_rx_end(ep, skip, done);

@@ -14,7 +14,8 @@
  *   (the lock of the native socket's wait queue)
  *   ep->lock		everything else of an endpoint
  *
- * User memory is touched under the mutexes only, which sdp_ep_unlock() releases.
+ * User memory that is not there is never waited for under any of them: see
+ * sdp_copy_from().
  * Events of the transport take only the spinlocks, so it may be called and waited for
  * under the mutexes.
  *
@@ -29,8 +30,11 @@
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <linux/refcount.h>
+#include <linux/sched/signal.h>
 #include <linux/spinlock.h>
+#include <linux/uaccess.h>
 #include <linux/uidgid.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -500,6 +504,9 @@ enum sdp_limit {
 };
 
 /* main.c */
+/* How soon what the native socket's lock is needed for is tried again */
+#define SDP_NATIVE_RETRY_MS	100
+
 extern struct workqueue_struct *sdp_wq;
 extern unsigned int sdp_recv_bufs, sdp_recv_size, sdp_send_bufs;
 extern unsigned int sdp_idle_bufs, sdp_idle_ms;
@@ -549,7 +556,6 @@ int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
 int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
 void sdp_conn_kick(struct sdp_ep *ep);
 void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
-void sdp_ep_unlock(struct sdp_ep *ep, struct mutex *mutex);
 void sdp_conn_work(struct work_struct *work);
 void sdp_conn_timeout(struct work_struct *work);
 
@@ -596,7 +602,7 @@ int sdp_native_create(struct sdp_ep *ep, unsigned short family);
 int sdp_native_ensure(struct sdp_ep *ep);
 void sdp_native_release(struct sdp_ep *ep);
 bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int *err);
-void sdp_native_only_bound(struct sdp_ep *ep);
+bool sdp_native_only_bound(struct sdp_ep *ep);
 struct sock *sdp_native_sk(struct sdp_ep *ep);
 int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
 int sdp_native_autobind(struct sdp_ep *ep);
@@ -708,9 +714,42 @@ bool sdp_urg_fetch(struct sdp_ep *ep);
 ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		     unsigned int *out_flags);
 
+/*
+ * Copies from and to user memory under tx_mutex or rx_mutex.  What is not there is not
+ * waited for, as that may be for ever: it is brought in by sdp_fault_in(), without the
+ * mutex, when nothing could be copied.
+ */
+static inline size_t sdp_copy_from(void *to, size_t n, struct iov_iter *from)
+{
+	pagefault_disable();
+	n = copy_from_iter(to, n, from);
+	pagefault_enable();
+	return n;
+}
+
+static inline size_t sdp_copy_to(const void *from, size_t n, struct iov_iter *to)
+{
+	pagefault_disable();
+	n = copy_to_iter(from, n, to);
+	pagefault_enable();
+	return n;
+}
+
+/* False: there is no such memory, or nobody who wants to know. */
+static inline bool sdp_fault_in(struct iov_iter *iter, bool write)
+{
+	size_t n = min_t(size_t, iov_iter_count(iter), SZ_64K);
+
+	if (!user_backed_iter(iter) || fatal_signal_pending(current))
+		return false;
+	return (write ? fault_in_iov_iter_writeable(iter, n) :
+			fault_in_iov_iter_readable(iter, n)) < n;
+}
+
 /* close.c */
 int sdp_shutdown(struct sdp_ep *ep, int how);
 void sdp_close(struct sdp_ep *ep);
+void sdp_close_port(struct sdp_ep *ep);
 void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
 void sdp_abort_after(struct sdp_ep *ep);
 void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);

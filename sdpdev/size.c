@@ -292,7 +292,7 @@ void sdp_size_idle(struct work_struct *work)
 	/* A writer, or who sets up rings, may be about to use the buffers. */
 	if (mutex_trylock(&ep->tx_mutex)) {
 		sdp_size_shrink(ep);
-		sdp_ep_unlock(ep, &ep->tx_mutex);
+		mutex_unlock(&ep->tx_mutex);
 		/* Who put bytes into the ring meanwhile found the mutex taken. */
 		sdp_ring_tx_grow(ep);
 	} else {

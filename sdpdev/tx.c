@@ -534,7 +534,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 
 	want = min_t(size_t, sdp_buf_room(ep, buf), iov_iter_count(from));
 	spin_unlock_bh(&ep->lock);
-	n = copy_from_iter(buf->data + buf->len, want, from);
+	n = sdp_copy_from(buf->data + buf->len, want, from);
 	spin_lock_bh(&ep->lock);
 	if (!ep->ending && ep->live)
 		buf->len += n;
@@ -690,7 +690,9 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 			break;
 		}
 		n = sdp_tx_fill(ep, from, flags);
-		sdp_ep_unlock(ep, &ep->tx_mutex);
+		mutex_unlock(&ep->tx_mutex);
+		if (n == -EFAULT && sdp_fault_in(from, false))
+			continue;
 		if (n > 0)
 			done += n;
 		if (n < 0 || !iov_iter_count(from))

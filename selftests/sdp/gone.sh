@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # An adapter goes, and does not wait for a program that has not read what a connection
-# that has ended has left it.
+# that has ended has left it, nor for who writes or reads with memory that never comes
+# (the checked kernel is built without userfaultfd(2)).
 
 . "$(dirname "$0")/../tap.sh"
 
 folder=$(dirname "$(readlink -f "$0")")
-traffic=${BUILD:-$folder/../../build}/selftests/sdp/traffic
+programs=${BUILD:-$folder/../../build}/selftests/sdp
 conf=/sys/kernel/config/softib
 
 gone() {
@@ -25,18 +26,24 @@ unused() {
 	[ "$(< /sys/module/sdpdev/refcnt)" -le 1 ]
 }
 
-# let_go: the program ends, and then nothing keeps the device.
+# let_go: the programs end, and then nothing keeps the device.
 let_go() {
-	kill "$pid" && wait "$pid" 2> /dev/null
+	kill "${pids[@]}" && wait "${pids[@]}" 2> /dev/null
 	until_true 20 unused
 }
 
 [ -d $conf ] || mount -t configfs none "${conf%/*}"
-plan 4
-exec {held}< <(exec "$traffic" unread)
-pid=$!
+debug=$([ "$KERNEL" = debug ] && echo 1 || echo 0)
+plan $((5 - debug))
+exec {held}< <(exec "$programs/traffic" unread)
+pids=($!)
 check "bytes of a connection that was reset" read -r -t 60 -u "$held"
+if [ "$debug" -eq 0 ]; then
+	exec {stuck}< <(exec "$programs/stuck" hold)
+	pids+=($!)
+	check "who writes and who reads wait for memory" read -r -t 60 -u "$stuck"
+fi
 check "its adapter goes" goes softib1
 check "so does its peer's" goes softib0
-check "and then the program" let_go
+check "and then the programs" let_go
 finish

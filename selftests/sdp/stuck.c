@@ -3,6 +3,8 @@
  * Writers whose memory never comes (userfaultfd), on connections that end, and who sets
  * an option of the native socket with such memory: they keep themselves waiting, and
  * nobody else.
+ *
+ *   stuck hold		only has a writer and a reader of that kind, says "held", and waits
  */
 #include "end.h"
 
@@ -177,6 +179,27 @@ static void fall_back(int uffd, pthread_attr_t *attr)
 	ok(left < 1500, "with the memory there TCP takes them over");
 }
 
+static void *read_it(void *arg)
+{
+	int i = (intptr_t)arg;
+
+	return (void *)read(e[i][1], never + (i + 1) * PAGE, PAGE);
+}
+
+static void hold(int uffd)
+{
+	pthread_t writer, reader;
+
+	pair(SDP, e[0]);
+	must(write(e[0][0], "x", 1) == 1);
+	must(!pthread_create(&writer, NULL, write_it, NULL));
+	must(!pthread_create(&reader, NULL, read_it, NULL));
+	await_faults(uffd, 2);
+	puts("held");
+	fflush(stdout);
+	pause();
+}
+
 static bool all_end(void)
 {
 	int i;
@@ -186,7 +209,7 @@ static bool all_end(void)
 	return !endpoints();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_attr_t attr;
 	int uffd, i;
@@ -194,6 +217,8 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	must(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK));
 	uffd = never_there();
+	if (argc == 2 && !strcmp(argv[1], "hold"))
+		hold(uffd);
 	write_for_ever(uffd, &attr);
 	list_endpoints(uffd, &attr);
 	for (i = 0; i < MANY; i++) {
