@@ -211,16 +211,18 @@ static void collect_ended(struct table *t)
 
 /*
  * Asks the kernel whether the number is still that connection's, as of a count that was
- * read before.
+ * read before.  If fast_options() comes meanwhile the next one asks again.
  */
 static bool verify(int fd, struct slot *slot, struct sdp_info *info)
 {
 	__u64 closes = load_acquire(&slot->state->closes);
+	__u64 seen = load(&slot->seen);
 
 	if (sdp_info(fd, info) || info->id != slot->state->id)
 		return false;
 	store(&slot->by_call, info->recv_by_call);
-	store(&slot->seen, closes);
+	__atomic_compare_exchange_n(&slot->seen, &seen, closes, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 	return true;
 }
 

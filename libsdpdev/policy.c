@@ -9,8 +9,11 @@
 
 #include "policy.h"
 
-/* Written by policy_read(), before there can be threads. */
-static enum { MODE_AUTO, MODE_OFF, MODE_ONLY } mode;
+/*
+ * Written by policy_read(), before there can be threads; until then other libraries'
+ * constructors have ordinary sockets.
+ */
+static enum { MODE_AUTO, MODE_OFF, MODE_ONLY } mode = MODE_OFF;
 static struct conf conf;
 
 static const char *read_mode(void)

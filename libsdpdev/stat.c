@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -113,23 +114,33 @@ int any_statx(int fd, const char *path, int flags, unsigned int mask, struct sta
 	return 0;
 }
 
-/* The socket whose inode is meant, or -1 where it is the file's own. */
-static int inode_of(int fd)
+/*
+ * The socket whose inode is meant, or -1 where it is the file's own.  False: it cannot be
+ * had, and the file's own, which is the device's, is not to be changed in its place.
+ */
+static bool inode_of(int fd, int *native)
 {
 	struct stat st;
-	int saved = errno, native = -1;
+	int saved = errno;
 
+	*native = -1;
 	if (fd >= 0 && !fstatat(fd, "", &st, AT_EMPTY_PATH) && S_ISCHR(st.st_mode) &&
-	    major(st.st_rdev) == MISC_MAJOR)
-		native = sdp_native(fd);
+	    major(st.st_rdev) == MISC_MAJOR) {
+		*native = sdp_native(fd);
+		if (*native < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+			return false;
+	}
 	errno = saved;
-	return native;
+	return true;
 }
 
 __public int fchmod(int fd, mode_t mode)
 {
-	int native = inode_of(fd), ret = NEXT(fchmod)(native < 0 ? fd : native, mode);
+	int native, ret;
 
+	if (!inode_of(fd, &native))
+		return -1;
+	ret = NEXT(fchmod)(native < 0 ? fd : native, mode);
 	if (native >= 0)
 		sdp_unnative(native);
 	return ret;
@@ -137,8 +148,11 @@ __public int fchmod(int fd, mode_t mode)
 
 __public int fchown(int fd, uid_t uid, gid_t gid)
 {
-	int native = inode_of(fd), ret = NEXT(fchown)(native < 0 ? fd : native, uid, gid);
+	int native, ret;
 
+	if (!inode_of(fd, &native))
+		return -1;
+	ret = NEXT(fchown)(native < 0 ? fd : native, uid, gid);
 	if (native >= 0)
 		sdp_unnative(native);
 	return ret;
