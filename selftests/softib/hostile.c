@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <infiniband/verbs.h>
 #include <rdma/rvt-abi.h>
 
@@ -215,6 +216,58 @@ static void test_many_sges(void)
 	ok(works(), "no harm was done");
 }
 
+/* A range that ends before it begins: from the last page on over the end of all
+ * addresses into a region near their beginning.
+ */
+static void test_range(void)
+{
+	void *low = mmap((void *)0x10000, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	struct ibv_sge sge = { .addr = -4096ULL, .length = 0x10000 + 4097 };
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1 };
+	struct map map = new_receives();
+	struct ibv_send_wr *stop;
+	struct ibv_mr *mr[2];
+	struct rvt_rwq *rq;
+
+	if (low == MAP_FAILED)
+		die("mmap");
+	mr[0] = ibv_reg_mr(a.pd, low, 4096, IBV_ACCESS_LOCAL_WRITE);
+	mr[1] = ibv_reg_mr(b.pd, low, 4096, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr[0] || !mr[1] || post_recv(&b, 0, LEN))
+		die("a region");
+	rq = (struct rvt_rwq *)map.start;
+	rq->wq[0].sg_list[0].addr = sge.addr;
+	rq->wq[0].sg_list[0].length = sge.length;
+	rq->wq[0].sg_list[0].lkey = mr[1]->lkey;
+	ok(!post(&a, &(struct ibv_send_wr){ .opcode = IBV_WR_SEND }, 0, 200) &&
+	   status(&a) == IBV_WC_REM_OP_ERR, "a receive that goes around all addresses");
+	works();
+	sge.lkey = mr[0]->lkey;
+	ok(ibv_post_send(a.qp, &send, &stop), "a send that does");
+	ok(works(), "no harm was done");
+	ibv_dereg_mr(mr[0]);
+	ibv_dereg_mr(mr[1]);
+	munmap(low, 4096);
+}
+
+/* Room for the answer to an atomic that would take several packets, if it were not one */
+static void test_atomic(void)
+{
+	struct ibv_send_wr add = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct conn conn = default_conn;
+
+	conn.mtu = IBV_MTU_256;
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
+	add.wr.atomic.remote_addr = (uintptr_t)b.buf;
+	add.wr.atomic.rkey = b.mr->rkey;
+	if (post_recv(&b, 0, LEN) || post(&a, &add, 0, 1024) || post(&a, &send, 0, LEN))
+		die("post");
+	ok(status(&a) == IBV_WC_SUCCESS && status(&a) == IBV_WC_SUCCESS &&
+	   status(&b) == IBV_WC_SUCCESS, "an atomic with a long answer, and what follows it");
+}
+
 /* The same numbers in each run */
 static uint32_t next_number(void)
 {
@@ -303,7 +356,7 @@ int main(int argc, char *argv[])
 {
 	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 200;
 
-	plan(22);
+	plan(26);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	test_arguments();
@@ -312,6 +365,8 @@ int main(int argc, char *argv[])
 	test_two_threads();
 	test_posts();
 	test_many_sges();
+	test_range();
+	test_atomic();
 	test_scribbles(rounds);
 	test_srq_size();
 	close_end(&a);

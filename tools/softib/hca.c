@@ -509,6 +509,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid,
 	skb_queue_head_init(&hca->rxq);
 	INIT_WORK(&hca->work, hca_work);
 	spin_lock_init(&hca->send_lock);
+	mutex_init(&hca->resize_lock);
 	INIT_LIST_HEAD(&hca->send_list);
 
 	hca->parent = softib_device_create(name, vfs);

@@ -62,7 +62,9 @@ static bool take_sges(struct rvt_qp *qp, const struct rvt_rq *rq,
 		sge.lkey = READ_ONCE(wqe->sg_list[i].lkey);
 		if (!sge.length)
 			continue;
-		if (rvt_lkey_ok(&rdi->lkey_table, pd, last, NULL, &sge,
+		/* What ends before it begins seems to be within any region. */
+		if (sge.addr + sge.length < sge.addr ||
+		    rvt_lkey_ok(&rdi->lkey_table, pd, last, NULL, &sge,
 				IB_ACCESS_LOCAL_WRITE) <= 0) {
 			rvt_put_ss(ss);
 			return false;

@@ -50,6 +50,10 @@
  * @rvt_destroy_qp: and when it is destroyed
  * @rvt_post_recv: and with a receive that is posted
  * @rvt_detach_mcast: and when a QP leaves a multicast group
+ * @rvt_create_srq: when an SRQ is made
+ * @rvt_resize_cq: when a CQ gets another size
+ * @rvt_post_send: and with work requests that are posted
+ * @resize_lock: programs change the size of one CQ at a time
  * @under:	all verbs calls as they are where none is made to fail
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
@@ -79,6 +83,12 @@ struct softib_hca {
 	int (*rvt_post_recv)(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			     const struct ib_recv_wr **bad);
 	int (*rvt_detach_mcast)(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+	int (*rvt_create_srq)(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+			      struct ib_udata *udata);
+	int (*rvt_resize_cq)(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+	int (*rvt_post_send)(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			     const struct ib_send_wr **bad);
+	struct mutex resize_lock;	/* see above */
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct ib_device_ops under;
 #endif
@@ -285,6 +295,8 @@ void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp);
 void softib_cq_tell(struct softib_armed armed[2]);
 
 /* recv.c */
+int softib_guard_answer(struct ib_udata *udata);
+void softib_guard_wrap(struct softib_hca *hca);
 int softib_take_receive(struct rvt_qp *qp, bool name_only);
 int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata);

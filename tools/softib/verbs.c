@@ -201,6 +201,10 @@ static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
 			return -EINVAL;
 		return 0;
 	default:
+		/* An atomic is one packet, however long it says that its answer may be. */
+		if (wqe->wr.opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+		    wqe->wr.opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
+			wqe->lpsn = wqe->psn;
 		/* PSNs can be compared as long as half of them is not in use. */
 		if (wqe->length > SOFTIB_MAX_MSG ||
 		    wqe->length >> qp->log_pmtu > SOFTIB_MAX_PKTS)
@@ -340,7 +344,12 @@ static void free_mmap_info(struct kref *ref)
 {
 	struct rvt_mmap_info *info = container_of(ref, struct rvt_mmap_info,
 						  ref);
+	struct rvt_dev_info *rdi = ib_to_rvt(info->context->device);
 
+	/* It is there again if the queue got another size in the meantime. */
+	spin_lock_irq(&rdi->pending_lock);
+	list_del(&info->pending_mmaps);
+	spin_unlock_irq(&rdi->pending_lock);
 	vfree(info->obj);
 	kfree(info);
 }
@@ -360,9 +369,10 @@ static int mmap_queue(struct ib_ucontext *context, struct vm_area_struct *vma)
 	list_for_each_entry(info, &rdi->pending_mmaps, pending_mmaps) {
 		if (info->context != context || info->offset != offset)
 			continue;
-		if (vma->vm_end - vma->vm_start <= info->size) {
+		/* Whoever destroys the queue at this moment takes it off the list. */
+		if (vma->vm_end - vma->vm_start <= info->size &&
+		    kref_get_unless_zero(&info->ref)) {
 			list_del_init(&info->pending_mmaps);
-			kref_get(&info->ref);
 			found = info;
 		}
 		break;
@@ -390,6 +400,11 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	u32 known = 0;
 	int ret;
 
+	if (udata && !attr->srq) {
+		ret = softib_guard_answer(udata);
+		if (ret)
+			return ret;
+	}
 	if (!udata && attr->qp_type == IB_QPT_UD &&
 	    hca->rdi.dparms.props.kernel_cap_flags & IBK_UD_TSO)
 		known = attr->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
@@ -479,6 +494,7 @@ static int wrap_ops(struct ib_device *ibdev)
 	ibdev->ops.destroy_qp = destroy_qp;
 	ibdev->ops.post_recv = post_recv;
 	ibdev->ops.detach_mcast = detach_mcast;
+	softib_guard_wrap(hca);
 	if (!hca->rdi.dparms.props.max_srq)
 		ibdev->ops.create_srq = no_srq;
 	softib_fail_wrap(hca);

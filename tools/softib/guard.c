@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What rdmavt believes of programs, and cannot
+ *
+ * It knows one library in user space, and takes for granted what that one does. Any
+ * program can have the HCA do other things.
+ */
+#include "softib.h"
+
+
+/**
+ * softib_guard_answer - see that a program can be told where its queue is
+ * @udata:	of the program's request for a queue
+ *
+ * rdmavt makes one that nobody frees for who has no room for the answer, and frees it
+ * twice where the room is not to be written.
+ *
+ * Return: 0, -EINVAL or -EFAULT.
+ */
+int softib_guard_answer(struct ib_udata *udata)
+{
+	u64 none = 0;
+
+	if (udata->outlen < sizeof(none))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &none, sizeof(none));
+}
+
+static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		      struct ib_udata *udata)
+{
+	int ret = udata ? softib_guard_answer(udata) : 0;
+
+	return ret ?: to_softib_hca(ibsrq->device)->rvt_create_srq(ibsrq, attr, udata);
+}
+
+/* Nobody can map a ring that is about to be freed. False: somebody is doing that. */
+static bool hide(struct rvt_cq *cq, bool *shown)
+{
+	struct rvt_dev_info *rdi = cq->rdi;
+	bool free;
+
+	spin_lock_irq(&rdi->pending_lock);
+	free = kref_read(&cq->ip->ref) == 1;
+	*shown = !list_empty(&cq->ip->pending_mmaps);
+	if (free)
+		list_del_init(&cq->ip->pending_mmaps);
+	spin_unlock_irq(&rdi->pending_lock);
+	return free;
+}
+
+static void show(struct rvt_cq *cq)
+{
+	struct rvt_dev_info *rdi = cq->rdi;
+
+	spin_lock_irq(&rdi->pending_lock);
+	if (list_empty(&cq->ip->pending_mmaps))
+		list_add(&cq->ip->pending_mmaps, &rdi->pending_mmaps);
+	spin_unlock_irq(&rdi->pending_lock);
+}
+
+/* One at a time, and with a ring of the kind that the CQ has. */
+static int resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct softib_hca *hca = to_softib_hca(ibcq->device);
+	struct rvt_cq *cq = ibcq_to_rvtcq(ibcq);
+	int ret = -EAGAIN;
+	bool shown;
+
+	if (!cq->ip != !(udata && udata->outlen >= sizeof(u64)))
+		return -EINVAL;
+	mutex_lock(&hca->resize_lock);
+	if (!cq->ip) {
+		ret = hca->rvt_resize_cq(ibcq, cqe, udata);
+	} else if (hide(cq, &shown)) {
+		ret = hca->rvt_resize_cq(ibcq, cqe, udata);
+		if (ret && shown)
+			show(cq);
+	}
+	mutex_unlock(&hca->resize_lock);
+	return ret;
+}
+
+/* Ranges that end before they begin look as if they were within any region. */
+static bool ranges_ok(const struct ib_send_wr *wr)
+{
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].addr + wr->sg_list[i].length < wr->sg_list[i].addr)
+			return false;
+	return true;
+}
+
+static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad)
+{
+	const struct ib_send_wr *w;
+
+	for (w = ibqp->uobject ? wr : NULL; w; w = w->next)
+		if (!ranges_ok(w)) {
+			*bad = wr;
+			return -EINVAL;
+		}
+	return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
+}
+
+/**
+ * softib_guard_wrap - look at what programs ask an HCA for
+ * @hca:	the HCA, which no consumer has seen
+ */
+void softib_guard_wrap(struct softib_hca *hca)
+{
+	struct ib_device_ops *ops = &hca->rdi.ibdev.ops;
+
+	hca->rvt_create_srq = ops->create_srq;
+	hca->rvt_resize_cq = ops->resize_cq;
+	hca->rvt_post_send = ops->post_send;
+	ops->create_srq = create_srq;
+	ops->resize_cq = resize_cq;
+	ops->post_send = post_send;
+}
