@@ -149,7 +149,7 @@ int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 		return -ENODEV;
 	child->doomed = true;
 	dev_hold(child->dev);
-	queue_work(ipoib_wq, &child->delete_work);
+	queue_work(ipoib_rtnl_wq, &child->delete_work);
 	return 0;
 }
 

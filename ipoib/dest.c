@@ -452,6 +452,8 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_dest_remove(priv, ipoib_dest_is_idle);
 		ipoib_conns_reap(priv);
 		ipoib_rx_conns_reap(priv);
+		if (priv->mcast_short)
+			queue_work(ipoib_wq, &priv->mcast_work);
 		ipoib_gc_later(priv);
 	} else if (priv->admin_up) {
 		/* It comes up, or asks for this again. */

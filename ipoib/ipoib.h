@@ -399,6 +399,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @sa_lost:	it has missed a question and answered none since
  * @sa_pause:	how long not to ask it whether it is back, in jiffies
  * @mcast_work:	follows the stack's list of groups
+ * @mcast_short: there was no destination to be had for one of them; under @ctl
  * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
  * @bcast_ok:	@bcast holds the group's parameters
  * @bcast:	the broadcast group's record
@@ -488,6 +489,7 @@ struct ipoib_dev {
 	struct mutex ctl;	/* opening, stopping, flushing, the works */
 	bool admin_up;
 	bool up;
+	bool mcast_short;
 	atomic_t flush_level;
 	struct work_struct flush_work;
 	struct work_struct sync_work;
@@ -504,6 +506,8 @@ struct ipoib_dev {
 };
 
 extern struct workqueue_struct *ipoib_wq;
+/* For works that wait for rtnl, whose holders wait for works of the other one */
+extern struct workqueue_struct *ipoib_rtnl_wq;
 extern struct ib_sa_client ipoib_sa_client;
 extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_idle_timeout;

@@ -205,7 +205,7 @@ unlock:
 void ipoib_sync(struct ipoib_dev *priv)
 {
 	dev_hold(priv->dev);
-	if (!queue_work(ipoib_wq, &priv->sync_work))
+	if (!queue_work(ipoib_rtnl_wq, &priv->sync_work))
 		dev_put(priv->dev);
 }
 

@@ -44,6 +44,7 @@ MODULE_PARM_DESC(data_debug_level, "Log every packet if above 0");
 
 /* All of the driver's work; nothing of it waits for anything of it. */
 struct workqueue_struct *ipoib_wq;
+struct workqueue_struct *ipoib_rtnl_wq;
 struct ib_sa_client ipoib_sa_client;
 
 /* The largest packet that the port may bring, and that the ring takes. */
@@ -251,6 +252,11 @@ static int __init ipoib_module_init(void)
 	ipoib_wq = alloc_workqueue(IPOIB_NAME, WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ipoib_wq)
 		return -ENOMEM;
+	ipoib_rtnl_wq = alloc_workqueue(IPOIB_NAME "_rtnl", WQ_UNBOUND, 0);
+	if (!ipoib_rtnl_wq) {
+		destroy_workqueue(ipoib_wq);
+		return -ENOMEM;
+	}
 
 	ipoib_debugfs_init();
 	ib_sa_register_client(&ipoib_sa_client);
@@ -267,6 +273,7 @@ unregister_link:
 unregister_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
 	ipoib_debugfs_exit();
+	destroy_workqueue(ipoib_rtnl_wq);
 	destroy_workqueue(ipoib_wq);
 	return err;
 }
@@ -277,6 +284,7 @@ static void __exit ipoib_module_exit(void)
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
 	ipoib_debugfs_exit();
+	destroy_workqueue(ipoib_rtnl_wq);
 	destroy_workqueue(ipoib_wq);
 }
 

@@ -535,6 +535,7 @@ void ipoib_mcast_list_work(struct work_struct *work)
 	if (!priv->up)
 		goto unlock;
 
+	priv->mcast_short = false;
 	ipoib_dest_for_each(priv, ipoib_mcast_unmark);
 
 	netif_addr_lock_bh(priv->dev);
@@ -545,6 +546,8 @@ void ipoib_mcast_list_work(struct work_struct *work)
 		d = ipoib_dest_get(priv, &gid);
 		if (d)
 			ipoib_mcast_listen(d);
+		else
+			priv->mcast_short = true;
 	}
 	netif_addr_unlock_bh(priv->dev);
 

@@ -6,6 +6,7 @@
  * lock: the one fills the ring's head, the other empties its tail.
  */
 #include <linux/tcp.h>
+#include <net/ip.h>
 
 #include "compat.h"
 #include "ipoib.h"
@@ -346,6 +347,20 @@ static int ipoib_tx_batch(struct ipoib_tx_queue *q, struct ipoib_tx_buf *buf)
 }
 
 /*
+ * Is it what an adapter can cut, TCP behind @hlen bytes of an IPv4 header that is whole?
+ * Packets of programs and of other machines may only say so.
+ */
+static bool ipoib_tx_is_tcp(const struct sk_buff *skb, unsigned int hlen)
+{
+	const struct ipoib_hdr *hdr = (const void *)skb->data;
+	const struct iphdr *ip = (const void *)(hdr + 1);
+
+	return hdr->proto == htons(ETH_P_IP) && hlen >= IPOIB_ENCAP_LEN + sizeof(*ip) &&
+	       hlen == IPOIB_ENCAP_LEN + ip->ihl * 4 && ip->version == 4 &&
+	       ip->protocol == IPPROTO_TCP && !ip_is_fragment(ip);
+}
+
+/*
  * The length of the headers that all parts of a large packet begin with, which
  * are in its linear part then; 0 for a packet that stays as it is, a negative
  * number for one that cannot be cut.
@@ -359,7 +374,8 @@ static int ipoib_tx_hlen(struct sk_buff *skb)
 	if (unlikely(!skb_is_gso_tcp(skb) || !skb_transport_header_was_set(skb)))
 		return -EINVAL;
 	hlen = skb_transport_offset(skb);
-	if (unlikely(!pskb_may_pull(skb, hlen + sizeof(struct tcphdr))))
+	if (unlikely(!pskb_may_pull(skb, hlen + sizeof(struct tcphdr)) ||
+		     !ipoib_tx_is_tcp(skb, hlen)))
 		return -EINVAL;
 	hlen += tcp_hdrlen(skb);
 	if (unlikely(!pskb_may_pull(skb, hlen) || skb->len == hlen))

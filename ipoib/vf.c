@@ -20,6 +20,9 @@ int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
+	/* A child may be in a namespace whose administrator has no part in the adapter. */
+	if (priv->parent)
+		return -EOPNOTSUPP;
 	return ib_set_vf_link_state(priv->hca, vf, priv->port, state);
 }
 
@@ -95,5 +98,7 @@ int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
+	if (priv->parent)
+		return -EOPNOTSUPP;
 	return ib_set_vf_guid(priv->hca, vf, priv->port, guid, type);
 }
