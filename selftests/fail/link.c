@@ -143,7 +143,7 @@ static void before_new(void)
 
 static int act_create(void)
 {
-	return put("create_child", "0x0123");
+	return put("create_child", "0x8123");
 }
 
 static bool after_new(int ret)
@@ -158,12 +158,17 @@ static void before_delete(void)
 
 static int act_delete(void)
 {
-	return put("delete_child", "0x0123");
+	return put("delete_child", "0x8123");
 }
 
+/* By sysfs it goes a moment later; the alarm ends what takes for ever. */
 static bool after_delete(int ret)
 {
-	return (ret < 0 || !exists()) && gone();
+	struct timespec tick = { .tv_nsec = 20000000 };
+
+	while (ret >= 0 && exists())
+		nanosleep(&tick, NULL);
+	return gone();
 }
 
 static int flags(const char *name, bool up)
