@@ -7,7 +7,6 @@
  */
 #include "softib.h"
 
-
 /**
  * softib_guard_answer - see that a program can be told where its queue is
  * @udata:	of the program's request for a queue
@@ -111,12 +110,12 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  */
 void softib_guard_wrap(struct softib_hca *hca)
 {
-	struct ib_device_ops *ops = &hca->rdi.ibdev.ops;
+	struct ib_device *ibdev = &hca->rdi.ibdev;
 
-	hca->rvt_create_srq = ops->create_srq;
-	hca->rvt_resize_cq = ops->resize_cq;
-	hca->rvt_post_send = ops->post_send;
-	ops->create_srq = create_srq;
-	ops->resize_cq = resize_cq;
-	ops->post_send = post_send;
+	hca->rvt_create_srq = ibdev->ops.create_srq;
+	hca->rvt_resize_cq = ibdev->ops.resize_cq;
+	hca->rvt_post_send = ibdev->ops.post_send;
+	ibdev->ops.create_srq = create_srq;
+	ibdev->ops.resize_cq = resize_cq;
+	ibdev->ops.post_send = post_send;
 }
