@@ -243,7 +243,7 @@ static void test_range(void)
 	ok(!post(&a, &(struct ibv_send_wr){ .opcode = IBV_WR_SEND }, 0, 200) &&
 	   status(&a) == IBV_WC_REM_OP_ERR, "a receive that goes around all addresses");
 	works();
-	sge.lkey = mr[0]->lkey;
+	send.sg_list->lkey = mr[0]->lkey;
 	ok(ibv_post_send(a.qp, &send, &stop), "a send that does");
 	ok(works(), "no harm was done");
 	ibv_dereg_mr(mr[0]);
