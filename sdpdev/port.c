@@ -228,7 +228,7 @@ bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
 	/* Who closes the listener looks for it when nobody listens any more. */
 	spin_lock_bh(&listener->lock);
 	if (listener->state == SDP_STATE_LISTEN) {
-		listener->port_lent = true;
+		WRITE_ONCE(listener->port_lent, true);
 		ep->port_file = get_file(listener->native);
 	}
 	spin_unlock_bh(&listener->lock);

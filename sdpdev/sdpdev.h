@@ -265,7 +265,8 @@ struct sdp_kring {
  * @connecting_failed: @work is to fall back to TCP, or to tell the failure
  * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @work: what has to be done in process context
- * @timer: limits how long an orderly end may take; after that, another try to settle
+ * @timer: limits how long an orderly end may take; without a connection, another try to
+ *	settle, or to close the port
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes

@@ -684,6 +684,8 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 {
 	ssize_t done = 0, n;
 
+	/* For want of a page nobody else's bytes are to come between those of a call. */
+	sdp_fault_in(from, false);
 	for (;;) {
 		if (mutex_lock_killable(&ep->tx_mutex)) {
 			n = -ERESTARTSYS;

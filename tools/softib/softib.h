@@ -294,9 +294,11 @@ struct softib_armed {
 void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp);
 void softib_cq_tell(struct softib_armed armed[2]);
 
-/* recv.c */
+/* guard.c */
 int softib_guard_answer(struct ib_udata *udata);
 void softib_guard_wrap(struct softib_hca *hca);
+
+/* recv.c */
 int softib_take_receive(struct rvt_qp *qp, bool name_only);
 int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata);
