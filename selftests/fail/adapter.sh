@@ -51,6 +51,20 @@ fails() {
 	until_true 20 once "$@" && talks "${@:4}"
 }
 
+# The adapter does not take the next send, and all queue pairs start anew.
+refuse_once() {
+	echo 1 > $debug/softib/fail_verbs/times
+	echo 100 > $debug/softib/fail_verbs/probability
+	ping -q -c 1 -W 1 10.77.0.2
+	echo 0 > $debug/softib/fail_verbs/probability
+	[ "$(of node1 tx_post_failed)" -gt "$before" ]
+}
+
+refused() {
+	before=$(of node1 tx_post_failed)
+	until_true 20 refuse_once && talks
+}
+
 # --- SDP ------------------------------------------------------------------
 
 # sending: so much has been sent over SDP, without an end.
@@ -171,12 +185,15 @@ for setting in verbose=0 interval=1 times=-1 min-order=0; do
 	echo "${setting#*=}" > "$debug/fail_page_alloc/${setting%=*}" || exit
 done
 echo 0 > $debug/softib/fail_requests/verbose
+echo 0 > $debug/softib/fail_verbs/verbose
+echo 1 > $debug/softib/fail_verbs/interval
 head -c 500 /dev/urandom > /tmp/file
-plan 15
+plan 16
 check "traffic" talks
 check "a send fails" fails node1 tx_completion_error 1
 check "a receive" fails node2 rx_completion_error 2
 check "no memory for packets that come" received
+check "a send that the adapter does not take" refused
 connected node1 node2
 check "a send of a connection" fails node1 conn_lost 1 -s 20000
 check "a receive" fails node2 rx_completion_error 2 -s 20000

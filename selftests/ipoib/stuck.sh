@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Sending that comes to a stop: an adapter that does not take a packet, one that has no
-# room, a peer that nobody has. halt.sh is about one that sends no more.
+# Sending that comes to a stop: packets that no adapter takes, one that has no room, a
+# peer that nobody has. halt.sh is about one that sends no more, fail/adapter.sh about one
+# that does not take what is right.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -32,13 +33,15 @@ counted() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
 
-# The queue pair is made anew where what was posted may never complete.
-refused() {
-	local before=0
+# Each is dropped; none gets as far as to the adapter, for which the queue pair would be
+# made anew.
+uncut() {
+	local bad failed n
 
-	! ours || before=$(counter tx_post_failed)
-	"$here/gso.py" "$(lladdr node2)" 10.77.0.1 10.77.0.2 &&
-	{ ! ours || until_true 20 counted tx_post_failed "$before"; } && talks 20
+	! ours || { bad=$(counter tx_bad_frame) failed=$(counter tx_post_failed); }
+	n=$("$here/gso.py" "$(lladdr node2)" 10.77.0.1 10.77.0.2) && talks 20 || return
+	! ours || same "$n 0" \
+		"$(($(counter tx_bad_frame) - bad)) $(($(counter tx_post_failed) - failed))"
 }
 
 # packets N ADDRESS: so many at once
@@ -98,7 +101,7 @@ mountpoint -q /sys/kernel/config ||
 if ours; then plan 5; else plan 3; fi
 check "traffic" talks 20
 check "a peer that there is not" nowhere
-check "a packet that the adapter refuses, and then others" refused
+check "large packets that none can cut, and then others" uncut
 if ours; then
 	check "no room for those who have waited" full
 	check "for others there is" talks 20
