@@ -167,11 +167,12 @@ fuzz: setup
 # In a folder of its own: the library counts, too. Of the tests that take long those that
 # run what no other does.
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
-COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy \
+COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy lib/tools \
+	    sdp/replace \
 	    $(addprefix ipoib/,admin bond connected debugfs events guid hostile mcast nosrq \
-		queues rings stuck) \
-	    $(addprefix softib/,capture counters faults manage many params topology tree \
-		uc ud udp)
+		queues rings stuck tcp vf) \
+	    $(addprefix softib/,capture configfs counters events faults manage many params rc \
+		topology tree uc ud udp)
 coverage: setup
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules $(COUNTED)
