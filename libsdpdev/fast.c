@@ -15,6 +15,11 @@
  * count moves a moment after a number has become free.  That matters where another
  * thread gets the number in that moment: socket(), accept() and close() see to it.
  *
+ * A number may also be taken away while a call is at work in the ring.  What it has put
+ * in before the kernel ended the ring is sent; later it does not get in, and goes where
+ * the number leads to by then.  Who cannot let the kernel know of what is in the ring
+ * leaves that to unmapping it.
+ *
  * A child made by fork() begins without rings: neither the slots nor the mappings are
  * there.
  */
@@ -36,7 +41,6 @@
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
 #define load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
-#define store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 #define SLOTS		65536	/* descriptors with higher numbers have no rings */
 #define MOST		256	/* connections with rings in a process */
@@ -474,14 +478,13 @@ void fast_new(int fd)
 
 /* --- the data ------------------------------------------------------------ */
 
-static int knock(int fd, unsigned int which)
+static void knock(int fd, unsigned int which)
 {
 	struct sdp_ring_enter arg = { .size = sizeof(arg), .flags = which };
-	int saved = errno, ret;
+	int saved = errno;
 
-	ret = ioctl(fd, SDP_IOC_RING_ENTER, &arg) ? errno : 0;
-	errno = saved;
-	return ret;
+	if (ioctl(fd, SDP_IOC_RING_ENTER, &arg))
+		errno = saved;
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -510,22 +513,38 @@ static bool put_bytes(const struct slot *slot, const char *buf, size_t n)
 	char *data = (char *)slot->tx + slot->data;
 	struct sdp_ring *ring = slot->tx;
 	size_t at, part;
-	bool fits;
+	bool done;
 	__u64 tail;
 
 	if (!trylock_ring(ring))
 		return false;
 	tail = load(&ring->tail);
-	fits = tail - load_acquire(&ring->head) + n <= slot->tx_bytes;
-	if (fits) {
+	done = tail - load_acquire(&ring->head) + n <= slot->tx_bytes;
+	if (done) {
 		at = tail & (slot->tx_bytes - 1);
 		part = smaller(n, slot->tx_bytes - at);
 		memcpy(data + at, buf, part);
 		memcpy(data, buf + part, n - part);
-		store_release(&ring->tail, tail + n);
+		/* The kernel moves it away where it takes no more. */
+		done = __atomic_compare_exchange_n(&ring->tail, &tail, tail + n, false,
+						   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	}
 	unlock_ring(ring);
-	return fits;
+	return done;
+}
+
+/*
+ * Has the kernel look into the ring.  That goes elsewhere if the number has been taken
+ * away: where the count tells of it the kernel looks when the ring is unmapped, and
+ * where it does not yet, when it counts.
+ */
+static void ask_to_send(int fd, struct slot *slot)
+{
+	__u64 seen = load_acquire(&slot->seen);
+
+	knock(fd, SDP_ENTER_TX);
+	if (load(&slot->state->closes) != seen)
+		store(&slot->gone, 1);
 }
 
 static bool send_slot(int fd, struct slot *slot, const void *buf, size_t n)
@@ -538,10 +557,9 @@ static bool send_slot(int fd, struct slot *slot, const void *buf, size_t n)
 	    load(&slot->full) || !known(buf, n, READABLE) || !put_bytes(slot, buf, n))
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!(load(&slot->tx->flags) & SDP_RING_NEED_ENTER))
-		return true;
-	/* Ended meanwhile: send() has the error and the signal. */
-	return knock(fd, SDP_ENTER_TX) != EPIPE;
+	if (load(&slot->tx->flags) & SDP_RING_NEED_ENTER)
+		ask_to_send(fd, slot);
+	return true;
 }
 
 bool fast_send(int fd, const void *buf, size_t n, int flags)

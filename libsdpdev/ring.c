@@ -22,7 +22,6 @@
 
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
 #define load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define full_barrier()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 /* --- attaching ----------------------------------------------------------- */
@@ -195,36 +194,43 @@ static void unlock_ring(__u32 *lock)
 		syscall(SYS_futex, lock, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Puts in what there is room for, with the lock; -1 where the indices are not possible. */
+/* Ended or shut. */
+static bool has_ended(const struct sdp_ring *ring)
+{
+	return load(&ring->flags) & (SDP_RING_ERROR | SDP_RING_EOF);
+}
+
+/*
+ * Puts in what there is room for, with the lock; -1 where the indices are not possible.
+ * The kernel may end the ring meanwhile, and moves the tail away: what is put in before
+ * that counts, and nothing else.
+ */
 static ssize_t put_bytes(const struct sdp_rings *rings, const char *buf, size_t len)
 {
 	struct sdp_ring *ring = rings->tx;
-	__u64 head, tail;
+	__u64 head, tail = load_acquire(&ring->tail);
 	size_t n;
 
-	tail = load(&ring->tail);
-	head = load_acquire(&ring->head);
-	if (tail - head > rings->tx_bytes)
-		return sdp_fail(EPROTO);
-	n = smaller(len, rings->tx_bytes - (tail - head));
-	copy_in(ring_data(rings, ring), rings->tx_bytes, tail, buf, n);
-	store_release(&ring->tail, tail + n);
+	do {
+		head = load_acquire(&ring->head);
+		if (tail - head > rings->tx_bytes)
+			return has_ended(ring) ? 0 : sdp_fail(EPROTO);
+		n = smaller(len, rings->tx_bytes - (tail - head));
+		copy_in(ring_data(rings, ring), rings->tx_bytes, tail, buf, n);
+	} while (!__atomic_compare_exchange_n(&ring->tail, &tail, tail + n, false,
+					      __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
 	return n;
 }
 
 /* Has the kernel look where it asked for it; it must not go unheard. */
-static int knock(const struct sdp_rings *rings, const struct sdp_ring *ring,
-		 unsigned int which)
+static void knock(const struct sdp_rings *rings, const struct sdp_ring *ring,
+		  unsigned int which)
 {
-	int ret;
-
 	full_barrier();
 	if (!(load(&ring->flags) & SDP_RING_NEED_ENTER))
-		return 0;
-	do {
-		ret = enter(rings, which);
-	} while (ret && errno == EINTR);
-	return ret;
+		return;
+	while (enter(rings, which) && errno == EINTR)
+		;
 }
 
 /**
@@ -254,12 +260,9 @@ __public ssize_t sdp_ring_send(const struct sdp_rings *rings, const void *buf,
 		return sdp_fail(EOPNOTSUPP);
 
 	for (;;) {
-		/* Ended or shut: the system call knows the error and the signal. */
-		if (load(&rings->tx->flags) & (SDP_RING_ERROR | SDP_RING_EOF)) {
-			if (done)
-				return done;
-			return sdp_send(rings->fd, buf, len, flags);
-		}
+		/* The system call knows the error and the signal. */
+		if (has_ended(rings->tx))
+			return done ? (ssize_t)done : sdp_send(rings->fd, buf, len, flags);
 
 		if (!lock_ring(&rings->tx->lock, !(flags & MSG_DONTWAIT))) {
 			n = sdp_send(rings->fd, from + done, len - done, flags);
@@ -271,20 +274,16 @@ __public ssize_t sdp_ring_send(const struct sdp_rings *rings, const void *buf,
 			return done ? (ssize_t)done : -1;
 		done += n;
 		if (done < len && !(flags & MSG_DONTWAIT)) {
-			if (enter(rings, SDP_ENTER_TX | SDP_ENTER_WAIT_TX))
-				break;
-			continue;
+			if (!enter(rings, SDP_ENTER_TX | SDP_ENTER_WAIT_TX) || has_ended(rings->tx))
+				continue;
+			return done ? (ssize_t)done : -1;
 		}
-		if (knock(rings, rings->tx, SDP_ENTER_TX) && errno == EPIPE)
-			break;
+		/* If it fails, what has been put in still counts. */
+		knock(rings, rings->tx, SDP_ENTER_TX);
 		if (done == len || (!n && knocked))
 			return done || !len ? (ssize_t)done : sdp_fail(EAGAIN);
 		knocked = true;
 	}
-	/* What lies in a ring that was shut goes nowhere, as the call will tell. */
-	if (errno == EPIPE)
-		return sdp_send(rings->fd, buf, len, flags);
-	return done ? (ssize_t)done : -1;
 }
 
 /* --- receiving ----------------------------------------------------------- */

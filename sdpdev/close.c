@@ -19,7 +19,7 @@ static void sdp_set_ended(struct sdp_ep *ep, u8 reason, int err)
 		ep->err = err;
 	ep->shut = SHUTDOWN_MASK;
 	ep->state = SDP_STATE_CLOSED;
-	sdp_ring_tx_flags(ep);
+	sdp_ring_tx_end(ep);
 	sdp_ring_rx_flags(ep);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |
 			EPOLLWRNORM | EPOLLERR | EPOLLHUP);
@@ -141,8 +141,8 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 		if (how & SEND_SHUTDOWN) {
 			ep->state = SDP_STATE_CLOSING;
 			sdp_tx_uncork(ep);
+			sdp_ring_tx_end(ep);
 		}
-		sdp_ring_tx_flags(ep);
 		sdp_ring_rx_flags(ep);
 		sdp_tx_push(ep);
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |
@@ -195,6 +195,8 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 	bool orderly = false;
 
 	spin_lock_bh(&ep->lock);
+	/* Somebody may still have the ring mapped. */
+	sdp_ring_tx_end(ep);
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
@@ -253,12 +255,13 @@ void sdp_close(struct sdp_ep *ep)
 	sdp_close_port(ep);
 	sdp_opts_get(ep, &opts);
 	orderly = sdp_close_begin(ep, opts.linger);
+	sdp_ring_look(ep);
 	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))
 		wait_event_interruptible_timeout(ep->wait, sdp_lingered(ep),
 						 opts.linger);
 
 	spin_lock_bh(&ep->lock);
-	sdp_ring_orphan(ep);
+	ep->orphan = true;
 	ep->file = NULL;
 	if (ep->conn) {
 		if (orderly && !ep->kill && !ep->ending)

@@ -12,6 +12,9 @@
 
 #include "sdpdev.h"
 
+/* From any index in a ring to one that is in none. */
+#define SDP_RING_NOWHERE	BIT_ULL(63)
+
 /* The indices are 64 bits wide and must be read in one piece. */
 #ifndef CONFIG_64BIT
 #error "The rings need a 64-bit machine"
@@ -86,7 +89,8 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 
 	spin_lock_bh(&ep->lock);
 	sdp_ring_mem_attach(ep, mem, tx_bytes, rx_bytes);
-	sdp_ring_tx_flags(ep);
+	if (ep->shut & SEND_SHUTDOWN)
+		sdp_ring_tx_end(ep);
 	sdp_ring_tx_sleep(ep);
 	spin_unlock_bh(&ep->lock);
 	sdp_rx_fetch(ep);
@@ -125,34 +129,15 @@ static void sdp_ring_bad(struct sdp_ep *ep)
 bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
 {
 	struct sdp_kring *ring = &ep->tx_ring;
-	u64 tail = ring->user;
+	/* The bytes were stored before. */
+	u64 tail = ring->ended ? ring->user : smp_load_acquire(&ring->map->tail);
 
-	/* Once the file is closed no more come. */
-	if (!ep->orphan) {
-		/* The bytes were stored before. */
-		tail = smp_load_acquire(&ring->map->tail);
-	}
 	if (tail - ring->own > ring->size) {
 		sdp_ring_bad(ep);
 		return false;
 	}
 	*bytes = tail - ring->own;
 	return true;
-}
-
-/**
- * sdp_ring_orphan() - what is in the transmit ring is all that comes
- * @ep: an endpoint whose file is closed, ep->lock held; it may have no rings
- *
- * Somebody may still have the ring mapped.
- */
-void sdp_ring_orphan(struct sdp_ep *ep)
-{
-	u32 bytes = 0;
-
-	if (ep->tx_ring.size && sdp_ring_tx_check(ep, &bytes))
-		ep->tx_ring.user = ep->tx_ring.own + bytes;
-	ep->orphan = true;
 }
 
 /**
@@ -225,12 +210,12 @@ u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 	return done;
 }
 
-/* Of the flags those that say whether anything is sent any more. */
-static u32 sdp_ring_tx_end(const struct sdp_ep *ep)
+/* Of the flags those that say whether anything more is taken. */
+static u32 sdp_ring_tx_flags(const struct sdp_ep *ep)
 {
 	if (ep->state == SDP_STATE_CLOSED)
 		return SDP_RING_NEED_ENTER | SDP_RING_ERROR;
-	return ep->shut & SEND_SHUTDOWN ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
+	return ep->tx_ring.ended ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
 }
 
 /**
@@ -245,7 +230,7 @@ static u32 sdp_ring_tx_end(const struct sdp_ep *ep)
 bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 {
 	struct sdp_kring *ring = &ep->tx_ring;
-	u32 bytes, end = sdp_ring_tx_end(ep);
+	u32 bytes, end = sdp_ring_tx_flags(ep);
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
@@ -271,21 +256,28 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 }
 
 /**
- * sdp_ring_tx_flags() - tell user space that nothing is sent any more
- * @ep: the endpoint, ep->lock held
+ * sdp_ring_tx_end() - what is in the transmit ring is all that comes
+ * @ep: the endpoint, ep->lock held; it may have no rings
+ *
+ * Somebody may be about to put bytes there, who has no descriptor any more that could
+ * tell him.  User space moves the tail by compare-and-exchange: either that comes first,
+ * and the bytes count, or it fails, as here the tail goes where none can be.
  */
-void sdp_ring_tx_flags(struct sdp_ep *ep)
+void sdp_ring_tx_end(struct sdp_ep *ep)
 {
-	u32 end = sdp_ring_tx_end(ep);
+	struct sdp_kring *ring = &ep->tx_ring;
+	bool ended = ring->ended;
+	u32 bytes;
 
-	if (ep->tx_ring.size && end) {
-		WRITE_ONCE(ep->tx_ring.map->flags, end);
-		/*
-		 * Who does not see them has stored a tail that is seen from here on: pairs
-		 * with the barrier between the tail and the flags in user space.
-		 */
-		smp_mb();
-	}
+	if (!ring->size)
+		return;
+	ring->ended = true;
+	/* First, as who finds that tail looks there. */
+	WRITE_ONCE(ring->map->flags, sdp_ring_tx_flags(ep));
+	if (ended)
+		return;
+	ring->user = xchg(&ring->map->tail, ring->own + SDP_RING_NOWHERE);
+	sdp_ring_tx_check(ep, &bytes);
 }
 
 /**
@@ -438,14 +430,31 @@ int sdp_ring_tx_grow(struct sdp_ep *ep)
 	return err;
 }
 
+/**
+ * sdp_ring_look() - look at the transmit ring, as who put bytes there may have no way
+ *	left to ask for it
+ * @ep: the endpoint, which may have no rings
+ *
+ * Context: any that may take ep->lock.
+ */
+void sdp_ring_look(struct sdp_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	sdp_tx_push(ep);
+	spin_unlock_bh(&ep->lock);
+	if (sdp_ring_tx_lacks(ep))
+		sdp_size_soon(ep);
+}
+
 static int sdp_ring_enter_tx(struct sdp_ep *ep, bool wait, long timeo)
 {
+	int err, more;
 	long left;
-	int err;
 
 	err = sdp_tx_drain(ep);
-	if (!err)
-		err = sdp_ring_tx_grow(ep);
+	/* Also where no more comes: what came before must not stay behind. */
+	more = sdp_ring_tx_grow(ep);
+	err = err ? : more;
 	if (err || !wait || !sdp_ring_tx_full(ep))
 		return err;
 	if (!timeo)

@@ -253,11 +253,22 @@ static void sdp_ring_count(struct sdp_ring_mem *mem)
  */
 void sdp_ring_closing(struct sdp_ep *ep)
 {
+	bool rings;
+
 	/* Under the lock: who maps the state later must not find the descriptor. */
 	spin_lock_bh(&ep->lock);
-	if (ep->ring_mem)
+	rings = ep->ring_mem;
+	if (rings)
 		sdp_ring_count(ep->ring_mem);
 	spin_unlock_bh(&ep->lock);
+	if (!rings)
+		return;
+	/*
+	 * Who puts bytes into the ring with that descriptor and does not see the count
+	 * move has moved the tail before: pairs with the barrier between both there.
+	 */
+	smp_mb();
+	sdp_ring_look(ep);
 }
 
 /**
@@ -361,8 +372,9 @@ static bool sdp_ring_unshared(const struct sdp_ring_mem *mem)
 static bool sdp_ring_empty(const struct sdp_ep *ep)
 {
 	const struct sdp_ring *tx = ep->tx_ring.map, *rx = ep->rx_ring.map;
+	u64 tail = ep->tx_ring.ended ? ep->tx_ring.user : READ_ONCE(tx->tail);
 
-	return !READ_ONCE(tx->lock) && READ_ONCE(tx->tail) == ep->tx_ring.own &&
+	return !READ_ONCE(tx->lock) && tail == ep->tx_ring.own &&
 	       READ_ONCE(rx->head) == ep->rx_ring.own;
 }
 
@@ -421,8 +433,23 @@ static vm_fault_t sdp_ring_fault(struct vm_fault *vmf)
 	return ret;
 }
 
+/*
+ * Who has put bytes into the ring and then has no descriptor to let the kernel know of
+ * them unmaps it; others may have the connection yet.
+ */
+static void sdp_ring_unmapped(struct vm_area_struct *vma)
+{
+	struct sdp_ring_mem *mem = vma->vm_file->private_data;
+
+	mutex_lock(&mem->mutex);
+	if (mem->ep)
+		sdp_ring_look(mem->ep);
+	mutex_unlock(&mem->mutex);
+}
+
 static const struct vm_operations_struct sdp_ring_vm_ops = {
 	.fault	= sdp_ring_fault,
+	.close	= sdp_ring_unmapped,
 };
 
 /* --- mapping ------------------------------------------------------------------ */

@@ -170,7 +170,8 @@ struct sdp_urg {
  * @own: the kernel's own index: of the next byte to take (transmit ring) or to
  *	put (receive ring)
  * @user: the last index of user space's that was found good; of the transmit ring:
- *	where it ends once the file is closed
+ *	where it ends once it has @ended
+ * @ended: of the transmit ring: no more comes, whatever user space writes there
  *
  * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together, but
  * when pages come back @map does under ep->lock alone; the rest is protected by
@@ -182,6 +183,7 @@ struct sdp_kring {
 	u32 size;
 	u64 own;
 	u64 user;
+	bool ended;
 };
 
 /**
@@ -760,13 +762,13 @@ void sdp_close_progress(struct sdp_ep *ep);
 /* ring.c */
 int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
 void sdp_ring_drop(struct sdp_ep *ep);
-void sdp_ring_orphan(struct sdp_ep *ep);
 u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
 u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);
 bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes);
 bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes);
 bool sdp_ring_tx_sleep(struct sdp_ep *ep);
-void sdp_ring_tx_flags(struct sdp_ep *ep);
+void sdp_ring_tx_end(struct sdp_ep *ep);
+void sdp_ring_look(struct sdp_ep *ep);
 void sdp_ring_rx_flags(struct sdp_ep *ep);
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags);

@@ -146,7 +146,7 @@ void sdp_size_watch(struct sdp_ep *ep)
 
 /**
  * sdp_size_soon() - look again, as there was no memory for what is in the ring
- * @ep: the endpoint, which has a file
+ * @ep: the endpoint
  */
 void sdp_size_soon(struct sdp_ep *ep)
 {

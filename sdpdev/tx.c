@@ -272,10 +272,8 @@ static void sdp_push_disconn(struct sdp_ep *ep)
 		return;
 	if (ep->tx_ring.size && (!sdp_ring_tx_check(ep, &bytes) || bytes))
 		return;
-	if (sdp_post_ctl(ep, SDP_MID_DISCONN, NULL, 0, 0)) {
+	if (sdp_post_ctl(ep, SDP_MID_DISCONN, NULL, 0, 0))
 		ep->fin_sent = true;
-		sdp_ring_tx_flags(ep);
-	}
 }
 
 /*

@@ -129,17 +129,25 @@ static bool lock(struct sdp_ring *ring)
 					   __ATOMIC_RELAXED);
 }
 
-/* Four bytes, which never wrap. */
-static void put(const struct ends *e, const void *bytes)
+/* Four bytes, which never wrap; whether the kernel has to be told. */
+static bool store(const struct ends *e, const void *bytes)
 {
 	struct sdp_ring *ring = e->tx;
+	__u64 tail;
 
 	must(lock(ring));
-	memcpy((char *)ring + PAGE + (ring->tail & (RING - 1)), bytes, 4);
-	__atomic_store_n(&ring->tail, ring->tail + 4, __ATOMIC_RELEASE);
+	tail = ring->tail;
+	memcpy((char *)ring + PAGE + (tail & (RING - 1)), bytes, 4);
+	must(__atomic_compare_exchange_n(&ring->tail, &tail, tail + 4, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST));
 	__atomic_store_n(&ring->lock, 0, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&ring->flags, __ATOMIC_RELAXED) & SDP_RING_NEED_ENTER)
+	return __atomic_load_n(&ring->flags, __ATOMIC_RELAXED) & SDP_RING_NEED_ENTER;
+}
+
+static void put(const struct ends *e, const void *bytes)
+{
+	if (store(e, bytes))
 		enter(e, SDP_ENTER_TX);
 }
 
@@ -267,6 +275,40 @@ static void test_ends(struct ends *e)
 	unpair(other.end);
 }
 
+static bool comes(int fd, const char *bytes)
+{
+	return events(fd, POLLIN, SOON) && came(fd, bytes);
+}
+
+/* Without pages there is no send buffer either, and who should tell the kernel does not. */
+static void test_untold(void)
+{
+	struct ends e;
+
+	make(&e);
+	must(goes_away(&e) && store(&e, "dup."));
+	close(dup(e.end[0]));
+	ok(comes(e.end[1], "dup."), "the kernel looks when a descriptor is closed");
+	must(goes_away(&e) && store(&e, "map."));
+	unmap(&e);
+	ok(comes(e.end[1], "map."), "and when the ring is unmapped");
+	unpair(e.end);
+
+	make(&e);
+	must(goes_away(&e) && store(&e, "last"));
+	close(e.end[0]);
+	ok(comes(e.end[1], "last") && read(e.end[1], in, 1) == 0, "all is sent at the last close");
+	close(e.end[1]);
+	unmap(&e);
+
+	make(&e);
+	must(goes_away(&e) && store(&e, "shut") && !end_shutdown(SDP, e.end[0], SHUT_WR));
+	ok(e.tx->tail - e.tx->head > RING, "shut down: nothing more gets in");
+	close(dup(e.end[0]));
+	ok(comes(e.end[1], "shut") && read(e.end[1], in, 1) == 0, "and what was there is sent");
+	end(&e);
+}
+
 /* Begins again at about the time at which the pages are taken. */
 static void *send_numbers(void *arg)
 {
@@ -305,13 +347,14 @@ int main(void)
 	struct ends e;
 
 	signal(SIGPIPE, SIG_IGN);
-	tap_plan(19);
+	tap_plan(24);
 	set_idle_time("300");
 	make(&e);
 	test_use(&e);
 	test_stay(&e);
 	test_shared(&e);
 	test_ends(&e);
+	test_untold();
 	test_race();
 	set_idle_time("10000");
 	return tap_exit();

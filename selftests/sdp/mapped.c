@@ -203,6 +203,7 @@ static void test_shutdown(void)
 	must(write(e[0], "abc", 3) == 3 && end_shutdown(SDP, e[0], SHUT_WR) == 0);
 	ok(ring_flags(tx) == (SDP_RING_EOF | SDP_RING_NEED_ENTER),
 	   "shutdown: the ring says so at once");
+	ok(tx->tail - tx->head > RING, "and its tail is where none can be");
 	unmap_all();
 	close(e[0]);
 	close(e[1]);

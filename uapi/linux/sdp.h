@@ -32,7 +32,7 @@
  * raises the major number, an addition the minor one.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		4
+#define SDP_API_MINOR		5
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -399,10 +399,21 @@ struct sdp_ring_setup {
  * size.  tail - head is the number of bytes in it.
  *
  * Transmit ring: user space produces, the kernel consumes.  Producers exclude
- * each other by @lock, store the bytes, store @tail with release order, then
- * (after a full barrier) load @flags: only with SDP_RING_NEED_ENTER set is
- * SDP_IOC_RING_ENTER needed.  write(2) and SDP_IOC_SEND send what is in the
- * ring first.
+ * each other by @lock, store the bytes, move @tail by compare-and-exchange with
+ * release order, then (after a full barrier) load @flags: only with
+ * SDP_RING_NEED_ENTER set is SDP_IOC_RING_ENTER needed.  write(2) and SDP_IOC_SEND
+ * send what is in the ring first.
+ *
+ * When the kernel takes no more (shutdown, the last close, the connection's end) it
+ * sets SDP_RING_EOF or SDP_RING_ERROR and then, since 1.5, moves @tail to an index that
+ * is not possible.  Bytes that @tail was moved over before that count as written; where
+ * the exchange fails they are not taken.  A producer that finds such a @tail leaves it
+ * to a call.  Before 1.5, and where @tail is just stored, bytes that are put in at the same
+ * time may go nowhere.
+ *
+ * SDP_IOC_RING_ENTER needs a descriptor, which others may close meanwhile.  Since 1.5
+ * the kernel looks at the ring by itself whenever one is closed (after it has counted
+ * that: see struct sdp_ring_state) and whenever the ring is unmapped.
  *
  * Receive ring: the kernel produces, user space and read(2) consume.  A
  * consumer loads @head, then @tail with acquire order, copies the bytes out,
