@@ -147,6 +147,17 @@ static int bare_fchown(int fd, uid_t uid, gid_t gid)
 #endif
 }
 
+/* The kernel's has no flags; it has another one with them since 6.6. */
+static int bare_fchmodat(int fd, const char *path, mode_t mode, int flags)
+{
+	return flags ? sdp_fail(EOPNOTSUPP) : syscall(SYS_fchmodat, fd, path, mode);
+}
+
+static int bare_fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags)
+{
+	return syscall(SYS_fchownat, fd, path, uid, gid, flags);
+}
+
 #if __TIMESIZE == 32
 static int bare_recvmmsg64(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 			   struct timespec64 *timeout)
@@ -181,7 +192,9 @@ struct next_calls next_calls = {
 	.close_range = bare_close_range,
 	.unshare = bare_unshare,
 	.fchmod = bare_fchmod,
+	.fchmodat = bare_fchmodat,
 	.fchown = bare_fchown,
+	.fchownat = bare_fchownat,
 #if __TIMESIZE == 32
 	.__recvmsg64 = bare_recvmsg,
 	.__recvmmsg64 = bare_recvmmsg64,
@@ -224,7 +237,9 @@ void next_find(void)
 	FIND(close_range);
 	FIND(unshare);
 	FIND(fchmod);
+	FIND(fchmodat);
 	FIND(fchown);
+	FIND(fchownat);
 #if __TIMESIZE == 32
 	FIND(__recvmsg64);
 	FIND(__recvmmsg64);

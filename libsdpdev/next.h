@@ -48,7 +48,9 @@ struct next_calls {
 	int (*close_range)(unsigned int first, unsigned int last, int flags);
 	int (*unshare)(int flags);
 	int (*fchmod)(int fd, mode_t mode);
+	int (*fchmodat)(int fd, const char *path, mode_t mode, int flags);
 	int (*fchown)(int fd, uid_t uid, gid_t gid);
+	int (*fchownat)(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 #if __TIMESIZE == 32
 	ssize_t (*__recvmsg64)(int fd, struct msghdr *msg, int flags);
 	int (*__recvmmsg64)(int fd, struct mmsghdr *msgs, unsigned int n, int flags,

@@ -158,4 +158,42 @@ __public int fchown(int fd, uid_t uid, gid_t gid)
 	return ret;
 }
 
+/*
+ * The same by an empty name; any other is left as it is.  The C library's prototypes deny
+ * that there are programs that give none at all.
+ */
+static bool is_itself(const char *path, int flags)
+{
+	return (flags & AT_EMPTY_PATH) && path && !*path;
+}
+
+__public int any_fchmodat(int fd, const char *path, mode_t mode, int flags)
+	__asm__("fchmodat");
+__public int any_fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags)
+	__asm__("fchownat");
+
+int any_fchmodat(int fd, const char *path, mode_t mode, int flags)
+{
+	int native = -1, ret;
+
+	if (is_itself(path, flags) && !inode_of(fd, &native))
+		return -1;
+	ret = NEXT(fchmodat)(native < 0 ? fd : native, path, mode, flags);
+	if (native >= 0)
+		sdp_unnative(native);
+	return ret;
+}
+
+int any_fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags)
+{
+	int native = -1, ret;
+
+	if (is_itself(path, flags) && !inode_of(fd, &native))
+		return -1;
+	ret = NEXT(fchownat)(native < 0 ? fd : native, path, uid, gid, flags);
+	if (native >= 0)
+		sdp_unnative(native);
+	return ret;
+}
+
 #endif /* __USE_TIME_BITS64 */

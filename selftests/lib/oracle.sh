@@ -48,6 +48,7 @@ carried() {
 	grep -q "over $right" "$2" && ! grep -q "over $wrong" "$2"
 }
 
+device=$(stat -c '%a %u %g' /dev/sdp)
 families=(IPv4 IPv6 mapped 32-bit '64-bit times' 'fallen back')
 # The checked kernel runs no programs for i386: they cannot be executed there.
 if [ -e /sys/kernel/debug/kcov ]; then
@@ -104,7 +105,7 @@ if [ $rings -eq 1 ]; then
 	grep -q '^mapped: [1-9]' "$WORK/rings.busy.sdp.err"
 	result $? 'there were rings'
 fi
-# Some of them change the mode of what they take for their socket.
-[ "$(stat -c %a /dev/sdp)" = 666 ]
+# Some of them change the mode and the owner of what they take for their socket.
+[ "$(stat -c '%a %u %g' /dev/sdp)" = "$device" ] && [[ $device = '666 '* ]]
 result $? 'the device is everybody'"'"'s as before'
 finish

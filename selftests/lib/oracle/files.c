@@ -73,6 +73,11 @@ static void not_a_file(void)
 	say("fchmod", fchmod(p[0], 0600));
 	say("fchown", fchown(p[1], -1, getegid()));
 	say("fchmod of no descriptor", fchmod(-1, 0600));
+	say("fchmodat", fchmodat(p[0], "", 0640, AT_EMPTY_PATH));
+	say("fchownat", fchownat(p[0], "", 1, 1, AT_EMPTY_PATH));
+	say("fchownat of what is not in it", fchownat(p[0], "x", 1, 1, AT_EMPTY_PATH));
+	say("fchownat of no name", fchownat(p[0], "", 1, 1, 0));
+	say("fchownat of no descriptor", fchownat(-1, "", 1, 1, AT_EMPTY_PATH));
 	say("F_GETFL", fcntl(p[0], F_GETFL));
 	say("F_GETFL of what was accepted", fcntl(p[1], F_GETFL));
 	close_pair(p);
