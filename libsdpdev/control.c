@@ -3,10 +3,7 @@
  * Control messages, and what else of sendmsg(2) is for TCP alone.
  */
 #define _GNU_SOURCE
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "internal.h"
 
@@ -46,6 +43,9 @@ int sdp_check_control(const struct msghdr *msg)
 
 	if (left && !at)
 		return sdp_fail(EFAULT);
+	/* Of a 32-bit program the kernel does not take it for nothing. */
+	if (sizeof(long) < sizeof(long long) && left && left < sizeof(cmsg))
+		return sdp_fail(EINVAL);
 	while (left >= sizeof(cmsg)) {
 		memcpy(&cmsg, at, sizeof(cmsg));
 		if (cmsg.cmsg_len < sizeof(cmsg) || cmsg.cmsg_len > left)
@@ -59,44 +59,4 @@ int sdp_check_control(const struct msghdr *msg)
 		left -= step;
 	}
 	return 0;
-}
-
-static int wants_inq(int fd)
-{
-	int saved = errno, on = 0;
-	socklen_t len = sizeof(on);
-
-	if (sdp_getsockopt(fd, IPPROTO_TCP, TCP_INQ, &on, &len))
-		on = 0;
-	errno = saved;
-	return on;
-}
-
-void sdp_put_control(int fd, struct msghdr *msg, size_t room)
-{
-	struct {
-		struct cmsghdr head;
-		int inq;
-	} out = {
-		.head.cmsg_len = CMSG_LEN(sizeof(int)),
-		.head.cmsg_level = IPPROTO_TCP,
-		.head.cmsg_type = TCP_CM_INQ,
-	};
-	struct sdp_info info;
-
-	if (!wants_inq(fd) || ioctl(fd, FIONREAD, &out.inq))
-		return;
-	/* A last byte that is not there: that the next call finds the end. */
-	if (!out.inq && !sdp_info(fd, &info) && (info.shutdown & 1))
-		out.inq = 1;
-	if (!msg->msg_control || room < sizeof(out.head)) {
-		msg->msg_flags |= MSG_CTRUNC;
-		return;
-	}
-	if (room < CMSG_LEN(sizeof(int))) {
-		msg->msg_flags |= MSG_CTRUNC;
-		out.head.cmsg_len = room;
-	}
-	memcpy(msg->msg_control, &out, out.head.cmsg_len);
-	msg->msg_controllen = room < CMSG_SPACE(sizeof(int)) ? room : CMSG_SPACE(sizeof(int));
 }

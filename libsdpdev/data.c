@@ -5,38 +5,58 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "internal.h"
 
-#define SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | MSG_OOB)
+#define SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | MSG_OOB | \
+			 MSG_ZEROCOPY)
 #define RECV_FLAGS	(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC | MSG_OOB | \
 			 MSG_ERRQUEUE)
 
 /* Flags that TCP takes from a program and that mean nothing to a stream. */
-#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM | MSG_ZEROCOPY | MSG_WAITALL)
+#define SEND_IGNORED	(MSG_DONTROUTE | MSG_CONFIRM | MSG_WAITALL)
 #define RECV_IGNORED	(MSG_DONTROUTE | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
 
 /*
- * A descriptor of the native socket if the whole call may be left to it: where
- * TCP carries the bytes, it knows control messages and flags that SDP does not.
+ * Whether TCP carries the bytes, which looks at no flag that it does not know; SDP may
+ * come to have some use for it.
+ */
+static bool carried_by_tcp(int fd)
+{
+	struct sdp_info info;
+
+	if (sdp_info(fd, &info))
+		return false;
+	if (info.carrier != SDP_CARRIER_TCP)
+		errno = EOPNOTSUPP;
+	return info.carrier == SDP_CARRIER_TCP;
+}
+
+/*
+ * A descriptor of the native socket if the whole call may be left to it: where TCP
+ * carries the bytes, it knows what the endpoint's own calls have no room for.
  */
 static int native_if_tcp(int fd, int *flags)
 {
-	struct sdp_info info;
 	int mode;
 
-	if (sdp_info(fd, &info))
+	if (!carried_by_tcp(fd))
 		return -1;
-	if (info.carrier != SDP_CARRIER_TCP)
-		return sdp_fail(EOPNOTSUPP);
 	/* O_NONBLOCK is the endpoint's file's, not its native socket's. */
 	mode = fcntl(fd, F_GETFL);
 	if (mode >= 0 && (mode & O_NONBLOCK))
 		*flags |= MSG_DONTWAIT;
 	return sdp_native(fd);
+}
+
+/* After a failed call on it: whether there was none to be had, for either reason. */
+static bool no_native(void)
+{
+	return errno == EOPNOTSUPP || errno == EMFILE || errno == ENFILE;
 }
 
 static void unnative(const int *native)
@@ -63,29 +83,47 @@ static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
 	return native < 0 ? -1 : recvmsg(native, msg, flags);
 }
 
+/*
+ * With control messages that are not plainly nothing, for which sdp_check_control() has
+ * left the error.  TCP says what it thinks of them; where there is no descriptor for
+ * that, what has no effect but an error needs none.
+ */
+static ssize_t send_control(int fd, const struct msghdr *msg, int flags)
+{
+	int error = errno;
+	ssize_t ret;
+
+	ret = native_sendmsg(fd, msg, flags);
+	if (ret < 0 && (errno == EOPNOTSUPP || (no_native() && error != EOPNOTSUPP)))
+		errno = error;
+	return ret;
+}
+
 /**
  * sdp_sendmsg - sendmsg(2) for an endpoint
  * @fd: the endpoint
  * @msg: what to send; its name is ignored, as TCP does
- * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, MSG_FASTOPEN or
- *	zero
+ * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, MSG_ZEROCOPY,
+ *	MSG_FASTOPEN or zero
  *
  * With MSG_FASTOPEN it connects first, to the name, and sends when it is connected.
  * Other flags are EOPNOTSUPP unless TCP carries the bytes.  So are control messages
  * that would do something: those for a mark and for time stamps.
  *
- * Return: the bytes sent, or -1 with the errno value of sendmsg(2)
+ * Return: the bytes sent, or -1 with the errno value of sendmsg(2), or EMFILE for
+ * control messages that do something
  */
 __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	struct sdp_msg arg = {
 		.size = sizeof(arg),
-		.flags = flags & ~SEND_IGNORED,
+		.flags = flags & SEND_FLAGS,
 		.iov = (uintptr_t)msg->msg_iov,
 		.iov_len = msg->msg_iovlen,
 	};
-	ssize_t ret;
 
+	if (msg->msg_name && msg->msg_namelen > INT_MAX)
+		return sdp_fail(EINVAL);
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
 	if (flags & MSG_FASTOPEN) {
@@ -94,24 +132,19 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 				(flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
 			return -1;
 		flags &= ~MSG_FASTOPEN;
-		arg.flags &= ~MSG_FASTOPEN;
 	}
-	if (msg->msg_controllen || (flags & ~(SEND_FLAGS | SEND_IGNORED))) {
-		ret = native_sendmsg(fd, msg, flags);
-		if (ret >= 0 || errno != EOPNOTSUPP ||
-		    (flags & ~(SEND_FLAGS | SEND_IGNORED)))
-			return ret;
-		if (sdp_check_control(msg))
-			return -1;
-	}
+	if ((flags & ~(SEND_FLAGS | SEND_IGNORED)) && !carried_by_tcp(fd))
+		return -1;
+	if (sdp_check_control(msg))
+		return send_control(fd, msg, flags);
 	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
 }
 
 /**
  * sdp_recvmsg - recvmsg(2) for an endpoint
  * @fd: the endpoint
- * @msg: where to put it; no name comes, and over SDP no control message but that of
- *	TCP_INQ
+ * @msg: where to put it; no name comes but with errors of TCP's, and over SDP no
+ *	control message but that of TCP_INQ
  * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE or zero
  *
  * Other flags are EOPNOTSUPP unless TCP carries the bytes.
@@ -121,33 +154,37 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
  */
 __public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
 {
+	size_t room = msg->msg_controllen;
 	struct sdp_msg arg = {
 		.size = sizeof(arg),
-		.flags = flags & ~RECV_IGNORED,
+		.flags = flags & RECV_FLAGS,
 		.iov = (uintptr_t)msg->msg_iov,
 		.iov_len = msg->msg_iovlen,
+		.control = (uintptr_t)msg->msg_control,
+		.control_len = room < INT_MAX ? room : INT_MAX,
 	};
-	size_t room = msg->msg_controllen;
 	ssize_t ret;
 
+	if (msg->msg_name && msg->msg_namelen > INT_MAX)
+		return sdp_fail(EINVAL);
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
-	if (room || (flags & ~(RECV_FLAGS | RECV_IGNORED))) {
+	if ((flags & ~(RECV_FLAGS | RECV_IGNORED)) && !carried_by_tcp(fd))
+		return -1;
+	/* Whom an error came from is nothing that SDP_IOC_RECV would tell. */
+	if (msg->msg_name && (flags & MSG_ERRQUEUE)) {
 		ret = native_recvmsg(fd, msg, flags);
-		/* Room for control messages is an offer, not a wish. */
-		if (ret >= 0 || errno != EOPNOTSUPP ||
-		    (flags & ~(RECV_FLAGS | RECV_IGNORED)))
+		if (ret >= 0 || !no_native())
 			return ret;
 	}
 
 	ret = sdp_ioctl_blocking(fd, SDP_IOC_RECV, &arg);
 	if (ret < 0)
 		return ret;
-	msg->msg_namelen = 0;
-	msg->msg_controllen = 0;
-	msg->msg_flags = arg.out_flags;
-	if (room)
-		sdp_put_control(fd, msg, room);
+	if (msg->msg_name)
+		msg->msg_namelen = 0;
+	msg->msg_controllen = arg.control_len;
+	msg->msg_flags = arg.out_flags | (flags & MSG_CMSG_CLOEXEC);
 	return ret;
 }
 

@@ -37,11 +37,11 @@ __hidden int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrle
 /* Whether connect() is what MSG_FASTOPEN asks for first: EOPNOTSUPP where not. */
 __hidden int sdp_check_fastopen(const struct msghdr *msg);
 
-/* Whether control messages may go with bytes to send, as TCP looks at them. */
+/*
+ * Whether control messages with bytes to send are nothing, as TCP looks at them; else the
+ * error, which is EOPNOTSUPP for those that do something.
+ */
 __hidden int sdp_check_control(const struct msghdr *msg);
-
-/* The control messages that come with bytes received over SDP. */
-__hidden void sdp_put_control(int fd, struct msghdr *msg, size_t room);
 
 /* Gives an address out as accept(2) does: cut short, the length told whole. */
 __hidden void sdp_put_addr(const struct __kernel_sockaddr_storage *from,

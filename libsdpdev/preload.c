@@ -363,6 +363,8 @@ static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
 
 	if (!addr && !(flags & MSG_FASTOPEN))
 		return send_endpoint(fd, buf, n, flags);
+	if (addr && len > sizeof(struct sockaddr_storage))
+		return sdp_fail(EINVAL);
 	return sendmsg_endpoint(fd, &msg, flags);
 }
 
@@ -472,8 +474,12 @@ static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
 	if (!addr)
 		return recv_endpoint(fd, buf, n, flags);
 	ret = sdp_recvmsg(fd, &msg, flags);
-	if (ret >= 0 && len)
-		*len = 0;
+	if (ret < 0)
+		return ret;
+	/* The bytes are gone then, with TCP too. */
+	if (sdp_check_addr(addr, len))
+		return -1;
+	*len = 0;
 	return ret;
 }
 
@@ -520,7 +526,7 @@ static int take_error(int fd)
 static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 			     struct timespec *timeout)
 {
-	long long left = 0, end = 0;
+	long long left, seconds, end = 0;
 	struct sdp_info info;
 	unsigned int i;
 	int error;
@@ -530,12 +536,9 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
 		    timeout->tv_nsec > 999999999)
 			return sdp_fail(EINVAL);
-		if (timeout->tv_sec > INT_MAX)
-			timeout->tv_sec = INT_MAX;
-		end = -time_left(0) + timeout->tv_sec * 1000000000LL + timeout->tv_nsec;
+		seconds = timeout->tv_sec > INT_MAX ? INT_MAX : timeout->tv_sec;
+		end = -time_left(0) + seconds * 1000000000 + timeout->tv_nsec;
 	}
-	if (n > IOV_MAX)
-		n = IOV_MAX;
 	/* As in the kernel, bytes that came before it are for the next call. */
 	error = (flags & MSG_ERRQUEUE) ? 0 : take_error(fd);
 	if (error)
@@ -550,14 +553,14 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		msgs[i].msg_len = len;
 		if (flags & MSG_WAITFORONE)
 			flags |= MSG_DONTWAIT;
-		if (!timeout)
-			continue;
-		left = time_left(end);
+		left = timeout ? time_left(end) : 1;
 		if (left < 0)
 			left = 0;
-		timeout->tv_sec = left / 1000000000;
-		timeout->tv_nsec = left % 1000000000;
-		if (!left)
+		if (timeout) {
+			timeout->tv_sec = left / 1000000000;
+			timeout->tv_nsec = left % 1000000000;
+		}
+		if (!left || (msgs[i].msg_hdr.msg_flags & MSG_OOB))
 			return i + 1;
 	}
 	return n;
@@ -683,6 +686,9 @@ static int recvmmsg64_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int
 	struct timespec wait;
 	int ret;
 
+	/* The C library's takes no more, unlike its other one. */
+	if (n > IOV_MAX)
+		n = IOV_MAX;
 	if (!timeout)
 		return recvmmsg_endpoint(fd, msgs, n, flags, NULL);
 	wait.tv_sec = timeout->tv_sec > INT_MAX ? INT_MAX :

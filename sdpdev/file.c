@@ -120,7 +120,6 @@ static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
 static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct sdp_ep *ep = iocb->ki_filp->private_data;
-	unsigned int out_flags = 0;
 	long timeo;
 	int flags;
 
@@ -130,8 +129,8 @@ static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (flags < 0)
 		return flags;
 	if (sdp_ep_native(ep))
-		return sdp_native_recv(ep, to, flags, NULL);
-	return sdp_recv(ep, to, flags, timeo, &out_flags);
+		return sdp_native_recv(ep, to, flags, &(struct msghdr){});
+	return sdp_recv(ep, to, flags, timeo, NULL);
 }
 
 static ssize_t sdp_write_iter(struct kiocb *iocb, struct iov_iter *from)

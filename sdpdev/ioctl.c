@@ -3,6 +3,7 @@
  * The ioctls: what user space says is checked here, and only here, before
  * anything acts on it.  See uapi/linux/sdp.h.
  */
+#include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/nospec.h>
 #include <linux/sockios.h>
@@ -190,8 +191,8 @@ static long sdp_ioc_shutdown(struct sdp_call *call)
 	return err;
 }
 
-/* What SDP_IOC_SEND and _RECV have in common. */
-static long sdp_ioc_msg(struct sdp_call *call, bool send)
+/* What SDP_IOC_SEND and _RECV have in common; @m has what else comes with bytes. */
+static long sdp_ioc_msg(struct sdp_call *call, bool send, struct msghdr *m)
 {
 	struct sdp_msg *msg = &call->arg.msg;
 	unsigned int flags = msg->flags;
@@ -219,16 +220,14 @@ static long sdp_ioc_msg(struct sdp_call *call, bool send)
 		flags |= MSG_DONTWAIT;
 	timeo = flags & MSG_DONTWAIT ? 0 : sdp_timeo(ep, send);
 	ret = sdp_connect_wait(ep, &timeo);
-	msg->out_flags = 0;
 	if (ret)
 		goto out;
 	if (sdp_ep_native(ep))
 		ret = send ? sdp_native_send(ep, &iter, flags) :
-			     sdp_native_recv(ep, &iter, flags, &msg->out_flags);
+			     sdp_native_recv(ep, &iter, flags, m);
 	else
 		ret = send ? sdp_send(ep, &iter, flags, timeo) :
-			     sdp_recv(ep, &iter, flags, timeo,
-				      &msg->out_flags);
+			     sdp_recv(ep, &iter, flags, timeo, m);
 out:
 	kfree(iov);
 	return ret;
@@ -236,18 +235,39 @@ out:
 
 static long sdp_ioc_send(struct sdp_call *call)
 {
-	if (call->arg.msg.flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR |
-				    MSG_OOB | MSG_WAITALL))
+	struct sdp_msg *msg = &call->arg.msg;
+
+	if (msg->control || msg->control_len || msg->reserved)
+		return -EINVAL;
+	if (msg->flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | MSG_OOB |
+			   MSG_WAITALL | MSG_ZEROCOPY))
 		return -EOPNOTSUPP;
-	return sdp_ioc_msg(call, true);
+	msg->out_flags = 0;
+	return sdp_ioc_msg(call, true, NULL);
 }
 
 static long sdp_ioc_recv(struct sdp_call *call)
 {
-	if (call->arg.msg.flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC |
-				    MSG_OOB | MSG_ERRQUEUE))
+	struct sdp_msg *msg = &call->arg.msg;
+	struct msghdr m = {
+		.msg_control_user = u64_to_user_ptr(msg->control),
+		.msg_control_is_user = true,
+		.msg_controllen = msg->control_len,
+		/* Nobody but a 32-bit program has control messages of its own kind. */
+		.msg_flags = in_compat_syscall() ? MSG_CMSG_COMPAT : 0,
+	};
+	long ret;
+
+	if (msg->reserved)
+		return -EINVAL;
+	if (msg->flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC | MSG_OOB |
+			   MSG_ERRQUEUE))
 		return -EOPNOTSUPP;
-	return sdp_ioc_msg(call, false);
+	ret = sdp_ioc_msg(call, false, &m);
+	msg->out_flags = m.msg_flags & ~MSG_CMSG_COMPAT;
+	/* It has moved on by what was written. */
+	msg->control_len = (unsigned long)m.msg_control_user - (unsigned long)msg->control;
+	return ret;
 }
 
 static long sdp_ioc_info(struct sdp_call *call)
@@ -337,8 +357,8 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 		  .fd = true),
 	SDP_IOCTL(SDP_IOC_CONNECT, sdp_ioc_connect, sdp_connect),
 	SDP_IOCTL(SDP_IOC_SHUTDOWN, sdp_ioc_shutdown, sdp_shutdown),
-	SDP_IOCTL(SDP_IOC_SEND, sdp_ioc_send, sdp_msg, .out = true),
-	SDP_IOCTL(SDP_IOC_RECV, sdp_ioc_recv, sdp_msg, .out = true),
+	SDP_IOCTL_GROWN(SDP_IOC_SEND, sdp_ioc_send, sdp_msg, out_flags, .out = true),
+	SDP_IOCTL_GROWN(SDP_IOC_RECV, sdp_ioc_recv, sdp_msg, out_flags, .out = true),
 	SDP_IOCTL(SDP_IOC_INFO, sdp_ioc_info, sdp_info, .out = true),
 	SDP_IOCTL(SDP_IOC_ERROR, sdp_ioc_error, sdp_error, .out = true),
 	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native, .fd = true),

@@ -436,20 +436,18 @@ __poll_t sdp_native_poll(struct sdp_ep *ep)
  * @ep: an endpoint with a native socket
  * @to: where to
  * @flags: MSG_*
- * @out_flags: out: msg_flags, or NULL
+ * @msg: in and out: its flags, and where control messages go
  *
  * Return: bytes, or a negative errno, that of recvmsg(2).
  */
 ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
-			unsigned int flags, unsigned int *out_flags)
+			unsigned int flags, struct msghdr *msg)
 {
-	struct msghdr msg = { .msg_iter = *to };
 	int rc;
 
-	rc = sock_recvmsg(sdp_native_sk(ep)->sk_socket, &msg, flags);
-	*to = msg.msg_iter;
-	if (out_flags)
-		*out_flags = msg.msg_flags;
+	msg->msg_iter = *to;
+	rc = sock_recvmsg(sdp_native_sk(ep)->sk_socket, msg, flags);
+	*to = msg->msg_iter;
 	return rc;
 }
 

@@ -3,6 +3,8 @@
  * Receiving: messages from the transport, checked, their bytes queued or put
  * into the receive ring; and readers, who take from the ring first.
  */
+#include <linux/tcp.h>
+
 #include "sdpdev.h"
 
 /**
@@ -563,28 +565,14 @@ static void sdp_peek_end(struct sdp_ep *ep, unsigned int flags, size_t done)
 		sk_peek_offset_bwd(sk, done);
 }
 
-/**
- * sdp_recv() - receive from an SDP connection
- * @ep: the endpoint
- * @to: where to
- * @flags: MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
- * @timeo: jiffies to wait
- * @out_flags: in and out: msg_flags
- *
- * Return: bytes, or a negative errno, that of recvmsg(2).
- */
-ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		 long timeo, unsigned int *out_flags)
+/* What sdp_recv() does where the bytes are asked for in their turn. */
+static ssize_t sdp_recv_stream(struct sdp_ep *ep, struct iov_iter *to,
+			       unsigned int flags, long timeo)
 {
 	size_t len = iov_iter_count(to), target, skip, done = 0;
 	bool absent;
 	ssize_t n;
 
-	/* Nothing ever comes there. */
-	if (flags & MSG_ERRQUEUE)
-		return -EAGAIN;
-	if (flags & MSG_OOB)
-		return sdp_urg_recv(ep, to, flags, out_flags);
 	target = flags & MSG_WAITALL ? len : min_t(size_t, sdp_rcvlowat(ep), len);
 	if (!target)
 		target = 1;
@@ -617,4 +605,47 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 		return n > 0 ? 0 : n;
 	sdp_peek_end(ep, flags, done);
 	return done;
+}
+
+/* How much is left, for who has set TCP_INQ; at the end one byte that is not there. */
+static void sdp_recv_inq(struct sdp_ep *ep, struct msghdr *msg)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	int inq;
+
+	if (!(sk ? tcp_sk(sk)->recvmsg_inq : ep->inherited.inq))
+		return;
+	spin_lock_bh(&ep->lock);
+	inq = min_t(u64, sdp_rx_avail(ep), INT_MAX);
+	if (!inq && ep->fin_rcvd)
+		inq = 1;
+	spin_unlock_bh(&ep->lock);
+	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
+}
+
+/**
+ * sdp_recv() - receive from an SDP connection
+ * @ep: the endpoint
+ * @to: where to
+ * @flags: MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
+ * @timeo: jiffies to wait
+ * @msg: in and out: its flags, and where control messages go; NULL without either
+ *
+ * Return: bytes, or a negative errno, that of recvmsg(2).
+ */
+ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+		 long timeo, struct msghdr *msg)
+{
+	ssize_t ret;
+
+	/* Nothing ever comes there. */
+	if (flags & MSG_ERRQUEUE)
+		return -EAGAIN;
+	if (flags & MSG_OOB)
+		ret = sdp_urg_recv(ep, to, flags, &msg->msg_flags);
+	else
+		ret = sdp_recv_stream(ep, to, flags, timeo);
+	if (ret >= 0 && msg)
+		sdp_recv_inq(ep, msg);
+	return ret;
 }

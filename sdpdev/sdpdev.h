@@ -611,7 +611,7 @@ int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
 int sdp_native_autobind(struct sdp_ep *ep);
 __poll_t sdp_native_poll(struct sdp_ep *ep);
 ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
-			unsigned int flags, unsigned int *out_flags);
+			unsigned int flags, struct msghdr *msg);
 ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
 			unsigned int flags);
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
@@ -676,7 +676,7 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		 struct sdp_xprt_buf *buf, int error);
 void sdp_rx_begin(struct sdp_ep *ep);
 ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		 long timeo, unsigned int *out_flags);
+		 long timeo, struct msghdr *msg);
 u64 sdp_rx_avail(struct sdp_ep *ep);
 bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than);
 int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done);

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/tap.sh"
 
 ORACLES=(names stream ends keep files urgent options events control again every defer woken
-	ports waits busy)
+	ports waits busy limit)
 declare -A ADDRESS=([IPv4]=10.77.0.2 [IPv6]=fd77::2 [mapped]=::ffff:10.77.0.2
 	[32-bit]=10.77.0.2 [64-bit times]=10.77.0.2 [fallen back]=127.0.0.1
 	[rings]=10.77.0.2)
@@ -32,10 +32,10 @@ programs() {
 	case $1 in
 	mapped) echo names stream ends keep again ;;
 	32-bit) echo names stream ends keep files urgent options events control again defer \
-		woken ports waits busy ;;
+		woken ports waits busy limit ;;
 	'64-bit times') echo names stream files options ;;
 	'fallen back') echo names stream ends keep files urgent events control again every \
-		defer woken waits busy ;;
+		defer woken waits busy limit ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
 }

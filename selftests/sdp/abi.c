@@ -153,6 +153,15 @@ static void test_arguments(void)
 	msg.iov_len = 1;
 	msg.iov = 8;
 	ok(fails(ioctl(fd, SDP_IOC_RECV, &msg), EFAULT), "RECV: vectors nowhere: EFAULT");
+	msg.iov_len = 0;
+	msg.reserved = 1;
+	ok(fails(ioctl(fd, SDP_IOC_RECV, &msg), EINVAL), "RECV: reserved field: EINVAL");
+	ok(fails(ioctl(fd, SDP_IOC_SEND, &msg), EINVAL), "SEND: reserved field: EINVAL");
+	msg.reserved = 0;
+	msg.control_len = 1;
+	ok(fails(ioctl(fd, SDP_IOC_SEND, &msg), EINVAL), "SEND: control messages: EINVAL");
+	msg.size = offsetof(struct sdp_msg, control);
+	ok(fails(ioctl(fd, SDP_IOC_SEND, &msg), EPIPE), "SEND: of the first version: taken");
 	ok(fails(end_shutdown(SDP, fd, 7), EINVAL), "SHUTDOWN: undefined: EINVAL");
 	close(fd);
 

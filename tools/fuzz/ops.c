@@ -293,6 +293,10 @@ static void op_recv(struct worker *w)
 	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
 
 	msg_args(w, &arg);
+	if (w->r->b & 4) {
+		arg.control = w->r->b & 8 ? (uintptr_t)w->page : -4096UL;
+		arg.control_len = sizes[w->r->b >> 4 & 7];
+	}
 	CALL(w, SDP_IOC_RECV, arg);
 }
 

@@ -192,13 +192,19 @@ struct sdp_shutdown {
  * struct sdp_msg - argument of SDP_IOC_SEND and SDP_IOC_RECV
  * @size: sizeof(struct sdp_msg)
  * @flags: in: MSG_* as sendmsg(2) or recvmsg(2) take them.  Sending takes
- *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB and (since 1.2)
- *	MSG_WAITALL, which matters to io_uring only; receiving
+ *	MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, (since 1.2)
+ *	MSG_WAITALL, which matters to io_uring only, and (since 1.5)
+ *	MSG_ZEROCOPY, which matters to TCP only; receiving
  *	takes MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB and
  *	MSG_ERRQUEUE; anything else is EOPNOTSUPP
  * @iov: pointer to an array of struct iovec
  * @iov_len: its entries, at most UIO_MAXIOV (else EMSGSIZE)
  * @out_flags: out: msg_flags of recvmsg(2)
+ * @control: receiving: pointer to where control messages go, as recvmsg(2) writes
+ *	them for the program; sending: zero; since 1.5
+ * @control_len: receiving: in: bytes of room there; out: bytes used; sending: zero;
+ *	since 1.5
+ * @reserved: zero; since 1.5
  *
  * Returns the number of bytes.  Errors are those of sendmsg(2) and recvmsg(2).
  */
@@ -208,6 +214,9 @@ struct sdp_msg {
 	__u64 iov;
 	__u32 iov_len;
 	__u32 out_flags;
+	__u64 control;
+	__u32 control_len;
+	__u32 reserved;
 };
 
 /* What carries the bytes of an endpoint. */

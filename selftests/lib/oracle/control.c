@@ -75,18 +75,61 @@ static void receiving(void)
 	int p[2], on = 1;
 
 	connected(p);
-	must(send(p[0], "0123456789", 10, 0) == 10);
-	wait_bytes(p[1], 10);
+	must(send(p[0], "0123456789x", 11, 0) == 11);
+	wait_bytes(p[1], 11);
 	say_received("nothing asked for", p[1], 1, sizeof(union room));
 	say("TCP_INQ", setsockopt(p[1], IPPROTO_TCP, TCP_INQ, &on, sizeof(on)));
 	say_received("what is left", p[1], 4, sizeof(union room));
 	say_received("no room", p[1], 1, 1);
+	say_received("no room at all", p[1], 1, 0);
 	say_received("little room", p[1], 1, sizeof(struct cmsghdr));
 	say_received("just enough", p[1], 1, CMSG_LEN(sizeof(int)));
 	say_received("nothing left", p[1], 10, sizeof(union room));
 	must(send(p[0], "x", 1, 0) == 1 && !shutdown(p[0], SHUT_WR));
 	wait_for(p[1], POLLRDHUP);
 	say_received("the last one", p[1], 1, sizeof(union room));
+	say_received("the end", p[1], 1, sizeof(union room));
+	close_pair(p);
+}
+
+/* It counts the urgent byte, which FIONREAD does not. */
+static void before_urgent(void)
+{
+	int p[2], on = 1;
+
+	connected(p);
+	must(!setsockopt(p[1], IPPROTO_TCP, TCP_INQ, &on, sizeof(on)));
+	must(send(p[0], "abc!", 4, MSG_OOB) == 4);
+	wait_for(p[1], POLLPRI);
+	wait_bytes(p[1], 3);
+	say_received("before an urgent byte", p[1], 1, sizeof(union room));
+	say_received("up to it", p[1], 10, sizeof(union room));
+	close_pair(p);
+}
+
+/* What else recvmsg() reads and writes there. */
+static void around(void)
+{
+	struct iovec iov = { .iov_base = back, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_namelen = 5 };
+	union room room;
+	int p[2];
+
+	connected(p);
+	must(send(p[0], "012", 3, 0) == 3);
+	say("a flag for descriptors", recvmsg(p[1], &msg, MSG_CMSG_CLOEXEC));
+	printf("it comes back: flags %x\n", msg.msg_flags);
+	say("a length without a name stays", msg.msg_namelen);
+	msg.msg_name = back;
+	msg.msg_namelen = -1;
+	say("a name of a length below zero", recvmsg(p[1], &msg, 0));
+	say("the same, sent", sendmsg(p[1], &msg, 0));
+	msg.msg_namelen = 5;
+	say("a name", recvmsg(p[1], &msg, 0));
+	say("there is none", msg.msg_namelen);
+	msg.msg_control = &room;
+	msg.msg_controllen = 1;
+	say("less than a control message, sent", sendmsg(p[1], &msg, 0));
 	close_pair(p);
 }
 
@@ -95,5 +138,7 @@ int main(int argc, char **argv)
 	oracle_init(argc, argv);
 	sending();
 	receiving();
+	before_urgent();
+	around();
 	return 0;
 }

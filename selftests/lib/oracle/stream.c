@@ -5,6 +5,7 @@
  */
 #include "oracle.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sys/sendfile.h>
 #include <sys/time.h>
@@ -66,6 +67,12 @@ static void addressed(void)
 	say_bytes("recvfrom", back,
 		  recvfrom(p[1], back, 10, 0, (struct sockaddr *)&addr, &len));
 	say("length of the address", len);
+	say("sendto to what is too long for an address",
+	    sendto(p[0], "to", 2, 0, (struct sockaddr *)&addr, sizeof(addr) + 1));
+	must(send(p[0], "ab", 2, 0) == 2);
+	say("recvfrom without a length",
+	    recvfrom(p[1], back, 1, 0, (struct sockaddr *)&addr, NULL));
+	say_bytes("the byte is gone", back, recv(p[1], back, 1, 0));
 	close_pair(p);
 }
 
@@ -138,6 +145,31 @@ static void several(void)
 	say("recvmmsg with a time", recvmmsg(p[1], msgs, 1, 0, &wait));
 	say("time is left", wait.tv_sec < 6);
 	say("sendmmsg of nothing", sendmmsg(p[0], msgs, 0, 0));
+	close_pair(p);
+}
+
+#define MANY	1500		/* more than a message may have parts */
+
+static void in_bulk(void)
+{
+	static struct mmsghdr msgs[MANY];
+	struct iovec one = { .iov_base = back, .iov_len = 1 };
+	struct timespec wait = { .tv_sec = LONG_MAX };
+	int i, p[2];
+
+	for (i = 0; i < MANY; i++)
+		msgs[i].msg_hdr = (struct msghdr){ .msg_iov = &one, .msg_iovlen = 1 };
+	connected(p);
+	say("recvmmsg of nothing", recvmmsg(p[1], msgs, 1, MSG_DONTWAIT, &wait));
+	say("leaves the time", wait.tv_sec == LONG_MAX);
+	must(send(p[0], buf, MANY, 0) == MANY);
+	wait_bytes(p[1], MANY);
+	say("recvmmsg of many", recvmmsg(p[1], msgs, MANY, 0, NULL));
+	say("sendmmsg of many", sendmmsg(p[0], msgs, MANY, 0));
+	must(recv(p[1], back, 1024, MSG_WAITALL) == 1024);
+	must(send(p[0], "!", 1, MSG_OOB) == 1);
+	wait_for(p[1], POLLPRI);
+	say("the urgent byte, several times", recvmmsg(p[1], msgs, 3, MSG_OOB | MSG_PEEK, NULL));
 	close_pair(p);
 }
 
@@ -393,6 +425,7 @@ int main(int argc, char **argv)
 	addressed();
 	vectors();
 	several();
+	in_bulk();
 	several_full("without waiting", false);
 	several_full("with a time", true);
 	several_reset();
