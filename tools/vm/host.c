@@ -317,7 +317,7 @@ int main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct sigaction alarm = { .sa_handler = on_end };
-	unsigned int seconds = 0, stop_time = 60;
+	unsigned int seconds = 0, stop_time = 180;
 	bool tty = false;
 	int c;
 
