@@ -58,8 +58,12 @@ __public int sdp_socket(int family, int flags)
 	fd = syscall(SYS_openat, AT_FDCWD, SDP_DEVICE_PATH, mode);
 	if (fd < 0)
 		return -1;
-	if (!ioctl(fd, SDP_IOC_INIT, &init))
-		return fd;
+	/* An older module does not know what this library relies on. */
+	if (!ioctl(fd, SDP_IOC_INIT, &init)) {
+		if (init.minor >= SDP_API_MINOR)
+			return fd;
+		errno = EPROTONOSUPPORT;
+	}
 
 	saved = errno;
 	syscall(SYS_close, fd);

@@ -442,7 +442,7 @@ void sdp_ring_look(struct sdp_ep *ep)
 	spin_lock_bh(&ep->lock);
 	sdp_tx_push(ep);
 	spin_unlock_bh(&ep->lock);
-	if (sdp_ring_tx_lacks(ep))
+	if (!READ_ONCE(ep->tx_bufs) && sdp_ring_tx_lacks(ep))
 		sdp_size_soon(ep);
 }
 

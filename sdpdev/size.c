@@ -150,8 +150,12 @@ void sdp_size_watch(struct sdp_ep *ep)
  */
 void sdp_size_soon(struct sdp_ep *ep)
 {
+	unsigned long when = jiffies + HZ / 10;
+
 	spin_lock_bh(&ep->lock);
-	if (ep->live) {
+	/* Not put off, however often that is asked for. */
+	if (ep->live && (!delayed_work_pending(&ep->idle) ||
+			 time_after(ep->idle.timer.expires, when))) {
 		sdp_ep_get(ep);
 		if (mod_delayed_work(sdp_wq, &ep->idle, HZ / 10))
 			refcount_dec(&ep->ref);
