@@ -126,13 +126,14 @@ speed() {
 	ethtool ib0 | grep -x "[[:space:]]*Duplex: Full"
 }
 
-# One lane, at two speeds. The default partition's group is too fast for that.
+# One lane, at two speeds. The default partition's group is too fast for that. Who asks
+# while the subnet manager still deals with the change asks again later and later.
 narrow() {
 	partitions "$slow" &&
 	ip link add link ib0 name slow type ipoib pkey 0x8001 &&
-	ip link set slow up && until_true 20 speed_is 10000Mb/s slow &&
-	echo 2.5 > $links/softib0/rate && until_true 20 speed_is 2500Mb/s slow &&
-	echo 5 > $links/softib0/rate && until_true 20 speed_is 5000Mb/s slow &&
+	ip link set slow up && until_true 60 speed_is 10000Mb/s slow &&
+	echo 2.5 > $links/softib0/rate && until_true 60 speed_is 2500Mb/s slow &&
+	echo 5 > $links/softib0/rate && until_true 60 speed_is 5000Mb/s slow &&
 	speed_is 5000Mb/s slow
 }
 
