@@ -169,9 +169,9 @@ fuzz: setup
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
 COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy lib/tools \
 	    sdp/replace \
-	    $(addprefix ipoib/,admin bond connected debugfs events guid hostile mcast nosrq \
+	    $(addprefix ipoib/,admin bond child connected debugfs events guid hostile mcast nosrq \
 		queues rings stuck tcp vf) \
-	    $(addprefix softib/,capture configfs counters events faults manage many params rc \
+	    $(addprefix softib/,capture configfs counters events faults gone manage many params rc \
 		topology tree uc ud udp)
 coverage: setup
 	tools/setup kernel $(DEBUG)
