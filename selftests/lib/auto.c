@@ -6,7 +6,6 @@
  *	auto [never]: with "never" there must be none
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +16,6 @@
 #include "sdpdev.h"
 #include "tap.h"
 
-#define PEER		"10.77.0.2"
 #define PORT		24201
 #define MANY		40		/* small messages, more than rings are worth after */
 #define MAPPINGS	3		/* of a connection with rings */
@@ -29,21 +27,6 @@
 static struct sockaddr_in address;
 static int listener;
 static char out[64], in[64];
-
-static void listen_there(void)
-{
-	int one = 1;
-
-	address.sin_family = AF_INET;
-	address.sin_port = htons(PORT);
-	must(inet_pton(AF_INET, PEER, &address.sin_addr) == 1);
-	enter_node(2);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	must(!bind(listener, (struct sockaddr *)&address, sizeof(address)) &&
-	     !listen(listener, 128));
-	enter_node(1);
-}
 
 static void connected(int pair[2])
 {
@@ -238,7 +221,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	tap_plan(never ? 7 : 10);
 	write_file("/sys/module/sdpdev/parameters/idle_time", "500");
-	listen_there();
+	listener = listen_there(PORT, 128, &address);
 	test_who(never ? 0 : MAPPINGS);
 	if (!never)
 		test_idle();

@@ -6,7 +6,6 @@
  * call on, in node 1.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,7 +19,6 @@
 #include "sdpdev.h"
 #include "tap.h"
 
-#define PEER		"10.77.0.2"
 #define PORT		24301
 #define ROUNDS		100		/* of each way */
 #define BYTES		64		/* of a write */
@@ -37,21 +35,6 @@ static int end[2], copy, spare[2];
 static unsigned long written, arrived, elsewhere;
 static int happened;
 static bool clean;
-
-static void listen_there(void)
-{
-	int one = 1;
-
-	address.sin_family = AF_INET;
-	address.sin_port = htons(PORT);
-	must(inet_pton(AF_INET, PEER, &address.sin_addr) == 1);
-	enter_node(2);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	must(!bind(listener, (struct sockaddr *)&address, sizeof(address)) &&
-	     !listen(listener, 8));
-	enter_node(1);
-}
 
 static void connected(void)
 {
@@ -191,7 +174,7 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	tap_plan(5);
-	listen_there();
+	listener = listen_there(PORT, 8, &address);
 	test_rings();
 	test_way(CLOSE, "close");
 	test_way(DUP2, "dup2");
