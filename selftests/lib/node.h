@@ -27,18 +27,18 @@ static inline void enter_node(int node)
 /* A socket of node 2's that listens at PORT, for node 1, which this is; also its address. */
 static inline int listen_there(int port, int backlog, struct sockaddr_in *address)
 {
-	int listener, one = 1;
+	int sock, one = 1;
 
 	address->sin_family = AF_INET;
 	address->sin_port = htons(port);
 	must(inet_pton(AF_INET, "10.77.0.2", &address->sin_addr) == 1);
 	enter_node(2);
-	listener = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	must(!bind(listener, (struct sockaddr *)address, sizeof(*address)) &&
-	     !listen(listener, backlog));
+	sock = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	must(!bind(sock, (struct sockaddr *)address, sizeof(*address)) &&
+	     !listen(sock, backlog));
 	enter_node(1);
-	return listener;
+	return sock;
 }
 
 #endif /* SELFTESTS_NODE_H */
