@@ -11,7 +11,7 @@ DEBUG_CONFIG=$ROOT/tools/kernel/debug.config
 # the source, which is Debian's: it takes more time here than it saves later. Some calls
 # that must not remain go only with -fipa-cp, and some without -fthread-jumps. Source lines
 # are found, but no variables: our modules have those.
-DEBUG_FLAGS="-O1 -fipa-cp -g1 -pipe -w -ftrack-macro-expansion=0 -U__OPTIMIZE__ \
+DEBUG_FLAGS="-O1 -fipa-cp -g1 -pipe -w -Wno-all -ftrack-macro-expansion=0 -U__OPTIMIZE__ \
 $(printf -- '-fno-%s ' \
 	thread-jumps tree-pta ivopts tree-loop-optimize tree-dse tree-sink tree-ter tree-slsr \
 	ssa-phiopt tree-ch tree-sra tree-copy-prop tree-coalesce-vars tree-builtin-call-dce \
