@@ -252,7 +252,6 @@ void sdp_close(struct sdp_ep *ep)
 	bool orderly;
 
 	sdp_unlisten(ep);
-	sdp_close_port(ep);
 	sdp_opts_get(ep, &opts);
 	orderly = sdp_close_begin(ep, opts.linger);
 	sdp_ring_look(ep);
@@ -269,5 +268,7 @@ void sdp_close(struct sdp_ep *ep)
 		sdp_conn_kick(ep);
 	}
 	spin_unlock_bh(&ep->lock);
+	/* Now, as the timer's work tries again for an orphan only. */
+	sdp_close_port(ep);
 	sdp_ep_put(ep);
 }

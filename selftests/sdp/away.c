@@ -250,13 +250,11 @@ static bool both_ended(const struct ends *e)
 
 static void test_ends(struct ends *e)
 {
-	struct sdp_connect part = { .size = sizeof(part), .addr_len = sizeof(struct sockaddr_in) };
 	struct ends other;
 
 	make(&other);
 	must(goes_away(&other));
-	/* AF_UNSPEC, which is zero */
-	must(!ioctl(other.end[0], SDP_IOC_CONNECT, &part));
+	must(!end_disconnect(SDP, other.end[0]));
 	ok(both_ended(&other), "taken away meanwhile: both say so");
 	end(&other);
 

@@ -123,6 +123,16 @@ static inline int end_connect(enum kind kind, int fd, const char *ip, int port)
 	return end_connect_flags(kind, fd, ip, port, 0);
 }
 
+/* connect(2) with AF_UNSPEC: an address of zeroes. */
+static inline int end_disconnect(enum kind kind, int fd)
+{
+	struct sdp_connect arg = { .size = sizeof(arg), .addr_len = sizeof(struct sockaddr) };
+	struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+
+	return kind == TCP ? connect(fd, &unspec, sizeof(unspec)) :
+			     ioctl(fd, SDP_IOC_CONNECT, &arg);
+}
+
 static inline int end_accept(enum kind kind, int fd)
 {
 	struct sdp_accept arg = { .size = sizeof(arg) };

@@ -212,9 +212,6 @@ static void test_shutdown(void)
 /* connect(2) with AF_UNSPEC takes the connection apart, and its rings with it. */
 static void test_disconnect(void)
 {
-	struct sdp_connect apart = {
-		.size = sizeof(apart), .addr_len = sizeof(struct sockaddr),
-	};
 	int e[2], l, again;
 	char buf[8];
 
@@ -223,7 +220,7 @@ static void test_disconnect(void)
 	must(write(e[1], "abc", 3) == 3 && events(e[0], POLLIN, SOON) == POLLIN);
 	must(rx->tail == 3);
 	moved();
-	ok(ioctl(e[0], SDP_IOC_CONNECT, &apart) == 0, "taken apart in spite of rings");
+	ok(end_disconnect(SDP, e[0]) == 0, "taken apart in spite of rings");
 	ok(has_ended(0) && moved(), "which say so");
 	ok(rx->tail == rx->head, "and what was in them is gone");
 	ok(read(e[1], buf, 1) == -1 && errno == ECONNRESET, "the peer is reset");

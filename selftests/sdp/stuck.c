@@ -18,6 +18,8 @@
 #define STACK	65536
 #define OPTION	MANY	/* the page behind those of the writers */
 #define PAGES	(MANY + 1)
+#define AGAIN	50
+#define PORT	19998
 
 #define NOBODY	"10.77.0.99"
 
@@ -146,6 +148,15 @@ static int begin_connect(void)
 	return fd;
 }
 
+/* Has the lock of e[i][0]'s native socket kept until @uffd is closed. */
+static void keep_lock(int uffd, pthread_attr_t *attr, int i)
+{
+	e[i][1] = end_native(SDP, e[i][0]);
+	must(e[i][1] >= 0);
+	must(!pthread_create(&threads[i], attr, set_option, (void *)(intptr_t)e[i][1]));
+	await_faults(uffd, 1);
+}
+
 /* TCP is to take over a connection, whose socket's lock somebody has. */
 static void fall_back(int uffd, pthread_attr_t *attr)
 {
@@ -153,11 +164,7 @@ static void fall_back(int uffd, pthread_attr_t *attr)
 
 	for (i = 0; i < MANY; i++) {
 		e[i][0] = begin_connect();
-		e[i][1] = end_native(SDP, e[i][0]);
-		must(e[i][1] >= 0);
-		must(!pthread_create(&threads[i], attr, set_option,
-				     (void *)(intptr_t)e[i][1]));
-		await_faults(uffd, 1);
+		keep_lock(uffd, attr, i);
 	}
 	fd = begin_connect();
 	for (left = SOON; left && end_info(fd).carrier != SDP_CARRIER_TCP; left -= 20)
@@ -177,6 +184,85 @@ static void fall_back(int uffd, pthread_attr_t *attr)
 		unpair(e[i]);
 	}
 	ok(left < 1500, "with the memory there TCP takes them over");
+}
+
+/*
+ * Who connects to somebody else then begins anew, whether TCP was about to be tried
+ * again, or has just begun.
+ */
+static void start_over(int uffd, pthread_attr_t *attr)
+{
+	int l = listener(SDP, SERVER4, PORT, AGAIN), good = 0, still = 0, i;
+	char byte;
+
+	for (i = 0; i < AGAIN; i++) {
+		e[i][0] = begin_connect();
+		keep_lock(uffd, attr, i);
+	}
+	for (i = 0; i < AGAIN; i++)
+		while (!end_info(e[i][0]).reason)
+			poll(NULL, 0, 20);
+	close(uffd);
+	for (i = 0; i < AGAIN; i++) {
+		must(!pthread_join(threads[i], NULL));
+		must(!end_disconnect(SDP, e[i][0]));
+		good += end_connect(SDP, e[i][0], SERVER4, PORT) < 0 && errno == EINPROGRESS;
+	}
+	ok(good == AGAIN, "of %d that were to fall back %d connect to somebody else", AGAIN,
+	   good);
+	for (i = good = 0; i < AGAIN; i++)
+		good += events(e[i][0], POLLOUT, SOON) == POLLOUT && !end_error(SDP, e[i][0]) &&
+			end_info(e[i][0]).carrier == SDP_CARRIER_SDP;
+	ok(good == AGAIN, "and %d are connected over SDP", good);
+	/* Longer than it takes until TCP is tried again. */
+	poll(NULL, 0, 300);
+	for (i = 0; i < good; i++) {
+		close(e[i][1]);
+		e[i][1] = end_accept(SDP, l);
+		must(e[i][1] >= 0 && write(e[i][1], "x", 1) == 1);
+	}
+	for (i = 0; i < good; i++)
+		still += events(e[i][0], POLLIN, SOON) == POLLIN && read(e[i][0], &byte, 1) == 1;
+	ok(still == AGAIN, "and %d remain so", still);
+	for (i = 0; i < AGAIN; i++)
+		unpair(e[i]);
+	close(l);
+}
+
+static void *close_it(void *arg)
+{
+	close((intptr_t)arg);
+	return NULL;
+}
+
+/* A connection keeps the port of a listener whose socket's lock somebody has. */
+static void close_listener(int uffd, pthread_attr_t *attr)
+{
+	int l = listener(SDP, SERVER4, PORT + 1, 1), by_tcp, tries = 0;
+	pthread_t closer;
+	int pair[2];
+
+	pair[0] = end_open(SDP, AF_INET);
+	must(!end_connect(SDP, pair[0], SERVER4, PORT + 1));
+	pair[1] = end_accept(SDP, l);
+	must(pair[1] >= 0);
+	e[0][0] = l;
+	keep_lock(uffd, attr, 0);
+	must(!pthread_create(&closer, NULL, close_it, (void *)(intptr_t)l));
+	ok(ends_in_time(closer), "while its socket is in use, a listener is closed");
+	close(uffd);
+	must(!pthread_join(threads[0], NULL));
+	do {
+		by_tcp = end_open(TCP, AF_INET);
+		if (end_connect(TCP, by_tcp, SERVER4, PORT + 1))
+			break;
+		close(by_tcp);
+	} while (++tries < 1500 && !poll(NULL, 0, 20));
+	ok(tries < 1500 && errno == ECONNREFUSED, "then TCP does not listen any more");
+	ok(end_info(pair[0]).state == SDP_STATE_CONNECTED, "what it accepted is connected");
+	close(by_tcp);
+	close(e[0][1]);
+	unpair(pair);
 }
 
 static void *read_it(void *arg)
@@ -230,6 +316,9 @@ int main(int argc, char **argv)
 
 	fall_back(never_there(), &attr);
 	ok(all_end(), "all of them end");
+	start_over(never_there(), &attr);
+	close_listener(never_there(), &attr);
+	ok(all_end(), "these end, too");
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
