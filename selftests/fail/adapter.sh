@@ -113,6 +113,23 @@ asks() {
 	[ "$answer" = "$1" ]
 }
 
+# gone NODE: nothing is left of its connections.
+gone() {
+	not grep -q '^ *[0-9]' <(on "$1" cat /proc/net/sdp/endpoints)
+}
+
+# fail_ends PERCENT: of the moves of a queue pair to an end, five times
+fail_ends() {
+	echo 5 > $debug/softib/fail_ends/times
+	echo "$1" > $debug/softib/fail_ends/probability
+}
+
+# Both programs end, and when there is memory their queue pairs.
+finished() {
+	until_true 20 ended $client $server && until_true 20 gone node1 &&
+	until_true 20 gone node2 && [ "$(< $debug/softib/fail_ends/times)" -eq 0 ]
+}
+
 # A program's work requests do not fail, nor those of management: QP 1 is the kernel's.
 spared() {
 	local server status
@@ -186,6 +203,8 @@ for setting in verbose=0 interval=1 times=-1 min-order=0; do
 done
 echo 0 > $debug/softib/fail_requests/verbose
 echo 0 > $debug/softib/fail_verbs/verbose
+echo 0 > $debug/softib/fail_ends/verbose
+echo 1 > $debug/softib/fail_ends/interval
 echo 1 > $debug/softib/fail_verbs/interval
 head -c 500 /dev/urandom > /tmp/file
 plan 16
@@ -210,8 +229,10 @@ check "a send of SDP: both know that it is over" breaks 1
 check "a receive" breaks 2
 check "another connection is good" carries
 check "and so is the one that was open meanwhile" asks two
+fail_ends 100
 exec 8>&-
-check "and ends" until_true 20 ended $client $server
+check "and ends, where the adapter has no memory for that at first" finished
+fail_ends 0
 check "neither programs nor management have requests that fail" spared
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &

@@ -8,6 +8,9 @@
  * destroys something, has nothing else that he could do. What management and programs
  * in user space ask for is left alone.
  *
+ * /sys/kernel/debug/softib/fail_ends says which moves of a queue pair to an end fail, for
+ * want of memory: an HCA may need some for its command.
+ *
  * /sys/kernel/debug/softib/fail_requests says which work requests complete with
  * IB_WC_LOC_PROT_ERR, as with memory that the HCA may not use.
  */
@@ -20,6 +23,7 @@
 #include "compat.h"
 
 static DECLARE_FAULT_ATTR(fail_verbs);
+static DECLARE_FAULT_ATTR(fail_ends);
 static DECLARE_FAULT_ATTR(fail_requests);
 static bool fail_nth;
 
@@ -39,6 +43,12 @@ static bool may_fail(const struct ib_qp *qp)
 static bool qp_fails(const struct ib_qp *qp)
 {
 	return may_fail(qp) && fails();
+}
+
+/* Not by fail-nth: see fails(). */
+static bool told_to_fail(const struct ib_qp *qp, struct fault_attr *attr)
+{
+	return READ_ONCE(attr->probability) && may_fail(qp) && should_fail(attr, 1);
 }
 
 static const struct ib_device_ops *under(struct ib_device *ibdev)
@@ -84,7 +94,7 @@ static int fail_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	bool end = mask & IB_QP_STATE &&
 		   (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 
-	if (!end && qp_fails(qp))
+	if (end ? told_to_fail(qp, &fail_ends) : qp_fails(qp))
 		return -ENOMEM;
 	return under(qp->device)->modify_qp(qp, attr, mask, udata);
 }
@@ -132,8 +142,7 @@ static int fail_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
  */
 bool softib_fail_request(const struct rvt_qp *qp)
 {
-	return READ_ONCE(fail_requests.probability) && may_fail(&qp->ibqp) &&
-	       should_fail(&fail_requests, 1);
+	return told_to_fail(&qp->ibqp, &fail_requests);
 }
 
 /**
@@ -146,6 +155,7 @@ void softib_fail_init(void)
 	dir = fault_create_debugfs_attr("fail_verbs", softib_debugfs, &fail_verbs);
 	if (!IS_ERR(dir))
 		debugfs_create_bool("nth", 0600, dir, &fail_nth);
+	fault_create_debugfs_attr("fail_ends", softib_debugfs, &fail_ends);
 	fault_create_debugfs_attr("fail_requests", softib_debugfs, &fail_requests);
 }
 
