@@ -240,12 +240,12 @@ static void close_listener(int uffd, pthread_attr_t *attr)
 {
 	int l = listener(SDP, SERVER4, PORT + 1, 1), by_tcp, tries = 0;
 	pthread_t closer;
-	int pair[2];
+	int ends[2];
 
-	pair[0] = end_open(SDP, AF_INET);
-	must(!end_connect(SDP, pair[0], SERVER4, PORT + 1));
-	pair[1] = end_accept(SDP, l);
-	must(pair[1] >= 0);
+	ends[0] = end_open(SDP, AF_INET);
+	must(!end_connect(SDP, ends[0], SERVER4, PORT + 1));
+	ends[1] = end_accept(SDP, l);
+	must(ends[1] >= 0);
 	e[0][0] = l;
 	keep_lock(uffd, attr, 0);
 	must(!pthread_create(&closer, NULL, close_it, (void *)(intptr_t)l));
@@ -259,10 +259,10 @@ static void close_listener(int uffd, pthread_attr_t *attr)
 		close(by_tcp);
 	} while (++tries < 1500 && !poll(NULL, 0, 20));
 	ok(tries < 1500 && errno == ECONNREFUSED, "then TCP does not listen any more");
-	ok(end_info(pair[0]).state == SDP_STATE_CONNECTED, "what it accepted is connected");
+	ok(end_info(ends[0]).state == SDP_STATE_CONNECTED, "what it accepted is connected");
 	close(by_tcp);
 	close(e[0][1]);
-	unpair(pair);
+	unpair(ends);
 }
 
 static void *read_it(void *arg)
