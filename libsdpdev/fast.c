@@ -13,7 +13,8 @@
  * descriptors that the kernel shows (struct sdp_ring_state).  As long as the count is
  * the same the number means the same connection; otherwise SDP_IOC_INFO is asked.  The
  * count moves a moment after a number has become free.  That matters where another
- * thread gets the number in that moment: socket(), accept() and close() see to it.
+ * thread gets the number in that moment: socket(), accept() and close() see to it, and
+ * that no third one comes to map the rings by it (struct table).
  *
  * A number may also be taken away while a call is at work in the ring.  What it has put
  * in before the kernel ended the ring is sent; later it does not get in, and goes where
@@ -40,7 +41,10 @@
 
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
 #define load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define load_ordered(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
 #define store(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
+#define store_ordered(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+#define add_ordered(p, v)	__atomic_fetch_add(p, v, __ATOMIC_SEQ_CST)
 
 #define SLOTS		65536	/* descriptors with higher numbers have no rings */
 #define MOST		256	/* connections with rings in a process */
@@ -48,8 +52,11 @@
 #define SMALL		2048	/* what a system call costs more than copying twice */
 #define RUN		32	/* small ones in one direction before there are rings */
 #define EXCLUSIVE	(1U << 31)
-#define NEVER		(~0ULL)
+#define BY_CALL		(1ULL << 63)
+#define STALE		(1ULL << 62)
 #define PAGES		1024
+#define CLOSES		1024
+#define BEGUN		(1ULL << 32)
 #define PAGE		4096
 #define READABLE	1U
 #define WRITABLE	2U
@@ -58,14 +65,17 @@
  * struct slot - the rings of one descriptor's number
  * @users: calls that use the mappings; EXCLUSIVE: somebody changes the slot
  * @gone: the number means something else: not to be used, only to be unmapped
- * @seen: the count of closes with which the number was the connection's
+ * @seen: the count of closes with which the number was the connection's, and BY_CALL
+ *	where receiving is not for the ring (SO_RCVLOWAT, SO_PEEK_OFF): one word, so that
+ *	nobody has the one of another time than the other.  Or STALE, BY_CALL and a
+ *	number that was not there before: SDP_IOC_INFO is to be asked, and who was just
+ *	asking keeps to himself what he was told.
  * @state: the connection's state; NULL without rings
  * @tx: its transmit ring
  * @rx: its receive ring
  * @tx_bytes: size of the one's data
  * @rx_bytes: size of the other's
  * @data: where the data begins in either
- * @by_call: receiving is not for the ring (SO_RCVLOWAT, SO_PEEK_OFF)
  * @full: the kernel took less than it was given last: the ring is no way around that
  * @run: small sends since the last receive, or minus small receives since the last send
  * @wait: how long @run has to become, zero: RUN
@@ -82,9 +92,8 @@ struct slot {
 	struct sdp_ring *rx;
 	__u32 tx_bytes;
 	__u32 rx_bytes;
-	__u16 data;
-	__u16 by_call;
-	__u16 full;
+	__u32 data;
+	__u32 full;
 	__s32 run;
 	__s32 wait;
 };
@@ -94,12 +103,26 @@ struct slot {
  * @slot: by the descriptor's number
  * @page: pages that the kernel could read or write lately: number, and in the lowest
  *	two bits which of it
+ * @closes: calls that take a number away, by the number's remainder: in the upper half
+ *	how many have begun, in the lower one how many of them are not over
+ * @moves: the same of calls that take many away, and the changes of options
  * @attached: slots with rings
- * @end: none from here on has ever had any
+ * @end: none from here on has ever had any, nor is getting some
+ *
+ * As long as a close() is not over the number may be another file's already, and the
+ * kernel's count says nothing yet.  A slot that has rings is made useless first, by
+ * @gone.  One that is getting them has none yet to be seen, so close() first says here
+ * that it has begun, then looks for rings; who maps them first lets them be seen, then
+ * looks here whether any close() has begun meanwhile or before, and lets go of them if
+ * so.  Each writes before it reads, and all of it in one order (SEQ_CST): at least one
+ * of them sees the other.  The same holds for options that change meanwhile.  A close()
+ * that a signal handler leaves by siglongjmp() is never over: no rings there any more.
  */
 struct table {
 	struct slot slot[SLOTS];
 	__u64 page[PAGES];
+	__u64 closes[CLOSES];
+	__u64 moves;
 	__u32 attached;
 	__u32 end;
 };
@@ -139,6 +162,29 @@ static struct slot *slot_of(int fd)
 	struct table *t = load(&table);
 
 	return t && (unsigned int)fd < SLOTS ? &t->slot[fd] : NULL;
+}
+
+/* --- calls that take numbers away ---------------------------------------- */
+
+static __u64 *closes_of(struct table *t, int fd)
+{
+	return &t->closes[(unsigned int)fd % CLOSES];
+}
+
+/* In a child that a signal handler made in the midst of a call none has begun. */
+static void call_over(__u64 *calls)
+{
+	__u64 now = load(calls);
+
+	while ((__u32)now && !__atomic_compare_exchange_n(calls, &now, now - 1, false,
+							  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+/* What stays the same as long as nothing begins; with a lower half of zero all is over. */
+static __u64 calls_begun(struct table *t, int fd)
+{
+	return load_ordered(closes_of(t, fd)) + load_ordered(&t->moves);
 }
 
 /* --- mapping and unmapping ----------------------------------------------- */
@@ -220,34 +266,42 @@ static void collect_ended(struct table *t)
 static bool verify(int fd, struct slot *slot, struct sdp_info *info)
 {
 	__u64 closes = load_acquire(&slot->state->closes);
-	__u64 seen = load(&slot->seen);
+	__u64 seen = load_acquire(&slot->seen);
 
 	if (sdp_info(fd, info) || info->id != slot->state->id)
 		return false;
-	store(&slot->by_call, info->recv_by_call);
+	if (info->recv_by_call)
+		closes |= BY_CALL;
 	__atomic_compare_exchange_n(&slot->seen, &seen, closes, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 	return true;
 }
 
-/* The slot is locked. */
-static bool map_slot(int fd, struct slot *slot)
+/* Whether nothing has been closed since @seen, which is not stale either. */
+static bool counts(const struct slot *slot, __u64 seen)
+{
+	return load_acquire(&slot->state->closes) == (seen & ~BY_CALL);
+}
+
+/* The slot is locked; what had begun before was @begun, and nothing more is to begin. */
+static bool map_slot(struct table *t, int fd, struct slot *slot, __u64 begun)
 {
 	struct sdp_ring_setup setup = {
 		.size = sizeof(setup), .tx_bytes = RING_BYTES, .rx_bytes = RING_BYTES,
 	};
 	struct sdp_info info;
-	__u64 closes;
 
 	if (ioctl(fd, SDP_IOC_RING_SETUP, &setup) && errno != EEXIST)
 		return false;
 	slot->data = sysconf(_SC_PAGESIZE);
-	slot->state = map(fd, slot->data, PROT_READ, SDP_MMAP_STATE);
-	/* Another file may have the number by now: its mapping is not to be touched. */
-	if (!slot->state || sdp_info(fd, &info) || !verify(fd, slot, &info) ||
-	    !info.tx_ring_bytes)
+	store_ordered(&slot->state, map(fd, slot->data, PROT_READ, SDP_MMAP_STATE));
+	/*
+	 * Another file may have the number by now, or may have had it just then: its
+	 * mapping is not to be touched.
+	 */
+	if (!slot->state || sdp_info(fd, &info) || calls_begun(t, fd) != begun ||
+	    !verify(fd, slot, &info) || !info.tx_ring_bytes)
 		return false;
-	closes = slot->seen;
 	slot->full = 0;
 	slot->tx_bytes = info.tx_ring_bytes;
 	slot->rx_bytes = info.rx_ring_bytes;
@@ -257,17 +311,32 @@ static bool map_slot(int fd, struct slot *slot)
 	slot->rx = map(fd, slot->data + slot->rx_bytes, PROT_READ | PROT_WRITE,
 		       SDP_MMAP_RX_RING);
 	/* All three are of one connection only if the number was its all the time. */
-	return slot->tx && slot->rx && load_acquire(&slot->state->closes) == closes;
+	return slot->tx && slot->rx && counts(slot, load(&slot->seen));
 }
 
-static void count_slot(struct table *t, __u32 fd)
+static void move_end(struct table *t, __u32 fd)
 {
-	__u32 end = load(&t->end);
+	__u32 end = load_ordered(&t->end);
 
-	__atomic_fetch_add(&t->attached, 1, __ATOMIC_RELAXED);
 	while (end <= fd && !__atomic_compare_exchange_n(&t->end, &end, fd + 1, false,
-							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
+}
+
+/* The slot is locked. */
+static bool fill_slot(struct table *t, int fd, struct slot *slot)
+{
+	__u64 begun = calls_begun(t, fd);
+
+	if ((__u32)begun)
+		return false;
+	move_end(t, fd);
+	if (map_slot(t, fd, slot, begun) && calls_begun(t, fd) == begun) {
+		__atomic_fetch_add(&t->attached, 1, __ATOMIC_RELAXED);
+		return true;
+	}
+	unmap_slot(slot);
+	return false;
 }
 
 /* Whether there are rings now. */
@@ -282,14 +351,7 @@ static bool attach(int fd, struct slot *slot)
 		collect_ended(t);
 	if (!t || load(&t->attached) >= MOST || !lock_slot(slot))
 		return false;
-	done = slot->state;
-	if (!done) {
-		done = map_slot(fd, slot);
-		if (done)
-			count_slot(t, fd);
-		else
-			unmap_slot(slot);
-	}
+	done = slot->state || fill_slot(t, fd, slot);
 	unlock_slot(slot);
 	errno = saved;
 	return done;
@@ -420,8 +482,7 @@ static struct slot *enter(int fd)
 	if ((__atomic_fetch_add(&slot->users, 1, __ATOMIC_ACQUIRE) & EXCLUSIVE) ||
 	    !slot->state || load(&slot->gone))
 		goto out;
-	if (load_acquire(&slot->state->closes) == load(&slot->seen) ||
-	    verify(fd, slot, &info))
+	if (counts(slot, load(&slot->seen)) || verify(fd, slot, &info))
 		return slot;
 	store(&slot->gone, 1);
 	errno = saved;
@@ -435,44 +496,90 @@ void fast_options(void)
 {
 	struct table *t = load(&table);
 	struct slot *slot;
-	unsigned int fd;
+	__u64 moves;
 
-	for (fd = 0; t && fd < load(&t->end); fd++) {
-		slot = slot_of(fd);
-		if (slot && load(&slot->state))
-			store(&slot->seen, NEVER);
+	if (!t)
+		return;
+	moves = add_ordered(&t->moves, BEGUN) / BEGUN;
+	for (slot = t->slot; slot < t->slot + load_ordered(&t->end); slot++) {
+		if (load_ordered(&slot->state))
+			store(&slot->seen, STALE | BY_CALL | moves);
 	}
+}
+
+/* Whoever is getting rings for the number finds out: it is told already. */
+static void set_gone(struct slot *slot)
+{
+	if (load_ordered(&slot->state))
+		store(&slot->gone, 1);
 }
 
 bool fast_closing(int fd)
 {
+	struct table *t = load(&table);
 	struct slot *slot = slot_of(fd);
 
-	if (!slot || !(load(&slot->state) || load(&slot->run) || load(&slot->wait)))
+	if (!t || !slot)
 		return false;
-	if (load(&slot->state))
-		store(&slot->gone, 1);
+	add_ordered(closes_of(t, fd), BEGUN + 1);
+	set_gone(slot);
 	return true;
 }
 
-void fast_closing_range(unsigned int first, unsigned int last)
+static void forget(struct slot *slot)
 {
-	struct table *t = load(&table);
-
-	for (; t && first <= last && first < load(&t->end); first++)
-		fast_closing(first);
-}
-
-void fast_new(int fd)
-{
-	struct slot *slot = slot_of(fd);
-	int saved = errno;
-
-	if (!fast_closing(fd))
+	if (!load(&slot->state) && !load(&slot->run) && !load(&slot->wait))
 		return;
 	store(&slot->run, 0);
 	store(&slot->wait, 0);
 	collect(slot);
+}
+
+void fast_closed(int fd)
+{
+	struct table *t = load(&table);
+	struct slot *slot = slot_of(fd);
+	int saved = errno;
+
+	if (!t || !slot)
+		return;
+	forget(slot);
+	call_over(closes_of(t, fd));
+	errno = saved;
+}
+
+bool fast_closing_range(unsigned int first, unsigned int last)
+{
+	struct table *t = load(&table);
+
+	if (!t)
+		return false;
+	add_ordered(&t->moves, BEGUN + 1);
+	for (; first <= last && first < load_ordered(&t->end); first++)
+		set_gone(&t->slot[first]);
+	return true;
+}
+
+void fast_closed_range(void)
+{
+	struct table *t = load(&table);
+
+	if (t)
+		call_over(&t->moves);
+}
+
+void fast_new(int fd)
+{
+	struct table *t = load(&table);
+	struct slot *slot = slot_of(fd);
+	int saved = errno;
+
+	if (!t || !slot)
+		return;
+	/* It has been closed, by whatever call, and that is over. */
+	add_ordered(closes_of(t, fd), BEGUN);
+	set_gone(slot);
+	forget(slot);
 	errno = saved;
 }
 
@@ -543,7 +650,7 @@ static void ask_to_send(int fd, struct slot *slot)
 	__u64 seen = load_acquire(&slot->seen);
 
 	knock(fd, SDP_ENTER_TX);
-	if (load(&slot->state->closes) != seen)
+	if (!counts(slot, seen))
 		store(&slot->gone, 1);
 }
 
@@ -635,7 +742,7 @@ size_t fast_recv(int fd, void *buf, size_t n, int flags)
 	slot = enter(fd);
 	if (!slot)
 		return 0;
-	if (!load(&slot->by_call))
+	if (!(load(&slot->seen) & BY_CALL))
 		done = recv_slot(fd, slot, buf, n);
 	leave(slot);
 	return done;

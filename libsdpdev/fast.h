@@ -47,11 +47,16 @@ __hidden bool fast_always(int fd);
 /* Options that receiving depends on have changed, by whichever number. */
 __hidden void fast_options(void);
 
-/* The descriptor is about to be closed: whether fast_new() has to follow. */
+/*
+ * The descriptor is about to be closed: whether fast_closed() has to follow.  Until then
+ * there are no new rings for the number.
+ */
 __hidden bool fast_closing(int fd);
+__hidden void fast_closed(int fd);
 
-/* The same for many, without anything to follow. */
-__hidden void fast_closing_range(unsigned int first, unsigned int last);
+/* The same for many. */
+__hidden bool fast_closing_range(unsigned int first, unsigned int last);
+__hidden void fast_closed_range(void);
 
 /* The number means something else from now on. */
 __hidden void fast_new(int fd);
@@ -104,9 +109,18 @@ static inline bool fast_closing(int fd)
 	return fast_always(fd);
 }
 
-static inline void fast_closing_range(unsigned int first, unsigned int last)
+static inline void fast_closed(int fd)
 {
-	fast_closing(first + last);
+	fast_closing(fd);
+}
+
+static inline bool fast_closing_range(unsigned int first, unsigned int last)
+{
+	return fast_closing(first + last);
+}
+
+static inline void fast_closed_range(void)
+{
 }
 
 static inline void fast_new(int fd)

@@ -12,14 +12,19 @@
 #include "fast.h"
 #include "next.h"
 
+static void closed(const int *fd)
+{
+	if (*fd >= 0)
+		fast_closed(*fd);
+}
+
+/* It is over also where the thread is cancelled. */
 __public int close(int fd)
 {
-	bool told = fast_closing(fd);
-	int ret = NEXT(close)(fd);
+	__attribute__((cleanup(closed))) int told = fast_closing(fd) ? fd : -1;
 
-	if (told)
-		fast_new(fd);
-	return ret;
+	(void)told;
+	return NEXT(close)(fd);
 }
 
 /* A thread may have descriptors of its own, but what is remembered is the process's. */
@@ -32,9 +37,15 @@ __public int unshare(int flags)
 
 __public int close_range(unsigned int first, unsigned int last, int flags)
 {
+	bool told = false;
+	int ret;
+
 	if (flags & CLOSE_RANGE_UNSHARE)
 		fast_stop();
 	else if (!flags)
-		fast_closing_range(first, last);
-	return NEXT(close_range)(first, last, flags);
+		told = fast_closing_range(first, last);
+	ret = NEXT(close_range)(first, last, flags);
+	if (told)
+		fast_closed_range();
+	return ret;
 }
