@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "internal.h"
 
@@ -104,22 +102,6 @@ __public int sdp_getpeername(int fd, struct sockaddr *addr, socklen_t *addrlen)
 			       info.state != SDP_STATE_CLOSING))
 		return sdp_fail(ENOTCONN);
 	return put_name(&info.peer, info.peer_len, addr, addrlen);
-}
-
-int sdp_native(int fd)
-{
-	struct sdp_native arg = { .size = sizeof(arg) };
-
-	return ioctl(fd, SDP_IOC_NATIVE, &arg);
-}
-
-/* Where a thread may be cancelled it would be here, in calls that never are. */
-void sdp_unnative(int native)
-{
-	int saved = errno;
-
-	syscall(SYS_close, native);
-	errno = saved;
 }
 
 int sdp_replace(int fd)

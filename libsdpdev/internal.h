@@ -51,7 +51,10 @@ __hidden void sdp_put_addr(const struct __kernel_sockaddr_storage *from,
 /* Whether an address may be given out there: EINVAL as from the kernel. */
 __hidden int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrlen);
 
-/* The native TCP socket as a descriptor of its own; closed by sdp_unnative(). */
+/*
+ * The native TCP socket as a descriptor of its own; closed by sdp_unnative(), in the same
+ * thread.  Children do not keep it.
+ */
 __hidden int sdp_native(int fd);
 __hidden void sdp_unnative(int native);
 
