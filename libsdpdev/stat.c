@@ -75,20 +75,27 @@ __public int fstat64(int fd, struct stat64 *st)
 __public int __fxstat(int version, int fd, struct stat *st);
 __public int __fxstat64(int version, int fd, struct stat64 *st);
 
-#ifdef __x86_64__
-#define STAT_VERSION	1
+/*
+ * Where there is only one structure it has two versions, the kernel's and the C library's,
+ * and which of them programs name differs between machines.
+ */
+static bool is_version(int version)
+{
+#ifdef __LP64__
+	return version == 0 || version == 1;
 #else
-#define STAT_VERSION	3
+	return version == 3;
 #endif
+}
 
 int __fxstat(int version, int fd, struct stat *st)
 {
-	return version == STAT_VERSION ? fstat(fd, st) : sdp_fail(EINVAL);
+	return is_version(version) ? fstat(fd, st) : sdp_fail(EINVAL);
 }
 
 int __fxstat64(int version, int fd, struct stat64 *st)
 {
-	return version == STAT_VERSION ? fstat64(fd, st) : sdp_fail(EINVAL);
+	return is_version(version) ? fstat64(fd, st) : sdp_fail(EINVAL);
 }
 
 /* The C library's prototype denies that there are kernels that take no path. */
@@ -116,19 +123,24 @@ int any_statx(int fd, const char *path, int flags, unsigned int mask, struct sta
 
 /*
  * The socket whose inode is meant, or -1 where it is the file's own.  False: it cannot be
- * had, and the file's own, which is the device's, is not to be changed in its place.
+ * had, for whatever reason, and the file's own, which is the device's, is not to be
+ * changed in its place.
  */
 static bool inode_of(int fd, int *native)
 {
+	int saved = errno, error;
+	struct sdp_info info;
 	struct stat st;
-	int saved = errno;
 
 	*native = -1;
 	if (fd >= 0 && !fstatat(fd, "", &st, AT_EMPTY_PATH) && S_ISCHR(st.st_mode) &&
 	    major(st.st_rdev) == MISC_MAJOR) {
 		*native = sdp_native(fd);
-		if (*native < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		error = errno;
+		if (*native < 0 && !sdp_info(fd, &info)) {
+			errno = error;
 			return false;
+		}
 	}
 	errno = saved;
 	return true;
