@@ -15,6 +15,7 @@
  */
 static enum { MODE_AUTO, MODE_OFF, MODE_ONLY } mode = MODE_OFF;
 static struct conf conf;
+static char *conf_path;
 
 static const char *read_mode(void)
 {
@@ -36,9 +37,13 @@ const char *policy_read(const char *program, const char *file)
 	const char *path = getenv("SDPDEV_CONF"), *error = read_mode();
 	bool named = path && *path;
 
-	if (!named)
-		path = CONF_PATH;
-	if (!error && conf_read(&conf, path, program, file) && (named || errno != ENOENT))
+	/* Some programs write over their environment, and it is told of later. */
+	if (!error) {
+		conf_path = strdup(named ? path : CONF_PATH);
+		if (!conf_path)
+			error = "no memory for the name of the file with the rules";
+	}
+	if (!error && conf_read(&conf, conf_path, program, file) && (named || errno != ENOENT))
 		error = conf.error;
 	if (error)
 		mode = MODE_OFF;
