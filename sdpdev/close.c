@@ -86,7 +86,7 @@ void sdp_abort_after(struct sdp_ep *ep)
 		ep->abort_due = true;
 		return;
 	}
-	sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+	sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 }
 
 /**

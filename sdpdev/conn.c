@@ -179,7 +179,7 @@ void sdp_conn_timeout(struct work_struct *work)
 		if (ep->ending)
 			sdp_conn_ended(ep, ep->reason, ep->err);
 		else if (ep->abort_due)
-			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 		else
 			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	} else if (ep->connecting_failed) {

@@ -258,6 +258,19 @@ int sdp_ep_take_error(struct sdp_ep *ep)
 	return err;
 }
 
+/**
+ * sdp_ep_pending() - what who reads or writes where TCP answers has to be told first
+ * @ep: an endpoint whose native socket answers
+ *
+ * An attempt to connect that came to nothing left its error here.
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_ep_pending(struct sdp_ep *ep)
+{
+	return READ_ONCE(ep->err) ? -sdp_ep_take_error(ep) : 0;
+}
+
 static u32 sdp_put_addr(struct __kernel_sockaddr_storage *to,
 			const struct sockaddr_storage *from)
 {

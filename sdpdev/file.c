@@ -129,7 +129,8 @@ static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (flags < 0)
 		return flags;
 	if (sdp_ep_native(ep))
-		return sdp_native_recv(ep, to, flags, &(struct msghdr){});
+		return sdp_ep_pending(ep) ? :
+		       sdp_native_recv(ep, to, flags, &(struct msghdr){});
 	return sdp_recv(ep, to, flags, timeo, NULL);
 }
 
@@ -143,7 +144,7 @@ static ssize_t sdp_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	if (flags < 0)
 		return flags;
 	if (sdp_ep_native(ep))
-		return sdp_native_send(ep, from, flags);
+		return sdp_ep_pending(ep) ? : sdp_native_send(ep, from, flags);
 	return sdp_send(ep, from, flags, timeo);
 }
 

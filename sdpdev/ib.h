@@ -231,6 +231,7 @@ struct sdp_ib_conn {
 #define SDP_IB_F_FLUSHING	0	/* the QP is in, or on its way to, error */
 #define SDP_IB_F_AWAIT_RTU	1	/* a message is as good as the RTU */
 #define SDP_IB_F_QP_ERROR	2	/* the QP has had an error */
+#define SDP_IB_F_ENDING		3	/* @error is the first one */
 
 /**
  * enum sdp_ib_stat - what the transport counts

@@ -65,7 +65,7 @@ void sdp_ib_conn_end(struct sdp_ib_conn *conn, int error)
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
-	if (!conn->error)
+	if (!test_and_set_bit(SDP_IB_F_ENDING, &conn->flags))
 		conn->error = error;
 	spin_unlock_irqrestore(&conn->lock, flags);
 	sdp_ib_conn_post(conn, SDP_IB_EV_END);

@@ -304,9 +304,11 @@ static void sdp_ib_remove(struct ib_device *device, void *client_data)
 		sdp_ib_listener_destroy(listener);
 	ib_unregister_event_handler(&dev->events);
 	sdp_ib_conns_device_gone(dev);
-	sdp_ib_up->device_gone(dev);
 	sdp_ib_dev_put(dev);
-	wait_for_completion(&dev->unused);
+	/* Again for a connection that was just ending, and was not known to be here. */
+	do
+		sdp_ib_up->device_gone(dev);
+	while (!wait_for_completion_timeout(&dev->unused, HZ / 4));
 
 	ib_dealloc_pd(dev->pd);
 	kfree(dev);

@@ -28,7 +28,7 @@ struct sdp_ib_buf {
 	enum dma_data_direction dir;
 };
 
-/* How soon what there was no memory for is tried again */
+/* How soon what the adapter would not do is tried again */
 #define SDP_IB_RETRY_MS	100
 
 /* Time after which the peer repeats what found no buffer: 0.64 ms (9.7.5.2.8) */
@@ -417,18 +417,21 @@ int sdp_ib_qp_connect(struct sdp_ib_conn *conn)
 void sdp_ib_qp_flush(struct sdp_ib_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	bool told = false;
 	int ret;
 
 	if (!conn->qp)
 		return;
 	if (!test_and_set_bit(SDP_IB_F_FLUSHING, &conn->flags)) {
-		/* Nothing else brings them back: when there is memory again, then. */
-		while ((ret = ib_modify_qp(conn->qp, &attr, IB_QP_STATE)) == -ENOMEM)
+		/* Nothing else brings them back; an adapter that has failed says yes in the end. */
+		while ((ret = ib_modify_qp(conn->qp, &attr, IB_QP_STATE))) {
+			if (!told && ret != -ENOMEM)
+				ibdev_err(conn->dev->device,
+					  "QP %u: cannot be flushed yet: %d\n",
+					  conn->qp->qp_num, ret);
+			told |= ret != -ENOMEM;
 			msleep(SDP_IB_RETRY_MS);
-		if (ret)
-			ibdev_err(conn->dev->device,
-				  "QP %u: cannot be flushed: %d\n",
-				  conn->qp->qp_num, ret);
+		}
 		sdp_ib_posted_put(conn);
 	}
 	wait_for_completion(&conn->flushed);

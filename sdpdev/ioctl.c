@@ -167,6 +167,9 @@ static long sdp_ioc_connect(struct sdp_call *call)
 	if (connect->addr_len > sizeof(connect->addr) || connect->reserved ||
 	    (flags & ~both) || flags == both)
 		return -EINVAL;
+	/* What it takes apart lets go in its time. */
+	if (call->uring && call->nonblock && connect->addr.ss_family == AF_UNSPEC)
+		return -EAGAIN;
 	ret = sdp_connect(call->ep, (struct sockaddr_storage *)&connect->addr,
 			  connect->addr_len, flags, call->nonblock || !wait);
 	/* It is under way; with leave to wait the next call learns its end. */
@@ -222,12 +225,15 @@ static long sdp_ioc_msg(struct sdp_call *call, bool send, struct msghdr *m)
 	ret = sdp_connect_wait(ep, &timeo);
 	if (ret)
 		goto out;
-	if (sdp_ep_native(ep))
-		ret = send ? sdp_native_send(ep, &iter, flags) :
-			     sdp_native_recv(ep, &iter, flags, m);
-	else
+	if (sdp_ep_native(ep)) {
+		ret = flags & MSG_ERRQUEUE ? 0 : sdp_ep_pending(ep);
+		if (!ret)
+			ret = send ? sdp_native_send(ep, &iter, flags) :
+				     sdp_native_recv(ep, &iter, flags, m);
+	} else {
 		ret = send ? sdp_send(ep, &iter, flags, timeo) :
 			     sdp_recv(ep, &iter, flags, timeo, m);
+	}
 out:
 	kfree(iov);
 	return ret;

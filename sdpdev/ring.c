@@ -344,7 +344,8 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
  *
  * User space consumes at the same time: who moves the head has the bytes.
  *
- * Return: bytes; zero where there are none after @skip; -EFAULT, -ERESTARTSYS.
+ * Return: bytes; zero where there are none after @skip; -EFAULT; -EBUSY where user
+ * space was faster: who tries again lets go of the mutex first, as that may go on.
  */
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags)
@@ -355,26 +356,22 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 	u32 bytes;
 	bool ok;
 
-	for (;;) {
-		spin_lock_bh(&ep->lock);
-		ok = sdp_ring_rx_check(ep, &bytes);
-		head = ring->user;
-		spin_unlock_bh(&ep->lock);
-		if (!ok || bytes <= skip)
-			return 0;
+	spin_lock_bh(&ep->lock);
+	ok = sdp_ring_rx_check(ep, &bytes);
+	head = ring->user;
+	spin_unlock_bh(&ep->lock);
+	if (!ok || bytes <= skip)
+		return 0;
 
-		n = min_t(size_t, bytes - skip, iov_iter_count(to));
-		n = sdp_ring_copy(ring, head + skip, n, to, flags);
-		if (!n)
-			return -EFAULT;
-		if (flags & MSG_PEEK ? READ_ONCE(ring->map->head) == head
-				     : sdp_ring_move_head(ep, head, head + n))
-			return n;
-		iov_iter_revert(to, n);
-		if (signal_pending(current))
-			return -ERESTARTSYS;
-		cond_resched();
-	}
+	n = min_t(size_t, bytes - skip, iov_iter_count(to));
+	n = sdp_ring_copy(ring, head + skip, n, to, flags);
+	if (!n)
+		return -EFAULT;
+	if (flags & MSG_PEEK ? READ_ONCE(ring->map->head) == head
+			     : sdp_ring_move_head(ep, head, head + n))
+		return n;
+	iov_iter_revert(to, n);
+	return -EBUSY;
 }
 
 static bool sdp_ring_tx_full(struct sdp_ep *ep)
@@ -404,6 +401,18 @@ static bool sdp_ring_tx_lacks(struct sdp_ep *ep)
 	return lacks;
 }
 
+/* Not without memory, and not while somebody else has the mutex. */
+static bool sdp_ring_tx_add(struct sdp_ep *ep)
+{
+	bool done;
+
+	if (!mutex_trylock(&ep->tx_mutex))
+		return false;
+	done = !sdp_tx_prepare(ep, ep->tx_bufs + 1);
+	mutex_unlock(&ep->tx_mutex);
+	return done;
+}
+
 /**
  * sdp_ring_tx_grow() - as many send buffers as the transmit ring has bytes for
  * @ep: an endpoint, which may have no rings
@@ -417,14 +426,12 @@ int sdp_ring_tx_grow(struct sdp_ep *ep)
 {
 	int err = 0;
 
-	while (!err && sdp_ring_tx_lacks(ep) && mutex_trylock(&ep->tx_mutex)) {
-		if (sdp_tx_prepare(ep, ep->tx_bufs + 1)) {
-			mutex_unlock(&ep->tx_mutex);
+	while (!err && sdp_ring_tx_lacks(ep)) {
+		if (!sdp_ring_tx_add(ep)) {
 			if (!READ_ONCE(ep->tx_bufs))
 				sdp_size_soon(ep);
 			break;
 		}
-		mutex_unlock(&ep->tx_mutex);
 		err = sdp_tx_drain(ep);
 	}
 	return err;

@@ -589,6 +589,12 @@ static ssize_t sdp_recv_stream(struct sdp_ep *ep, struct iov_iter *to,
 			done += n;
 		if (absent && sdp_fault_in(to, true))
 			continue;
+		if (n == -EBUSY) {
+			n = signal_pending(current) ? -ERESTARTSYS : 0;
+			cond_resched();
+			if (!n)
+				continue;
+		}
 		if (absent || n < 0)
 			break;
 		if (done >= target || (done && sdp_rx_at_mark(ep, skip)))

@@ -530,6 +530,7 @@ void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family);
 bool sdp_ep_native(struct sdp_ep *ep);
 __poll_t sdp_ep_poll(struct sdp_ep *ep);
 int sdp_ep_take_error(struct sdp_ep *ep);
+int sdp_ep_pending(struct sdp_ep *ep);
 void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
 void sdp_ep_wait_idle(void);
 

@@ -304,6 +304,7 @@ void sdp_size_idle(struct work_struct *work)
 		if (ep->live)
 			sdp_size_watch(ep);
 		spin_unlock_bh(&ep->lock);
+		sdp_ring_look(ep);
 	}
 	sdp_ep_put(ep);
 }

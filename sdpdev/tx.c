@@ -343,7 +343,7 @@ void sdp_tx_push(struct sdp_ep *ep)
 	if (ep->ending)
 		return;
 	if (ep->abort_due && !sdp_tx_unsent(ep)) {
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, EPIPE);
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 		return;
 	}
 	sdp_push_disconn(ep);

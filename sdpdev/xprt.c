@@ -108,13 +108,13 @@ static void sdp_conn_disconnected(struct sdp_ep *ep, int error)
 	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
 				   error ? : -ECONNRESET);
-	else if (ep->fin_rcvd && ep->fin_sent)
+	else if (ep->fin_rcvd && ep->fin_sent && (ep->fin_done || error != -ETIMEDOUT))
 		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
-	else if (ep->fin_rcvd)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, EPIPE);
+	else if (error == -ETIMEDOUT)
+		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	else
 		sdp_conn_ended(ep, SDP_REASON_TRANSPORT,
-			       error == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET);
+			       ep->fin_rcvd ? EPIPE : ECONNRESET);
 }
 
 static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)

@@ -124,7 +124,7 @@ fail_ends() {
 	echo "$1" > $debug/softib/fail_ends/probability
 }
 
-# Both programs end, and when there is memory their queue pairs.
+# Both programs end, and when the adapter agrees their queue pairs.
 finished() {
 	until_true 20 ended $client $server && until_true 20 gone node1 &&
 	until_true 20 gone node2 && [ "$(< $debug/softib/fail_ends/times)" -eq 0 ]
@@ -231,7 +231,7 @@ check "another connection is good" carries
 check "and so is the one that was open meanwhile" asks two
 fail_ends 100
 exec 8>&-
-check "and ends, where the adapter has no memory for that at first" finished
+check "and ends, where the adapter refuses that at first" finished
 fail_ends 0
 check "neither programs nor management have requests that fail" spared
 check "an adapter for packets in two pieces" replaced

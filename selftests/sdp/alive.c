@@ -120,7 +120,44 @@ static void test_user_timeout(enum kind k)
 	unpair(e);
 }
 
-/* So it is with those in a ring. */
+/* From a peer that writes no more, and is there no more. */
+static void half_closed(enum kind k, int e[2])
+{
+	pair(k, e);
+	/* SDP's transport gives up by itself, in half a minute. */
+	if (k == TCP)
+		set(k, e[0], IPPROTO_TCP, TCP_USER_TIMEOUT, 1500);
+	must(end_shutdown(k, e[1], SHUT_WR) == 0);
+	must(events(e[0], POLLRDHUP, SOON) & POLLRDHUP);
+}
+
+/*
+ * After the peer's half close, with bytes, and the own half close or not, under way: they
+ * are lost, and so it is told.
+ */
+static void test_half_closed(enum kind k)
+{
+	int e[2][2], i, error[2];
+	bool gone = true;
+
+	half_closed(k, e[0]);
+	half_closed(k, e[1]);
+	lose("1000000");
+	must(write(e[0][0], "x", 1) == 1 && write(e[1][0], "x", 1) == 1);
+	must(end_shutdown(k, e[1][0], SHUT_WR) == 0);
+	for (i = 0; i < 2; i++) {
+		gone &= all_events(e[i][0], POLLERR, 4 * SOON);
+		error[i] = end_error(k, e[i][0]);
+	}
+	lose("0");
+	ok(gone, "%s: after a half close the peer has gone", kind_name[k]);
+	ok(error[0] == ETIMEDOUT, "%s: ETIMEDOUT", kind_name[k]);
+	ok(error[1] == ETIMEDOUT, "%s: and after both, with bytes under way", kind_name[k]);
+	unpair(e[0]);
+	unpair(e[1]);
+}
+
+/* Bytes in a ring are waited for as long as TCP_USER_TIMEOUT says, too. */
 static void test_ring_timeout(void)
 {
 	struct sdp_ring_setup setup = {
@@ -155,6 +192,7 @@ int main(int argc, char **argv)
 	for (enum kind k = SDP; k <= TCP; k++) {
 		test_keepalive(k == SDP ? TCP : SDP);
 		test_user_timeout(k == SDP ? TCP : SDP);
+		test_half_closed(k == SDP ? TCP : SDP);
 	}
 	test_ring_timeout();
 	test_closed();

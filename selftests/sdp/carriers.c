@@ -215,6 +215,33 @@ static void test_error_told(void)
 	ok(!more && !other, "once, and no other one");
 }
 
+static int connect_nobody(enum kind kind)
+{
+	int fd = end_open(kind, AF_INET);
+
+	nonblock(fd, true);
+	must(fails(end_connect_flags(kind, fd, SERVER4, 23007, SDP_CONNECT_NO_TCP), EINPROGRESS));
+	must(events(fd, POLLOUT, SOON) & POLLERR);
+	return fd;
+}
+
+/* Who reads or writes hears of it, once, and without a signal. */
+static void test_error_met(enum kind kind)
+{
+	int fd = connect_nobody(kind);
+	char byte;
+
+	ok(fails(read(fd, &byte, 1), ECONNREFUSED) && !end_error(kind, fd),
+	   "%s: refused: who reads is told so", kind_name[kind]);
+	close(fd);
+	fd = connect_nobody(kind);
+	signal(SIGPIPE, SIG_DFL);
+	ok(fails(write(fd, "x", 1), ECONNREFUSED), "%s: who writes, too", kind_name[kind]);
+	signal(SIGPIPE, SIG_IGN);
+	ok(fails(end_send(kind, fd, "x", 1, 0), EPIPE), "%s: after that EPIPE", kind_name[kind]);
+	close(fd);
+}
+
 /* One of two listeners on a port. */
 struct half {
 	const char *ip, *device;
@@ -291,6 +318,8 @@ int main(void)
 	test_listeners();
 	test_connect();
 	test_error_told();
+	test_error_met(TCP);
+	test_error_met(SDP);
 	test_neighbours();
 	printf("1..%u\n", tap_done);
 	return tap_exit();

@@ -140,6 +140,19 @@ static void test_shutdown(enum kind k)
 	unpair(e);
 }
 
+/* Bytes that come when nobody reads any more. */
+static void test_late(enum kind k)
+{
+	int e[2];
+
+	pair(k, e);
+	must(end_shutdown(k, e[0], SHUT_RDWR) == 0);
+	must(write(e[1], "x", 1) == 1);
+	ok(all_events(e[0], POLLERR, SOON) && end_error(k, e[0]) == ECONNRESET,
+	   "%s: bytes after the end of both directions: ECONNRESET", kind_name[k]);
+	unpair(e);
+}
+
 static void test_reset(enum kind k)
 {
 	int e[2];
@@ -701,7 +714,7 @@ static void test_v6(enum kind k)
 }
 
 static void (*const tests[])(enum kind) = {
-	test_half_close, test_shutdown, test_reset, test_linger, test_sigpipe,
+	test_half_close, test_shutdown, test_late, test_reset, test_linger, test_sigpipe,
 	test_flags, test_vectors, test_timeouts, test_full, test_epoll,
 	test_signals, test_splice, test_processes, test_close, test_answered,
 	test_listener, test_connect, test_v6,

@@ -8,8 +8,8 @@
  * destroys something, has nothing else that he could do. What management and programs
  * in user space ask for is left alone.
  *
- * /sys/kernel/debug/softib/fail_ends says which moves of a queue pair to an end fail, for
- * want of memory: an HCA may need some for its command.
+ * /sys/kernel/debug/softib/fail_ends says which moves of a queue pair to an end fail after
+ * all, with EIO, as of an HCA that does not answer.
  *
  * /sys/kernel/debug/softib/fail_requests says which work requests complete with
  * IB_WC_LOC_PROT_ERR, as with memory that the HCA may not use.
@@ -94,7 +94,9 @@ static int fail_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	bool end = mask & IB_QP_STATE &&
 		   (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 
-	if (end ? told_to_fail(qp, &fail_ends) : qp_fails(qp))
+	if (end && told_to_fail(qp, &fail_ends))
+		return -EIO;
+	if (!end && qp_fails(qp))
 		return -ENOMEM;
 	return under(qp->device)->modify_qp(qp, attr, mask, udata);
 }
