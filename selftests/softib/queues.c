@@ -65,6 +65,11 @@ static int create_cq(uint64_t response, size_t room)
 		   sizeof(struct ib_uverbs_create_cq_resp) + room);
 }
 
+struct created_cq {
+	struct ib_uverbs_create_cq_resp core;
+	uint64_t offset;
+};
+
 /* The new size, and where it is to be mapped */
 struct resized {
 	struct ib_uverbs_resize_cq_resp core;
@@ -205,10 +210,7 @@ static void *map(void *arg)
 
 static void test_threads(void)
 {
-	struct {
-		struct ib_uverbs_create_cq_resp core;
-		uint64_t offset;
-	} *cq = (void *)page;
+	struct created_cq *cq = (void *)page;
 	struct change change = { .begun = time(NULL) };
 	void *(*const does[])(void *) = { resize, resize, map };
 	pthread_t threads[3];
