@@ -208,11 +208,12 @@ static void *map(void *arg)
 	return NULL;
 }
 
+static void *(*const does[])(void *) = { resize, resize, map };
+
 static void test_threads(void)
 {
 	struct created_cq *cq = (void *)page;
 	struct change change = { .begun = time(NULL) };
-	void *(*const does[])(void *) = { resize, resize, map };
 	pthread_t threads[3];
 	int i;
 
