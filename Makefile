@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# make            modules for one kernel and the programs; make help tells more.
+# make            what make install installs; make help tells more.
 #
 # Modules are built in build/<kernel>/, which mirrors the sources by symbolic
 # links, so that several kernels can be built side by side and the source
@@ -22,6 +22,8 @@ IPOIB   ?=
 # The only variant of the suites to run, of those in their files config.
 VARIANT :=
 
+include tools/lib/quiet.mk
+
 KERNELS := 6.1 6.12
 DEBUG   := debug
 CACHE   := $(or $(SDPDEV_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sdpdev)
@@ -36,8 +38,7 @@ release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	'$(1)/include/generated/utsrelease.h' 2>/dev/null)
 
 # Which kernel: KDIR (any kernel's build folder), KERNEL (one of $(KERNELS),
-# from the cache), else the running kernel's headers, else the first of
-# $(KERNELS).
+# from the cache), else the running one, if its headers are there.
 ifdef KDIR
   KNAME := $(call release,$(KDIR))
   ifeq ($(KNAME),)
@@ -45,13 +46,8 @@ ifdef KDIR
   endif
 else
   ifndef KERNEL
-    RUNNING := $(shell uname -r)
-    ifneq ($(wildcard /lib/modules/$(RUNNING)/build/Makefile),)
-      KDIR  := /lib/modules/$(RUNNING)/build
-      KNAME := $(RUNNING)
-    else
-      KERNEL := $(firstword $(KERNELS))
-    endif
+    KNAME := $(shell uname -r)
+    KDIR  := /lib/modules/$(KNAME)/build
   endif
   ifdef KERNEL
     ifeq ($(filter $(KERNEL),$(KERNELS) $(DEBUG)),)
@@ -82,19 +78,33 @@ PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefi
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
 
-# What make install installs for a kernel; the fabric is a test tool.
-INSTALLED := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
+# What make install installs; the fabric is a test tool.
+INSTALLED          := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
+INSTALLED_MODDIRS  := ipoib sdpdev
+INSTALLED_PROGRAMS := libsdpdev tools/sdpstat
 
-.PHONY: all modules mirror setup user tests check check-debug check-oracle \
-	everything fuzz coverage lint demo bench bench-gate install clean help $(PROGRAMS) \
-	$(SUITES)
+.PHONY: all modules mirror setup setup-demo setup-check setup-lint user tests check \
+	check-debug check-oracle everything fuzz coverage lint demo bench bench-gate install \
+	clean help $(PROGRAMS) $(SUITES)
 
-all: modules user
+all:
+	+@$(MAKE) --no-print-directory modules MODDIRS='$(INSTALLED_MODDIRS)'
+	+@$(MAKE) --no-print-directory $(INSTALLED_PROGRAMS)
 
 # --- kernel modules ---------------------------------------------------------
 
+ifeq ($(KERNEL)$(wildcard $(KDIR)/Makefile),)
+# Not another kernel's instead: make install would install it for that one.
+$(KDIR)/Makefile:
+	@echo 'The headers of the running kernel are not installed: install' \
+		'linux-headers-$(KNAME) (Debian, Ubuntu) or' \
+		'kernel-devel-$(KNAME) (Fedora, RHEL).' >&2
+	@echo 'For another kernel: make help' >&2
+	@exit 1
+endif
+
 # One build of a kernel's modules at a time.
-modules: mirror $(KDIR)/Makefile
+modules: $(KDIR)/Makefile mirror
 	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory \
 		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" $(KFLAGS) modules
 
@@ -130,14 +140,17 @@ $(SUITES): libsdpdev
 
 $(BUILD)/selftests/%: selftests/%.c $(wildcard uapi/linux/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wall -Wextra -Iuapi -o $@ $< -lpthread
+	$(call quiet,CC)$(CC) $(CFLAGS) -Wall -Wextra -Iuapi -o $@ $< -lpthread
 
 # --- what people run --------------------------------------------------------
 
 setup:
-	tools/setup
+	@tools/setup
 
-check: setup
+setup-demo setup-check setup-lint: setup-%:
+	@tools/setup $*
+
+check: setup-check
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
@@ -146,7 +159,7 @@ check: setup
 check-oracle: VARIANT := oracle
 check-oracle: check
 
-check-debug: setup
+check-debug: setup-check
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
@@ -158,7 +171,7 @@ everything:
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
 
-fuzz: setup
+fuzz: setup-check
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
@@ -173,7 +186,7 @@ COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/pol
 		queues rings stuck tcp vf) \
 	    $(addprefix softib/,capture configfs counters events faults gone manage many params rc \
 		topology tree uc ud udp)
-coverage: setup
+coverage: setup-check
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules $(COUNTED)
 	+$(MAKE) --no-print-directory libsdpdev $(COUNTED) CFLAGS='-O1 -g --coverage' \
@@ -184,14 +197,17 @@ coverage: setup
 		echo 'coverage: some tests failed'
 	BUILD=$(BUILD)/coverage tools/coverage report
 
-lint: setup
+lint: setup-lint
 	tools/lint
 
-demo: setup
-	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
-	tools/vm/run --nodes 2 -- tools/demo
+# Only what it shows is built, on all processors.
+demo: setup-demo
+	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) \
+		modules libsdpdev tools/sdpstat tools/vm KERNEL=$(firstword $(KERNELS)) \
+		MODDIRS='tools/softib ipoib sdpdev'
+	@tools/vm/run --guest demo --nodes 2 -- tools/demo
 
-bench bench-gate: setup
+bench bench-gate: setup-check
 	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
 	tools/bench/run $(if $(filter bench-gate,$@),--short --gate) $(ONLY)
 
@@ -200,18 +216,25 @@ install: all
 		install -D -m 644 -t $(DESTDIR)/lib/modules/$(call release,$(KDIR))/updates \
 			$(BUILD)/$(KNAME)/$$m || exit; done
 	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
-	+for d in $(PROGRAMS); do \
-		$(MAKE) -C $$d O=$(BUILD)/$$d PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install || exit; done
+	+for d in $(INSTALLED_PROGRAMS); do \
+		$(MAKE) --no-print-directory -C $$d O=$(BUILD)/$$d PREFIX=$(PREFIX) \
+			DESTDIR=$(DESTDIR) install || exit; done
 
 clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo 'make                 modules for the running kernel (or Debian 6.1) and programs'
-	@echo 'make KERNEL=6.12     modules for another kernel: $(KERNELS) $(DEBUG)'
-	@echo 'make KDIR=FOLDER     modules for the kernel built in FOLDER'
+	@echo 'make                 what make install installs: modules for the running kernel,'
+	@echo '                     the library, sdprun, sdpstat'
+	@echo '     KDIR=FOLDER     for the kernel built in FOLDER'
+	@echo '     KERNEL=6.12     for a kernel of the tests: $(KERNELS) $(DEBUG)'
+	@echo 'make install         and installs it, with the manual pages'
+	@echo '     PREFIX=/usr     below this folder (/usr/local); LIBDIR=, DESTDIR='
+	@echo 'make modules         all modules, with those of the tests; KDIR=, KERNEL='
 	@echo '     W=1 C=1         with more warnings (as KERNEL=6.1 has them), with sparse'
-	@echo 'make user            the programs and the library only'
+	@echo 'make user            all programs, with those of the tests'
+	@echo '     V=1             these and other targets print whole commands'
+	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make setup           install the packages that the targets below need'
 	@echo 'make check           build for all kernels, run the tests in the VM'
 	@echo 'make check-debug     and on a kernel that checks itself (debug)'
@@ -222,10 +245,8 @@ help:
 	@echo '                     fuzz the files and messages of IPoIB instead'
 	@echo 'make coverage        which lines and branches the tests run on that kernel; takes ONLY'
 	@echo '                     and ALL'
-	@echo 'make demo            see SDP carry a file between two nodes of the virtual fabric'
 	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
 	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"
 	@echo 'make bench-gate      fail if that got dearer; a small set'
 	@echo 'make lint            static checks'
-	@echo 'make install         modules, library, programs, manual pages (PREFIX, DESTDIR)'
 	@echo 'make clean           remove build/'

@@ -14,9 +14,9 @@ as_root() {
 	fi
 }
 
-# The names that follow "host", "guest" or "source" in tools/packages.
+# listed PURPOSE...: the packages that tools/packages lists for them
 listed() {
-	awk -v want="$1" '$1 == want { print $2 }' "$ROOT/tools/packages"
+	awk -v want=" $* " 'index(want, " " $1 " ") { print $2 }' "$ROOT/tools/packages" | sort -u
 }
 
 # Prints those of its arguments that are not installed.
@@ -54,11 +54,29 @@ with_lists() {
 	"$@"
 }
 
-# install_packages NAME...: on the system, by apt-get.
+# install_packages NAME...: on the system, by apt-get. Its many lines are shown only if
+# it fails.
 install_packages() {
+	local log status
+
+	log=$(mktemp) || return
 	as_root env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -qq -o DPkg::Lock::Timeout=300 \
-		--no-install-recommends "$@" < /dev/null >&2
+		--no-install-recommends "$@" < /dev/null > "$log" 2>&1
+	status=$?
+	[ $status -eq 0 ] || cat "$log" >&2
+	rm "$log"
+	return $status
+}
+
+# What apt-get would fetch, one file a line: its address, its name, its size.
+# uris_to_install NAME...; uris_to_download NAME[=VERSION]...
+uris_to_install() {
+	[ $# -eq 0 ] || apt-get install -qq --print-uris --no-install-recommends "$@"
+}
+
+uris_to_download() {
+	[ $# -eq 0 ] || apt-get download -qq --print-uris "$@"
 }
 
 # fetch_packages FOLDER NAME[=VERSION]...: unpacks them into FOLDER, without

@@ -2,8 +2,23 @@
 # shellcheck shell=bash
 #
 # Packages for programs in the VM. $CACHE/guest/<hash of the list> is a folder
-# that the VM lays over the host's root; it holds the listed packages that the
-# host has not installed, and what they depend on.
+# that the VM lays over the host's root. It holds the listed packages that the
+# host has not installed, and what they depend on. There are two lists: "demo",
+# and "guest", which has more.
+
+# guest_packages demo|guest
+guest_packages() {
+	if [ "$1" = demo ]; then
+		listed demo
+	else
+		listed demo guest
+	fi
+}
+
+# guest_sources demo|guest
+guest_sources() {
+	[ "$1" = demo ] || listed source
+}
 
 # Folders that Debian has merged into /usr, where some packages do not yet
 # look: laid over the host's root they would hide its symbolic links.
@@ -27,52 +42,65 @@ guest_closure() {
 		sed -n 's/^Inst \([^ ]*\) \(\[[^]]*\] \)*(\([^ ]*\) .*/\1=\3/p'
 }
 
-# Where the folder for the current list is.
-guest_folder() {
+# guest_link demo|guest: the symbolic link to the folder for the list
+guest_link() {
 	printf '%s/guest/%s\n' "$CACHE" \
-		"$({ listed guest; listed source; } | sort | sha256sum | cut -c 1-16)"
+		"$({ guest_packages "$1"; guest_sources "$1"; } | sort | sha256sum | cut -c 1-16)"
 }
 
-# guest_sources FOLDER: the listed sources, each into usr/src/NAME there.
-guest_sources() {
-	local name into
+# guest_best demo|guest: the one to take. All packages do for the demo as well.
+guest_best() {
+	if [ -e "$(guest_link guest)" ]; then
+		echo guest
+	else
+		echo "$1"
+	fi
+}
 
-	for name in $(listed source); do
-		into=$1/usr/src/$name
-		mkdir -p "$into" "$1/source" &&
+# guest_unpack_sources FOLDER NAME...: these sources, each into usr/src/NAME there.
+guest_unpack_sources() {
+	local folder=$1 name into
+
+	shift
+	for name; do
+		into=$folder/usr/src/$name
+		mkdir -p "$into" "$folder/source" &&
 		say "unpacking the source of $name for the VM" &&
-		fetch_source "$1/source" "$name" &&
-		tar -x --strip-components=1 -C "$into" -f "$1/source/$name"_*.orig.tar.* ||
+		fetch_source "$folder/source" "$name" &&
+		tar -x --strip-components=1 -C "$into" -f "$folder/source/$name"_*.orig.tar.* ||
 			return
-		rm -r "$1/source"
+		rm -r "$folder/source"
 	done
 }
 
+# guest_setup demo|guest
 guest_setup() {
-	local link tmp tree need closure state
+	local link tmp tree need closure state sources
 
-	link=$(guest_folder)
+	link=$(guest_link "$1")
+	sources=$(guest_sources "$1")
 	# What is needed changes with what the host has installed.
 	state=$(stat -c %Y.%s /var/lib/dpkg/status)
 	[ "$(cat "$link.state" 2> /dev/null)" = "$state" ] && return
 	cache_lock
 
 	# shellcheck disable=SC2046 # one argument a word
-	need=$(missing $(listed guest))
+	need=$(missing $(guest_packages "$1"))
 	# shellcheck disable=SC2086 # one argument a word
 	closure=${need:+$(with_lists guest_closure $need)} ||
 		die "apt-get finds no way to provide: ${need//$'\n'/ }"
-	tree=$link.$(printf '%s\n' "$closure" "$(listed source)" | sha256sum | cut -c 1-16)
+	tree=$link.$(printf '%s\n' "$closure" "$sources" | sha256sum | cut -c 1-16)
 	if [ ! -d "$tree" ]; then
 		tmp=$(cache_tmp) || exit
 		if [ -n "$closure" ]; then
 			# shellcheck disable=SC2086 # one argument a word
-			say "unpacking for the VM into $tree:" $closure
+			say "unpacking for the VM:" $need "and what they need, into $tree"
 			# shellcheck disable=SC2086 # one argument a word
 			with_lists fetch_packages "$tmp" $closure ||
 				die "could not fetch the packages for the VM"
 		fi
-		guest_sources "$tmp" || die "could not fetch the sources for the VM"
+		# shellcheck disable=SC2086 # one argument a word
+		guest_unpack_sources "$tmp" $sources || die "could not fetch the sources for the VM"
 		guest_merge_usr "$tmp" &&
 		mkdir -p "$CACHE/guest" &&
 		mv "$tmp" "$tree" || die "could not fill $tree"

@@ -30,6 +30,14 @@ kernel_newest() {
 	printf '%s\n' "${image#linux-image-}"
 }
 
+# kernel_packages RELEASE: those of its image and its headers
+kernel_packages() {
+	echo "linux-image-$1"
+	echo "linux-headers-$1"
+	depends "linux-headers-$1" | grep -m 1 -- '-common$'
+	depends "linux-headers-$1" | grep -m 1 '^linux-kbuild-'
+}
+
 # Makes the absolute names in unpacked headers relative.
 kernel_relocate() {
 	local tree=$1 release=$2 link target
@@ -84,7 +92,7 @@ kernel_source() {
 
 # kernel_setup SERIES
 kernel_setup() {
-	local series=$1 meta release version tmp tree common kbuild
+	local series=$1 meta release version tmp tree
 
 	[ -e "$CACHE/kernel/$series/release" ] && return
 	meta=$(kernel_meta "$series") || exit
@@ -101,11 +109,9 @@ kernel_setup() {
 	tree=$CACHE/kernel/${release}_$version
 
 	say "fetching Debian's kernel $release ($version) into $tree"
-	common=$(depends "linux-headers-$release" | grep -m 1 -- '-common$')
-	kbuild=$(depends "linux-headers-$release" | grep -m 1 '^linux-kbuild-')
-	tmp=$(cache_tmp) &&
-	with_lists fetch_packages "$tmp" "linux-image-$release" \
-		"linux-headers-$release" "$common" "$kbuild" ||
+	tmp=$(cache_tmp) || exit
+	# shellcheck disable=SC2046 # one argument a word
+	with_lists fetch_packages "$tmp" $(kernel_packages "$release") ||
 		die "could not fetch the packages of kernel $release"
 
 	kernel_relocate "$tmp" "$release" &&
