@@ -56,7 +56,8 @@ else
     KDIR  := $(CACHE)/kernel/$(KERNEL)/build
     KNAME := $(KERNEL)
     # The ones of binutils load every plugin there is, for every file; LLVM's are large.
-    KFLAGS := AR=gcc-ar-12 NM=gcc-nm-12
+    # Nor is there a vmlinux to take types from: it would be told for every module.
+    KFLAGS := AR=gcc-ar-12 NM=gcc-nm-12 CONFIG_DEBUG_INFO_BTF_MODULES=
     ifeq ($(KERNEL),$(DEBUG))
       # Coverage of the project's modules, by gcov and kcov, and UBSAN.
       KFLAGS += CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
