@@ -10,7 +10,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
 CFLAGS  ?= -O2 -g
-# Test suites, each in a virtual machine, that run at the same time: they also wait.
+# Virtual machines with tests that run at the same time: tests also wait.
 JOBS    ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 # The suites or tests to run; all of them if it is empty.
 ONLY    ?=
@@ -155,7 +155,7 @@ check: setup-check
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
-	selftests/run $(VARIANT:%=--variant %) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
+	selftests/run --again $(VARIANT:%=--variant %) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
 
 check-oracle: VARIANT := oracle
 check-oracle: check
@@ -164,7 +164,7 @@ check-debug: setup-check
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user
-	selftests/run --kernel $(DEBUG) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
+	selftests/run --again --kernel $(DEBUG) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
 
 # For every kernel that the tests run on.
 everything:

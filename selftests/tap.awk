@@ -1,24 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Reads what the test files of one run printed, with selftests/run's marks,
-# prints a line for each test, and adds "passed failed" and the failures' lines to
-# the file counts.
+# Reads what the test files printed that ran in one machine, with selftests/run's marks.
+# Prints a line for each test, and puts the output of each file into a log of its own.
 #
-#   awk -v title="6.1 suite" -v counts=FILE -f tap.awk
+#   awk -v kernel=6.1 -v machine=NAME -v tests="SUITE:VARIANT/TEST..." -v round=N \
+#       -v logs=FOLDER -v records=FILE -v begun=FILE -f tap.awk
 #
 # A failed test is followed by what its file printed since the test before. A
-# skipped test has not passed, so it has failed.
+# skipped test has not passed, so it has failed. In the end the file begun has the
+# number of files that began, and the file records has lines with tabs between
+#
+#   file, kernel, SUITE:VARIANT/TEST, what people call it, tests that passed, tests that failed,
+#	whether the kernel reported something, log, the names of the tests that failed
+#   machine, what went wrong with it
+
+# What people call a test: the variant is of interest if it is one of several.
+function called(test) {
+	sub(/:(default|host)\//, "/", test)
+	return kernel " " test
+}
+
+# log_of NAME: the file; who runs a test by its name finds the log by the same name.
+function log_of(name) {
+	gsub(/[ \/:]/, "-", name)
+	return logs "/" name (machine ~ /^again/ ? "-again" : "") ".log"
+}
+
+# What follows goes to the log of this name; a new log if it has none in this run.
+function open_log(name) {
+	close(log_file)
+	log_file = log_of(name)
+	if (log_file in logs_begun || round > 1 && name == of_machine)
+		return
+	printf "" > log_file
+	close(log_file)
+	logs_begun[log_file] = 1
+}
 
 function result(good, name,	line) {
-	line = sprintf("%s %s%s%s", good ? "ok  " : "FAIL", title, \
-		file ? "/" file : "", name ? ": " name : "")
+	line = sprintf("%s %s%s", good ? "ok  " : "FAIL", title, name ? ": " name : "")
 	print line
 	if (good) {
 		passed++
 	} else {
 		failed++
 		printf "%s", said
-		print line >> counts
+		names = names "\t" name
 	}
 	said = ""
 	lines = 0
@@ -32,17 +59,39 @@ function say(line) {
 	said = said "     | " line "\n"
 }
 
+# The file has no more to say.
+function file_ends() {
+	kept[++files] = "file\t" kernel "\t" test "\t" title "\t" passed + 0 "\t" failed + 0
+	rest[files] = log_file names
+	test = ""
+	title = of_machine
+	open_log(of_machine)
+}
+
+BEGIN {
+	of_machine = title = kernel " machine " machine
+	open_log(of_machine)
+	print "Runs: " tests >> log_file
+}
+
 {
 	sub(/\r$/, "")
 }
 
 /^@begin / {
-	file = $2
+	test = $2
+	title = called(test)
+	open_log(title)
+	print "@begin " kernel " " test >> log_file
 	plan = -1
-	seen = bad = 0
-	said = ""
+	seen = bad = passed = failed = 0
+	said = names = ""
 	lines = 0
 	next
+}
+
+{
+	print >> log_file
 }
 
 /^@end / {
@@ -52,27 +101,24 @@ function say(line) {
 		result(0, "planned " plan " tests, reported " seen)
 	else if ($2 != 0 && !bad)
 		result(0, "exit status " $2)
-	printf "     %s/%s: %d s\n", title, file, $3
-	file = ""
+	printf "     %s: %d s\n", title, $3
+	file_ends()
 	next
 }
 
+# A machine that dies is the failure of the file that ran then.
 /^@run / {
+	status = $2
 	ran = 1
-	if (file)
-		result(0, "did not end")
-	file = ""
-	if ($2 != 0)
-		result(0, "the run ended with status " $2)
 	next
 }
 
-file && /^1\.\.[0-9]+/ {
+test && /^1\.\.[0-9]+/ {
 	plan = substr($1, 4) + 0
 	next
 }
 
-file && /^(not )?ok([ \t]|$)/ {
+test && /^(not )?ok([ \t]|$)/ {
 	good = /^ok/ && !/# *[Ss][Kk][Ii][Pp]/
 	seen++
 	if (!good)
@@ -88,7 +134,21 @@ length {
 }
 
 END {
-	if (file)
-		result(0, "did not end")
-	print passed + 0, failed + 0 >> counts
+	if (!ran)
+		status = "unknown"
+	reported = status == 123
+	if (test) {
+		result(0, "did not end" (status == 0 ? "" : ", the run ended with status " status))
+		file_ends()
+		died = 1
+	}
+	for (i = 1; i <= files; i++)
+		print kept[i] "\t" reported "\t" rest[i] > records
+	if (reported || !died && status != 0) {
+		why = "the run ended with status " status \
+			(reported ? ", the kernel reported something" : "")
+		result(0, why)
+		print "machine\t" of_machine ": " why > records
+	}
+	print files + 0 > begun
 }
