@@ -56,21 +56,25 @@ static bool sdp_connect_eligible(struct sdp_ep *ep,
 /* The parameters of a connection to @peer, except the own port. */
 static int sdp_connect_params(struct sdp_ep *ep,
 			      const struct sockaddr_storage *peer,
-			      struct sdp_xprt_params *params)
+			      struct sdp_xprt_params *params, u8 *reason)
 {
 	int err;
 
 	memset(params, 0, sizeof(*params));
-	if (sdp_native_signs(ep))
+	if (sdp_native_signs(ep)) {
+		*reason = SDP_REASON_SIGNED;
 		return -EOPNOTSUPP;
+	}
 	err = sdp_native_local(ep, &params->local);
 	if (err)
 		return err;
 	sdp_addr_unmap(&params->local);
 	if (params->local.ss_family != peer->ss_family) {
 		/* The IPv6 wildcard covers IPv4; another address does not. */
-		if (!sdp_addr_any(&params->local))
+		if (!sdp_addr_any(&params->local)) {
+			*reason = SDP_REASON_FAMILY;
 			return -EOPNOTSUPP;
+		}
 		memset(&params->local, 0, sizeof(params->local));
 		params->local.ss_family = peer->ss_family;
 	}
@@ -108,10 +112,11 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 
 /*
  * Begins an attempt over SDP.  Zero: it is under way.  Otherwise nothing has
- * happened, and the error says why SDP is not for this one.
+ * happened, and the error and @reason say why SDP is not for this one.
  */
 static int sdp_connect_sdp(struct sdp_ep *ep,
-			   const struct sockaddr_storage *peer, bool no_tcp)
+			   const struct sockaddr_storage *peer, bool no_tcp,
+			   u8 *reason)
 {
 	const struct sdp_xprt_ops *xprt = sdp_xprt_get();
 	struct sdp_xprt_params params;
@@ -120,9 +125,10 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	struct sdp_hh hh;
 	int err;
 
+	*reason = xprt ? SDP_REASON_NO_ROUTE : SDP_REASON_NO_TRANSPORT;
 	if (!xprt)
 		return -EOPNOTSUPP;
-	err = sdp_connect_params(ep, peer, &params);
+	err = sdp_connect_params(ep, peer, &params, reason);
 	if (!err)
 		err = xprt->route(ep->net, &params);
 	/* Not before: TCP's choice of a port is better made by TCP. */
@@ -346,6 +352,7 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			     unsigned int len, unsigned int flags)
 {
 	struct sockaddr_storage peer;
+	u8 reason;
 	int err;
 
 	if (READ_ONCE(ep->state) == SDP_STATE_CONNECTING)
@@ -370,15 +377,14 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return sdp_connect_tcp(ep);
 	}
 
-	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP);
+	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP, &reason);
 	if (!err)
 		return -EINPROGRESS;
 	if (err == -EADDRNOTAVAIL)
 		return err;
 	if (err != -ENOBUFS)
 		sdp_count(SDP_CNT_NO_ROUTE);
-	WRITE_ONCE(ep->reason, err == -ENOBUFS ? SDP_REASON_LIMIT :
-						 SDP_REASON_NO_ROUTE);
+	WRITE_ONCE(ep->reason, err == -ENOBUFS ? SDP_REASON_LIMIT : reason);
 	if (flags & SDP_CONNECT_NO_TCP)
 		return err == -EOPNOTSUPP ? -ENETUNREACH : err;
 	return sdp_connect_tcp(ep);

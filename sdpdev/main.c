@@ -124,5 +124,7 @@ static void __exit sdp_exit(void)
 module_init(sdp_init);
 module_exit(sdp_exit);
 
+/* modprobe loads the transport too: without one every connection is TCP's. */
+MODULE_SOFTDEP("post: sdp_ib");
 MODULE_DESCRIPTION("Sockets Direct Protocol over a character device");
 MODULE_LICENSE("GPL");

@@ -40,6 +40,9 @@ static const char * const sdp_reason_names[] = {
 	[SDP_REASON_RING]		= "ring",
 	[SDP_REASON_NO_MEMORY]		= "no_memory",
 	[SDP_REASON_LIMIT]		= "limit",
+	[SDP_REASON_NO_TRANSPORT]	= "no_transport",
+	[SDP_REASON_SIGNED]		= "signed",
+	[SDP_REASON_FAMILY]		= "family",
 };
 
 static const char * const sdp_counter_names[SDP_CNT_MAX] = {

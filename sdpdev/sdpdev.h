@@ -494,7 +494,7 @@ enum sdp_counter {
 	/* One for each SDP_REASON_*. */
 	SDP_CNT_REASON,
 	/* One for each enum sdp_bad. */
-	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_LIMIT + 1,
+	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_FAMILY + 1,
 	SDP_CNT_MAX = SDP_CNT_BAD + SDP_BAD_MAX,
 };
 

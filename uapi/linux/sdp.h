@@ -29,10 +29,12 @@
 
 /*
  * Version of this interface.  A change that an old program would notice
- * raises the major number, an addition the minor one.
+ * raises the major number, an addition the minor one.  The kernel takes every
+ * minor version of its major one.  A program that relies on an addition has to
+ * compare the minor version that SDP_IOC_INIT gives back.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		5
+#define SDP_API_MINOR		6
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -249,6 +251,9 @@ struct sdp_msg {
 #define SDP_REASON_RING		12	/* ring index out of range */
 #define SDP_REASON_NO_MEMORY	13
 #define SDP_REASON_LIMIT	14	/* the user has as many as allowed */
+#define SDP_REASON_NO_TRANSPORT	15	/* no transport is loaded; since 1.6 */
+#define SDP_REASON_SIGNED	16	/* TCP's MD5 or AO keys are set; since 1.6 */
+#define SDP_REASON_FAMILY	17	/* bound to the other family; since 1.6 */
 
 /**
  * struct sdp_info - argument of SDP_IOC_INFO
