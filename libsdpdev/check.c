@@ -153,6 +153,20 @@ static unsigned int tell_rule(const struct sockaddr *addr, socklen_t len)
 
 /* --- the connection ------------------------------------------------------ */
 
+const char *check_device_error(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "No such file or directory (is the module sdpdev loaded?)";
+	case EPROTONOSUPPORT:
+		return "the module sdpdev that is loaded is not the one of this sdprun's version";
+	case ENOTTY:
+		return "not the device of the module sdpdev";
+	default:
+		return strerror(error);
+	}
+}
+
 static const char *why_not_sdp(unsigned int reason)
 {
 	switch (reason) {
@@ -168,6 +182,12 @@ static const char *why_not_sdp(unsigned int reason)
 		return "speaks another version of SDP";
 	case SDP_REASON_LIMIT:
 		return "is not asked over SDP: the user has as many connections as allowed";
+	case SDP_REASON_NO_TRANSPORT:
+		return "is not asked over SDP: no transport is loaded (modprobe sdp_ib)";
+	case SDP_REASON_SIGNED:
+		return "is not asked over SDP: TCP's MD5 or AO keys are set";
+	case SDP_REASON_FAMILY:
+		return "is not asked over SDP: bound to an address of the other family";
 	default:
 		return "SDP failed";
 	}
@@ -181,10 +201,13 @@ static int tell_connection(const struct sockaddr *addr, socklen_t len,
 
 	fd = sdp_socket(addr->sa_family, SOCK_CLOEXEC);
 	if (fd < 0) {
-		printf("%-10s%s: %s\n", "device", SDP_DEVICE_PATH, strerror(errno));
-		if (!(carriers & SDP_CONNECT_NO_TCP))
+		error = errno;
+		printf("%-10s%s: %s\n", "device", SDP_DEVICE_PATH,
+		       check_device_error(error));
+		if (!(carriers & SDP_CONNECT_NO_TCP)) {
 			fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		error = fd < 0 || connect(fd, addr, len) ? errno : 0;
+			error = fd < 0 || connect(fd, addr, len) ? errno : 0;
+		}
 		info.carrier = SDP_CARRIER_TCP;
 	} else {
 		tell("device", SDP_DEVICE_PATH " works");

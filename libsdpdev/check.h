@@ -10,6 +10,9 @@
 #define CHECK_TCP	1
 #define CHECK_NEITHER	2
 
+/* What sdp_socket() failed with, for people. */
+const char *check_device_error(int error);
+
 /* Explains it on standard output; @program may be NULL.  An exit status. */
 int check(const char *host, const char *port, const char *program);
 

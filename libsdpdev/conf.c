@@ -310,6 +310,9 @@ static const unsigned char *bytes_of(const struct sockaddr *addr, sa_family_t *f
 
 	*family = addr->sa_family;
 	*port = ntohs(in->sin_port);
+	/* Old programs give an address the family of the socket. */
+	if (*family == AF_INET_OFFLOAD)
+		*family = AF_INET;
 	if (*family == AF_INET)
 		return (const void *)&in->sin_addr;
 	if (!IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
@@ -370,4 +373,15 @@ bool conf_never_sdp(const struct conf *conf)
 			open &= ~rule->directions;
 	}
 	return !open;
+}
+
+const struct conf_rule *conf_only_sdp(const struct conf *conf, unsigned int directions)
+{
+	const struct conf_rule *rule;
+
+	for (rule = conf->rules; rule; rule = rule->next)
+		if ((rule->directions & directions) &&
+		    (rule->carriers & SDP_CONNECT_NO_TCP) && for_user(rule))
+			break;
+	return rule;
 }

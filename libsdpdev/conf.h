@@ -82,4 +82,8 @@ __hidden const struct conf_rule *conf_match(const struct conf *conf,
 /* Whether every connection of the program is TCP's, whatever its address. */
 __hidden bool conf_never_sdp(const struct conf *conf);
 
+/* The first rule that refuses TCP in one of the directions, or NULL. */
+__hidden const struct conf_rule *conf_only_sdp(const struct conf *conf,
+					       unsigned int directions);
+
 #endif /* SDPDEV_CONF_H */

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
  * Written by policy_read(), before there can be threads; until then other libraries'
  * constructors have ordinary sockets.
  */
-static enum { MODE_AUTO, MODE_OFF, MODE_ONLY } mode = MODE_OFF;
+static enum { MODE_AUTO, MODE_OFF, MODE_ONLY, MODE_UNKNOWN } mode = MODE_OFF;
 static struct conf conf;
 static char *conf_path;
 
@@ -28,8 +29,8 @@ static const char *read_mode(void)
 	else if (!strcmp(value, "only"))
 		mode = MODE_ONLY;
 	else
-		return "SDPDEV_MODE is none of auto, off and only";
-	return NULL;
+		mode = MODE_UNKNOWN;
+	return mode == MODE_UNKNOWN ? "SDPDEV_MODE is none of auto, off and only" : NULL;
 }
 
 const char *policy_read(const char *program, const char *file)
@@ -45,8 +46,8 @@ const char *policy_read(const char *program, const char *file)
 	}
 	if (!error && conf_read(&conf, conf_path, program, file) && (named || errno != ENOENT))
 		error = conf.error;
-	if (error)
-		mode = MODE_OFF;
+	if (error && mode == MODE_AUTO)
+		mode = MODE_UNKNOWN;
 	return error;
 }
 
@@ -66,17 +67,19 @@ bool policy_is_tcp(int family, int type, int protocol)
 
 bool policy_wants(int family, int type, int protocol)
 {
-	if (mode == MODE_OFF || !policy_is_tcp(family, type, protocol))
+	if (!policy_is_tcp(family, type, protocol))
 		return false;
-	return mode == MODE_ONLY || !conf_never_sdp(&conf);
+	return mode == MODE_ONLY || (mode == MODE_AUTO && !conf_never_sdp(&conf));
 }
 
 static bool is_inet(const struct sockaddr *addr, socklen_t len)
 {
 	if (!addr || len < sizeof(struct sockaddr_in))
 		return false;
-	return addr->sa_family == AF_INET ||
-	       (addr->sa_family == AF_INET6 && len >= sizeof(struct sockaddr_in6));
+	/* The last member is younger than the rest, and the kernel does without it. */
+	if (addr->sa_family == AF_INET6)
+		return len >= offsetof(struct sockaddr_in6, sin6_scope_id);
+	return addr->sa_family == AF_INET || addr->sa_family == AF_INET_OFFLOAD;
 }
 
 unsigned int policy_carriers(unsigned int direction, const struct sockaddr *addr,
@@ -96,4 +99,33 @@ unsigned int policy_carriers(unsigned int direction, const struct sockaddr *addr
 bool policy_may_fall_back(void)
 {
 	return mode != MODE_ONLY;
+}
+
+bool policy_unknown(void)
+{
+	return mode == MODE_UNKNOWN;
+}
+
+bool policy_may_refuse(unsigned int direction)
+{
+	return mode == MODE_UNKNOWN ||
+	       (mode == MODE_AUTO && conf_only_sdp(&conf, direction));
+}
+
+bool policy_needs_sdp(const struct conf_rule **rule)
+{
+	*rule = mode == MODE_AUTO ? conf_only_sdp(&conf, CONF_CONNECT | CONF_LISTEN) : NULL;
+	return *rule || mode == MODE_ONLY || mode == MODE_UNKNOWN;
+}
+
+bool policy_refuses(unsigned int direction, const struct sockaddr *addr, socklen_t len,
+		    const struct conf_rule **rule)
+{
+	*rule = NULL;
+	if (!policy_may_refuse(direction) || !is_inet(addr, len))
+		return false;
+	if (mode == MODE_UNKNOWN)
+		return true;
+	*rule = conf_match(&conf, direction, addr);
+	return *rule && ((*rule)->carriers & SDP_CONNECT_NO_TCP);
 }

@@ -18,7 +18,8 @@
  *
  * Called once, before there are threads.
  *
- * Return: NULL, or what is wrong with either; TCP takes everything then
+ * Return: NULL, or what is wrong with either: TCP is refused then, because the rules
+ * might refuse it, unless SDPDEV_MODE goes before the rules
  */
 __hidden const char *policy_read(const char *program, const char *file);
 
@@ -46,5 +47,30 @@ __hidden unsigned int policy_carriers(unsigned int direction, const struct socka
 
 /* Whether a plain socket may stand in for an endpoint that cannot be made. */
 __hidden bool policy_may_fall_back(void);
+
+/* Whether no TCP socket may be made at all, because the rules could not be read. */
+__hidden bool policy_unknown(void);
+
+/* Whether some connections or listeners of the program must not be TCP's. */
+__hidden bool policy_may_refuse(unsigned int direction);
+
+/*
+ * Whether TCP must not carry all of the program's connections. @rule, out: the first rule
+ * that says so; NULL: SDPDEV_MODE does, or there are no rules that could be read.
+ */
+__hidden bool policy_needs_sdp(const struct conf_rule **rule);
+
+/**
+ * policy_refuses - whether a TCP socket must not connect or listen there
+ * @direction: CONF_CONNECT or CONF_LISTEN
+ * @addr: where to, or where
+ * @len: length of @addr
+ * @rule: out: the rule that says so; NULL where the rules could not be read
+ *
+ * With a rule "use sdp" TCP sockets are left only where there was no endpoint to be had, or
+ * the program got them from elsewhere.
+ */
+__hidden bool policy_refuses(unsigned int direction, const struct sockaddr *addr,
+			     socklen_t len, const struct conf_rule **rule);
 
 #endif /* SDPDEV_POLICY_H */

@@ -22,6 +22,7 @@
 #include "internal.h"
 #include "next.h"
 #include "policy.h"
+#include "refuse.h"
 #include "say.h"
 
 #define OTHER		0
@@ -128,7 +129,7 @@ static void preload_init(void)
 	file[n > 0 ? n : 0] = '\0';
 	error = policy_read(program_invocation_short_name, file);
 	if (error)
-		say("%s; everything goes over TCP", error);
+		say("%s%s", error, policy_unknown() ? "; TCP is refused" : "");
 	error = fast_init();
 	if (error)
 		say("%s; there are no rings", error);
@@ -156,6 +157,9 @@ static int make_socket(int family, int type, int protocol)
 
 	if (family == AF_INET_OFFLOAD)
 		return socket_offload(type, protocol);
+	if (policy_unknown() &&
+	    (family == AF_INET_DIRECT || policy_is_tcp(family, type, protocol)))
+		return sdp_fail(EACCES);
 	if (family == AF_INET_DIRECT) {
 		family = AF_INET;
 	} else if (policy_wants(family, type, protocol)) {
@@ -202,9 +206,14 @@ static int listen_endpoint(int fd, int backlog)
 	return sdp_listen_carriers(fd, backlog, carriers);
 }
 
+static int listen_socket(int fd, int backlog)
+{
+	return refuse_listener(fd) ? -1 : NEXT(listen)(fd, backlog);
+}
+
 __public int listen(int fd, int backlog)
 {
-	return ON(fd, listen_endpoint(fd, backlog), NEXT(listen)(fd, backlog));
+	return ON(fd, listen_endpoint(fd, backlog), listen_socket(fd, backlog));
 }
 
 static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int flags)
@@ -220,18 +229,25 @@ static int accept_endpoint(int fd, struct sockaddr *addr, socklen_t *len, int fl
 	return ret;
 }
 
-/* The number may have been an endpoint's. */
-static int accepted_socket(int fd)
+/*
+ * The number may have been an endpoint's.  A listener that came from elsewhere may be one
+ * that a rule refuses: its connections end here, as if their peers had given up.
+ */
+static int accepted_socket(int listener, int fd)
 {
-	if (fd >= 0)
-		set_hint(fd, OTHER);
-	return fd;
+	if (fd < 0)
+		return fd;
+	set_hint(fd, OTHER);
+	if (!refuse_listener(listener))
+		return fd;
+	NEXT(close)(fd);
+	return sdp_fail(ECONNABORTED);
 }
 
 __public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 {
 	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, 0),
-		     accepted_socket(NEXT(accept)(fd, addr.__sockaddr__, len)));
+		     accepted_socket(fd, NEXT(accept)(fd, addr.__sockaddr__, len)));
 
 	fast_new(ret);
 	return ret;
@@ -240,7 +256,7 @@ __public int accept(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 __public int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *len, int flags)
 {
 	int ret = ON(fd, accept_endpoint(fd, addr.__sockaddr__, len, flags),
-		     accepted_socket(NEXT(accept4)(fd, addr.__sockaddr__, len, flags)));
+		     accepted_socket(fd, NEXT(accept4)(fd, addr.__sockaddr__, len, flags)));
 
 	fast_new(ret);
 	return ret;
@@ -289,10 +305,15 @@ static int connect_or_leave(int fd, const struct sockaddr *addr, socklen_t len)
 	return ret;
 }
 
+static int connect_socket(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return refuse(fd, CONF_CONNECT, addr, len) ? -1 : NEXT(connect)(fd, addr, len);
+}
+
 __public int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
 	return ON(fd, connect_or_leave(fd, addr.__sockaddr__, len),
-		  NEXT(connect)(fd, addr.__sockaddr__, len));
+		  connect_socket(fd, addr.__sockaddr__, len));
 }
 
 __public int shutdown(int fd, int how)
@@ -368,18 +389,31 @@ static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
 	return sendmsg_endpoint(fd, &msg, flags);
 }
 
+static ssize_t sendto_socket(int fd, const void *buf, size_t n, int flags,
+			     const struct sockaddr *addr, socklen_t len)
+{
+	if ((flags & MSG_FASTOPEN) && refuse(fd, CONF_CONNECT, addr, len))
+		return -1;
+	return NEXT(sendto)(fd, buf, n, flags, addr, len);
+}
+
 __public ssize_t sendto(int fd, const void *buf, size_t n, int flags,
 			__CONST_SOCKADDR_ARG addr, socklen_t len)
 {
 	if (!addr.__sockaddr__ && hint(fd) == ENDPOINT && fast_send(fd, buf, n, flags))
 		return n;
 	return ON(fd, sendto_endpoint(fd, buf, n, flags, addr.__sockaddr__, len),
-		  NEXT(sendto)(fd, buf, n, flags, addr.__sockaddr__, len));
+		  sendto_socket(fd, buf, n, flags, addr.__sockaddr__, len));
+}
+
+static ssize_t sendmsg_socket(int fd, const struct msghdr *msg, int flags)
+{
+	return refuse_message(fd, msg, flags) ? -1 : NEXT(sendmsg)(fd, msg, flags);
 }
 
 __public ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	return ON(fd, sendmsg_endpoint(fd, msg, flags), NEXT(sendmsg)(fd, msg, flags));
+	return ON(fd, sendmsg_endpoint(fd, msg, flags), sendmsg_socket(fd, msg, flags));
 }
 
 /* Whether @len bytes are all of @msg. */
@@ -411,10 +445,18 @@ static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	return n;
 }
 
+/* Only the first message can connect a TCP socket. */
+static int sendmmsg_socket(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	if (n && refuse_message(fd, &msgs->msg_hdr, flags))
+		return -1;
+	return NEXT(sendmmsg)(fd, msgs, n, flags);
+}
+
 __public int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
 	return ON(fd, sendmmsg_endpoint(fd, msgs, n, flags),
-		  NEXT(sendmmsg)(fd, msgs, n, flags));
+		  sendmmsg_socket(fd, msgs, n, flags));
 }
 
 /* --- receiving ----------------------------------------------------------- */

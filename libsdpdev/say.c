@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "policy.h"
 #include "say.h"
 
 /* Written by the constructor, before there can be threads. */
@@ -92,6 +94,9 @@ static const char *reason(unsigned int code)
 		[SDP_REASON_RING] = " (ring index out of range)",
 		[SDP_REASON_NO_MEMORY] = " (no memory)",
 		[SDP_REASON_LIMIT] = " (the user has as many as allowed)",
+		[SDP_REASON_NO_TRANSPORT] = " (no SDP transport is loaded)",
+		[SDP_REASON_SIGNED] = " (TCP's MD5 or AO keys are set)",
+		[SDP_REASON_FAMILY] = " (bound to an address of the other family)",
 	};
 
 	if (code >= sizeof(text) / sizeof(*text) || !text[code])
@@ -104,6 +109,24 @@ void say_no_endpoint(int error)
 	if (debug)
 		say("no endpoint, a TCP socket instead: %s: %s", SDP_DEVICE_PATH,
 		    strerrordesc_np(error));
+}
+
+void say_refused(const char *what, const struct conf_rule *rule)
+{
+	static bool said;
+	int fd;
+
+	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return;
+	fd = sdp_socket(AF_INET, SOCK_CLOEXEC);
+	if (fd < 0) {
+		say("no %s: %s:%u says '%s', and %s: %s", what, policy_conf()->path,
+		    rule->line, rule->text, SDP_DEVICE_PATH, strerrordesc_np(errno));
+		return;
+	}
+	syscall(SYS_close, fd);
+	say("no %s: %s:%u says '%s', and the socket is a TCP socket", what,
+	    policy_conf()->path, rule->line, rule->text);
 }
 
 void say_settled(int fd)

@@ -15,6 +15,12 @@ __hidden void say_init(void);
 __attribute__((format(printf, 1, 2)))
 __hidden void say(const char *format, ...);
 
+/*
+ * Once, the first time: that a TCP socket gets no "connection" or "listener", by which rule,
+ * and why there is no endpoint.
+ */
+__hidden void say_refused(const char *what, const struct conf_rule *rule);
+
 /* Where SDPDEV_DEBUG asks for them. */
 __hidden void say_no_endpoint(int error);
 __hidden void say_rule(int fd, const struct conf *conf, const struct conf_rule *rule);

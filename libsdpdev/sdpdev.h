@@ -7,9 +7,9 @@
  * the same names.  read(2), write(2), poll(2), epoll(7), sendfile(2), dup(2),
  * fcntl(2) and close(2) work on these descriptors by themselves.
  *
- * The library keeps no state: all that a call needs it asks the kernel, so a
- * descriptor may have come by fork, exec or over a UNIX socket.  Every call may
- * be made from several threads at once.
+ * The library keeps no record of endpoints: each call asks the kernel for what it
+ * needs, so a descriptor may have come by fork, exec or over a UNIX socket.
+ * Several threads may make every call at once.
  */
 #ifndef SDPDEV_H
 #define SDPDEV_H

@@ -45,6 +45,9 @@ static const char usage[] =
 "Environment:\n"
 "  SDPDEV_CONF=FILE            rules, instead of those in " CONF_PATH "\n"
 "  SDPDEV_MODE=auto|off|only   as the rules say (default), never, or nothing else\n"
+"  SDPDEV_RINGS=auto|always|never\n"
+"                              bytes through shared memory: for connections with many\n"
+"                              small messages (default), for all, or for none\n"
 "  SDPDEV_DEBUG=1              say on standard error what carries each connection\n";
 
 __attribute__((format(printf, 1, 2)))
@@ -273,9 +276,26 @@ static bool interpreter(int fd, char *path, size_t size)
 	return *name && snprintf(path, size, "%s", name) < (int)size;
 }
 
+/* Whether the program may run without the library, and says so. */
+static bool tcp_only(const char *name, const char *why)
+{
+	const struct conf_rule *rule;
+
+	if (!policy_needs_sdp(&rule)) {
+		say("%s: %s: TCP only", name, why);
+		return true;
+	}
+	if (rule)
+		say("%s: %s, but %s:%u refuses TCP: %s", name, why, policy_conf()->path,
+		    rule->line, rule->text);
+	else
+		say("%s: %s, but SDPDEV_MODE=only refuses TCP", name, why);
+	return false;
+}
+
 /*
  * The library that fits the program.  Says what will keep it out; the program
- * runs all the same.
+ * runs all the same where it may go over TCP, else NULL.
  */
 static const char *library_for(const char *name, const char *program)
 {
@@ -286,20 +306,20 @@ static const char *library_for(const char *name, const char *program)
 	snprintf(path, sizeof(path), "%s", program);
 	for (depth = 0; depth < 4; depth++) {
 		if (gains_rights(path)) {
-			say("%s: runs with other rights than yours: TCP only", name);
-			break;
+			return tcp_only(name, "runs with other rights than yours") ?
+			       library : NULL;
 		}
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			break;
 		switch (kind_of(fd)) {
 		case KIND_STATIC:
-			say("%s: statically linked, so the library is left out: TCP only",
-			    name);
+			if (!tcp_only(name, "statically linked, so the library is left out"))
+				library = NULL;
 			break;
 		case KIND_FOREIGN:
-			say("%s: built for another machine type than the library: TCP only",
-			    name);
+			if (!tcp_only(name, "built for another machine type than the library"))
+				library = NULL;
 			break;
 		case KIND_UNKNOWN:
 			if (interpreter(fd, path, sizeof(path))) {
@@ -321,12 +341,21 @@ static const char *library_for(const char *name, const char *program)
 
 /* --- together ------------------------------------------------------------ */
 
+/* As the program will find it. */
 static void warn_of_device(void)
 {
-	if (!access(SDP_DEVICE_PATH, R_OK | W_OK))
+	int fd = sdp_socket(AF_INET, SOCK_CLOEXEC), error = errno;
+	const struct conf_rule *rule;
+	const char *then = "; going on over TCP";
+
+	if (fd >= 0) {
+		close(fd);
 		return;
-	say("%s: %s%s; going on over TCP", SDP_DEVICE_PATH, strerror(errno),
-	    errno == ENOENT ? " (is the module sdpdev loaded?)" : "");
+	}
+	if (policy_needs_sdp(&rule))
+		then = rule ? "; going on over TCP where the rules allow it" :
+			      "; SDPDEV_MODE=only refuses TCP";
+	say("%s: %s%s", SDP_DEVICE_PATH, check_device_error(error), then);
 }
 
 /* What the rules say of a program; complains of what is wrong with them. */
@@ -346,13 +375,17 @@ static bool read_policy(const char *name, const char *program)
 static int run(char **argv)
 {
 	char program[PATH_MAX];
+	const char *library;
 	int error;
 
 	if (!find_program(argv[0], program, sizeof(program))) {
 		say("%s: program not found", argv[0]);
 		return EXIT_NOT_FOUND;
 	}
-	if (!read_policy(argv[0], program) || set_preload(library_for(argv[0], program)))
+	if (!read_policy(argv[0], program))
+		return EXIT_TROUBLE;
+	library = library_for(argv[0], program);
+	if (!library || set_preload(library))
 		return EXIT_TROUBLE;
 	warn_of_device();
 

@@ -76,6 +76,13 @@ static bool carried_by(int fd, unsigned int carrier)
 	return !is_socket(fd) && !sdp_info(fd, &info) && info.carrier == carrier;
 }
 
+static unsigned int reason_of(int fd)
+{
+	struct sdp_info info;
+
+	return sdp_info(fd, &info) ? SDP_REASON_NONE : info.reason;
+}
+
 static int connect_to(int fd, const struct target *t)
 {
 	return connect(fd, (struct sockaddr *)&t->addr, sizeof(t->addr));
@@ -296,6 +303,21 @@ static bool set_key(int fd, const char *peer)
 	return !setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &key, sizeof(key));
 }
 
+/* A socket that is bound to an IPv4 address reaches nothing by IPv6. */
+static void test_family(void)
+{
+	struct sockaddr_in6 addr = { .sin6_family = AF_INET6 };
+	int c = socket(AF_INET6, SOCK_STREAM, 0);
+
+	must(c >= 0 && inet_pton(AF_INET6, "::ffff:" SELF, &addr.sin6_addr) == 1 &&
+	     !bind(c, (struct sockaddr *)&addr, sizeof(addr)));
+	must(inet_pton(AF_INET6, "fd77::2", &addr.sin6_addr) == 1);
+	addr.sin6_port = htons(PORT);
+	ok(connect(c, (struct sockaddr *)&addr, sizeof(addr)) < 0 &&
+	   reason_of(c) == SDP_REASON_FAMILY, "the other family: not over SDP, for that reason");
+	close(c);
+}
+
 /* SDP signs nothing: who wants its peer's segments signed, at either end, has TCP. */
 static void test_signed(const struct target *sdp)
 {
@@ -324,7 +346,8 @@ static void test_signed(const struct target *sdp)
 	close(c);
 	c = socket(AF_INET_OFFLOAD, SOCK_STREAM, 0);
 	must(c >= 0 && set_key(c, PEER));
-	ok(connect_to(c, sdp) < 0, "a key at the client only: not over SDP");
+	ok(connect_to(c, sdp) < 0 && reason_of(c) == SDP_REASON_SIGNED,
+	   "a key at the client only: not over SDP, for that reason");
 	close(c);
 	close(keyed.listener);
 }
@@ -348,6 +371,7 @@ int main(void)
 		test_fork(t);
 	}
 	test_again(&sdp);
+	test_family();
 	test_signed(&sdp);
 	printf("1..%u\n", tap_done);
 	return tap_exit();

@@ -32,6 +32,12 @@ wrong() {
 	result $status "wrong: ${*: -1}"
 }
 
+# Without /dev/sdp, as on a machine that has not loaded the module.
+without_device() {
+	unshare -m sh -c 'mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 &&
+		exec "$@"' sh "$@"
+}
+
 # goes CARRIER PORT [COMMAND...]: what carries a connection of socat
 goes() {
 	local want=$1 port=$2
@@ -70,7 +76,19 @@ explains() {
 	fi
 }
 
-plan 57
+# refuses CASE [COMMAND...]: every way to TCP is as the program has it for the case, and one
+# line says which rule refuses it
+refuses() {
+	local how=$1 status=0
+
+	shift
+	"$@" "$SDPRUN" "$BUILD/selftests/lib/refused" "$how" > "$WORK/out" 2> "$WORK/err" ||
+		status=$?
+	[ "$status" -eq 0 ] && [ "$(grep -c "sdpdev\[.*conf:1 says 'use sdp" "$WORK/err")" -eq 1 ] ||
+		{ grep -A 1 "^not\|^Bail" "$WORK/out"; diag "$WORK/err"; return 1; }
+}
+
+plan 67
 
 wrong "1: 'ues': a rule begins with 'use'" "ues sdp connect * *"
 wrong "3: words are missing" "# a comment" "" "use sdp connect *"
@@ -95,7 +113,30 @@ check "by its name" grep -q "conf: No such file" "$WORK/err"
 rules "use spd"
 LD_PRELOAD=$(dirname "$SDPRUN")/libsdpdev-preload.so sh -c ':' 2> "$WORK/err"
 check "a program that was not asked first says what is wrong" \
-	grep -q 'sdpdev\[.*conf:1: words are missing' "$WORK/err"
+	grep -q 'sdpdev\[.*conf:1: words are missing.*; TCP is refused' "$WORK/err"
+LD_PRELOAD=$(dirname "$SDPRUN")/libsdpdev-preload.so "$BUILD/selftests/lib/refused" unknown \
+	> "$WORK/out" 2> "$WORK/err"
+check "and has no TCP" test $? -eq 0 || diag "$WORK/out"
+
+# A rule "use sdp" is never met by TCP, whatever is there of SDP.
+rules "use sdp connect * 127.0.0.1:7001" "use sdp connect * [::1]:7001" \
+	"use sdp listen * 127.0.0.1:7002" "use sdp listen * [::]:7002"
+chmod -R go+rX "$WORK"
+check "use sdp: no TCP" refuses device
+check "nor without /dev/sdp" refuses nothing without_device
+check "as is said" grep -q "and /dev/sdp: No such file" "$WORK/err"
+check "nor with an older module" refuses nothing env LD_PRELOAD="$BUILD/selftests/lib/older.so"
+check "as is said" grep -q "and /dev/sdp: Protocol not supported" "$WORK/err"
+limit=/sys/module/sdpdev/parameters/user_endpoints
+endpoints=$(< $limit)
+echo 0 > $limit
+check "nor with no endpoint left" refuses nothing setpriv --reuid nobody --clear-groups
+echo "$endpoints" > $limit
+check "as is said" grep -q "and /dev/sdp: No buffer space" "$WORK/err"
+rules "use sdp * busybox *"
+"$SDPRUN" busybox true 2> "$WORK/err"
+check "nor without the library" test $? -eq 125
+check "as is said" grep -q "statically linked.*conf:1 refuses TCP: use sdp" "$WORK/err"
 
 # A server that stays.
 rules "use both * * *"

@@ -43,10 +43,20 @@ connection() {
 	until_true 20 test -s "$WORK/got" || bail "nothing arrived"
 }
 
-plan 40
+# Every variable that the manual page has.
+all_variables() {
+	local name
+
+	while read -r name; do
+		said "$WORK/out" "$name=" || return
+	done < <(sed -n 's/^\.B \(SDPDEV_[A-Z]*\)$/\1/p' Documentation/man/sdprun.1)
+}
+
+plan 45
 
 check "sdprun --help" gives 0 "$SDPRUN" --help
 check "shows how to use it" said "$WORK/out" "Usage: sdprun PROGRAM"
+check "and every variable" all_variables
 check "sdprun --version" gives 0 "$SDPRUN" --version
 check "sdprun without a program" gives 125 "$SDPRUN"
 check "sdprun with an unknown option" gives 125 "$SDPRUN" --frob
@@ -73,6 +83,10 @@ check "is warned of" said "$WORK/err" "other rights"
 check "without /dev/sdp a program runs" gives 0 without_device "$SDPRUN" echo hello
 check "with its output" said "$WORK/out" "hello"
 check "and a warning" said "$WORK/err" "is the module sdpdev loaded?"
+check "with SDPDEV_MODE=only as well" gives 0 without_device env SDPDEV_MODE=only "$SDPRUN" true
+check "which it says" said "$WORK/err" "loaded?); SDPDEV_MODE=only refuses TCP"
+check "with an older module" gives 0 env LD_PRELOAD="$BUILD/selftests/lib/older.so" "$SDPRUN" true
+check "it says so" said "$WORK/err" "not the one of this sdprun's version; going on over TCP"
 check "with an unknown SDPDEV_MODE" gives 125 env SDPDEV_MODE=maybe "$SDPRUN" true
 check "is named" said "$WORK/err" "SDPDEV_MODE is none of"
 cp "$SDPRUN" "$WORK/alone"

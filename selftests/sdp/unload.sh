@@ -31,7 +31,7 @@ unused() {
 	return 1
 }
 
-plan $((rounds * 4 + 4))
+plan $((rounds * 4 + 6))
 for round in $(seq "$rounds"); do
 	"$traffic" 4 & pid=$!
 	check "$round: connections over SDP" over SDP
@@ -49,9 +49,13 @@ exec {held}< <(exec "$build/selftests/sdp/mapped" hold)
 pid=$!
 read -r -u "$held"
 rmmod sdp_ib
+"$build/libsdpdev/sdprun" --check 10.77.0.2 1 | grep -q "no transport is loaded"
+result $? "no transport: that is the reason"
 check "mapped: the device stays" eval '! rmmod sdpdev 2> /dev/null'
 kill $pid
 check "unmapped: nothing keeps it" unused
+modinfo -F softdep "$build/$VM_KERNEL/sdpdev/sdpdev.ko" | grep -q "post: sdp_ib"
+result $? "modprobe will load both"
 check "and it goes" rmmod sdpdev
 modprobe sdp_ib
 "$traffic" 2 & pid=$!

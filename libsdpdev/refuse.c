@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * TCP sockets that a rule refuses; see refuse.h.
+ */
+#define _GNU_SOURCE
+#include <netinet/in.h>
+
+#include "next.h"
+#include "policy.h"
+#include "refuse.h"
+#include "say.h"
+
+/* Whether @fd is a socket of TCP, or of another family that gives its bytes to TCP. */
+static bool is_tcp_socket(int fd)
+{
+	int type = 0, protocol = 0;
+	socklen_t len = sizeof(int);
+
+	return !NEXT(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &len) &&
+	       !NEXT(getsockopt)(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	       type == SOCK_STREAM && protocol != IPPROTO_SCTP;
+}
+
+bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen_t len)
+{
+	const struct conf_rule *rule;
+	int saved = errno;
+
+	if (!policy_refuses(direction, addr, len, &rule))
+		return false;
+	if (!is_tcp_socket(fd)) {
+		errno = saved;
+		return false;
+	}
+	/* That there are no rules has been said. */
+	if (rule)
+		say_refused(direction == CONF_CONNECT ? "connection" : "listener", rule);
+	errno = EACCES;
+	return true;
+}
+
+bool refuse_listener(int fd)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+	int saved = errno;
+
+	if (!policy_may_refuse(CONF_LISTEN))
+		return false;
+	if (!NEXT(getsockname)(fd, (struct sockaddr *)&addr, &len))
+		return refuse(fd, CONF_LISTEN, (struct sockaddr *)&addr, len);
+	errno = saved;
+	return false;
+}
+
+bool refuse_message(int fd, const struct msghdr *msg, int flags)
+{
+	return (flags & MSG_FASTOPEN) &&
+	       refuse(fd, CONF_CONNECT, msg->msg_name, msg->msg_namelen);
+}
