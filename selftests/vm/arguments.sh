@@ -21,7 +21,7 @@ refused() {
 	result $? "$name"
 }
 
-plan 29
+plan 30
 refused "no command" "no command"
 refused "no command after --" "no command" --nodes 2 --
 refused "unknown option" "--frobnicate" --frobnicate -- true
@@ -42,6 +42,7 @@ refused "a third driver for two machines" "more than 2" \
 	--machines 2 --ipoib ours,stock,ours -- true
 refused "nodes and machines" "one node in each" --machines 2 --nodes 2 -- true
 refused "counting in two machines" "one machine" --count --machines 2 -- true
+refused "unknown packages" "demo guest" --guest theirs -- true
 refused "unknown MTU" "2048 4096" --ib-mtu 1024 -- true
 refused "too many CPUs" "1 to 16" --cpus 17 -- true
 refused "too little memory" "1024 to 65536" --memory 512 -- true

@@ -71,7 +71,41 @@ missed() {
 		uncovered | xargs
 }
 
-plan 14
+# As on a machine that has no headers of the running kernel
+headless() {
+	mkdir -p "$tmp/bin" && printf '#!/bin/sh\necho 9.9.9-none\n' > "$tmp/bin/uname" &&
+		chmod +x "$tmp/bin/uname" || return
+	PATH=$tmp/bin:$PATH env -u KERNEL make -s -C "$root" BUILD="$tmp/build" "$@"
+}
+
+# As on another system than the one whose packages are listed
+on_trixie() {
+	printf '%s\n' 'ID=debian' 'VERSION_CODENAME=trixie' 'PRETTY_NAME="Debian 13"' \
+		> "$tmp/os-release"
+	# shellcheck disable=SC2016 # for the new shell to expand
+	unshare -rm sh -c 'mount --bind "$0" /etc/os-release && exec "$@"' "$tmp/os-release" "$@"
+}
+
+# library ARGUMENT...: make in its folder, into one of its own
+library() {
+	make --no-print-directory -C "$root/libsdpdev" O="$tmp/lib" "$@"
+}
+
+# What is installed for kernel 6.1, without the folders and the manual pages
+installed() {
+	make -s -C "$root" KERNEL=6.1 DESTDIR="$tmp/root" install > /dev/null &&
+		(cd "$tmp/root" && find . -path '*/man' -prune -o -type f -printf '%f\n' |
+			sort | xargs)
+}
+
+# What modprobe would load for the device; the release's folder is the argument
+loaded() {
+	touch "$1"/modules.{order,builtin} &&
+		depmod -b "$tmp/root" "${1##*/}" 2> /dev/null &&
+		modprobe -n -v -d "$tmp/root" -S "${1##*/}" sdpdev | sed 's,.*/\(.*\) $,\1,' | uniq | xargs
+}
+
+plan 26
 configured "default : good"
 check "a configuration that names a test" "$tmp/selftests/run" --kernel 6.1 --list
 configured "default : good nothing"
@@ -79,6 +113,37 @@ refused "one that names nothing" "no such test: nothing" "$tmp/selftests/run" --
 configured "default : !part"
 refused "one that leaves out what is no test" "no such test: !part" "$tmp/selftests/run" --list
 rm -r "$tmp/selftests"
+
+refused "make without the kernel's headers" "linux-headers-9.9.9-none" headless
+test ! -e "$tmp/build/9.9.9-none"
+result $? "builds for no other kernel"
+refused "nor does make install" "linux-headers-9.9.9-none" headless install DESTDIR="$tmp/root"
+check "the tests name their kernels" headless -n setup-check
+output=$(on_trixie "$root/tools/setup" demo 2>&1)
+test $? -eq 1 && [[ $output == *"Debian 12 (bookworm)"*"this is Debian 13"* ]]
+result $? "another release is refused at once"
+
+test "$(library "$tmp/lib/say.o")" = "  CC      $tmp/lib/say.o"
+result $? "one short line for a command"
+rm "$tmp/lib/say.o"
+test "$(library V=1 "$tmp/lib/say.o" | cut -d ' ' -f 1)" = cc
+result $? "or the command"
+library -s "$tmp/lib/libsdpdev.pc" PREFIX=/one && library -s "$tmp/lib/libsdpdev.pc" PREFIX=/two
+grep -qx prefix=/two "$tmp/lib/libsdpdev.pc"
+result $? "another PREFIX is noticed"
+library -s "$tmp/lib/sdprun.o" PREFIX=/one && library -s "$tmp/lib/sdprun.o" PREFIX=/two
+strings "$tmp/lib/sdprun.o" | grep -qx /two/lib
+result $? "by sdprun as well"
+
+expected='ib_ipoib.ko libsdpdev-preload-i686.so libsdpdev-preload.so libsdpdev.pc'
+expected+=' libsdpdev.so.1 sdp.h sdp_ib.ko sdpdev.h sdpdev.ko sdprun sdpstat'
+output=$(installed)
+test "$output" = "$expected"
+result $? "make install: the drivers, the library and its tools"
+check "sdpstat is in a user's PATH" test -x "$tmp/root/usr/local/bin/sdpstat"
+output=$(loaded "$tmp"/root/lib/modules/*)
+test "$output" = "sdpdev.ko sdp_ib.ko"
+result $? "modprobe sdpdev loads its transport"
 
 refused "a delay of no function" "usage: " delays
 refused "of no command" "usage: " delays sdpdev
