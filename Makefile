@@ -70,7 +70,7 @@ endif
 
 # Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke selftests/wire/answer \
-	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate
+	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate selftests/ipoib/object
 # Once is enough.
 ifeq ($(KERNEL),6.12)
   MODDIRS += selftests/ipoib/logged

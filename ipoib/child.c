@@ -7,6 +7,12 @@
 
 #include "ipoib.h"
 
+/*
+ * The memory and queue pairs of an interface are charged to nobody. The administrator
+ * of a user namespace that has a port's interface may make no more children than that.
+ */
+#define IPOIB_NS_CHILDREN	16
+
 /* The files in sysfs know a child by nothing but its P_Key. Those who give it a
  * name may have several of one P_Key, as containers do.
  */
@@ -20,6 +26,16 @@ static struct ipoib_dev *ipoib_child_by_pkey(struct ipoib_dev *parent, u16 pkey)
 	return NULL;
 }
 
+static unsigned int ipoib_child_count(struct ipoib_dev *parent)
+{
+	struct ipoib_dev *child;
+	unsigned int n = 0;
+
+	list_for_each_entry(child, &parent->children, sibling)
+		n++;
+	return n;
+}
+
 /**
  * ipoib_child_register() - give a port another interface
  * @parent: the port's own
@@ -30,7 +46,8 @@ static struct ipoib_dev *ipoib_child_by_pkey(struct ipoib_dev *parent, u16 pkey)
  *
  * Called under rtnl.
  *
- * Return: 0; -EINVAL for what is no P_Key; -ENOTUNIQ where the P_Key is taken;
+ * Return: 0; -EINVAL for what is no P_Key; -EPERM for the administrator of a user
+ * namespace if the port has IPOIB_NS_CHILDREN; -ENOTUNIQ where the P_Key is taken;
  * -ERESTARTNOINTR where the child that has it is going; or another errno. The netdev
  * is the caller's to free then.
  */
@@ -45,6 +62,10 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 	if (!(pkey & ~IPOIB_FULL_MEMBER)) {
 		NL_SET_ERR_MSG(extack, "0 and 0x8000 are no P_Keys");
 		return -EINVAL;
+	}
+	if (!capable(CAP_NET_ADMIN) && ipoib_child_count(parent) >= IPOIB_NS_CHILDREN) {
+		NL_SET_ERR_MSG(extack, "only the machine's administrator may make more children");
+		return -EPERM;
 	}
 	/* The link is that of the full members. */
 	pkey |= IPOIB_FULL_MEMBER;
@@ -187,7 +208,7 @@ void ipoib_children_set_up(struct ipoib_dev *parent, bool up)
 		if (!(flags & IFF_UP) == !up)
 			continue;
 		err = dev_change_flags(child->dev, flags ^ IFF_UP, NULL);
-		if (err)
+		if (err && net_ratelimit())
 			netdev_warn(child->dev, "cannot go up with %s: %d\n",
 				    parent->dev->name, err);
 	}

@@ -55,7 +55,7 @@ static void ipoib_rx_conn_drain(struct ipoib_rx_conn *c)
 		return;
 	c->draining = true;
 	/* Who waits for it gives up in the end. */
-	if (ib_post_send(c->qp, &wr, NULL))
+	if (ib_post_send(c->qp, &wr, NULL) && net_ratelimit())
 		netdev_warn(c->priv->dev, "cannot drain a connection\n");
 }
 
@@ -171,7 +171,7 @@ static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
 
 	if (c->ring)
 		ipoib_rc_ring_stop(c->ring);
-	if (ib_modify_qp(c->qp, &attr, IB_QP_STATE))
+	if (ib_modify_qp(c->qp, &attr, IB_QP_STATE) && net_ratelimit())
 		netdev_warn(c->priv->dev, "cannot move a connection to error\n");
 
 	spin_lock_bh(&cm->rx_lock);
@@ -239,7 +239,8 @@ static void ipoib_rx_conns_force(struct ipoib_dev *priv)
 	struct ipoib_rx_conn *c, *next;
 	int state;
 
-	netdev_warn(priv->dev, "incoming connections never drained\n");
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "incoming connections never drained\n");
 	ipoib_cm_pause(priv, true);
 	mutex_lock(&cm->rx_end);
 	ipoib_rx_conns_proceed(cm);

@@ -648,7 +648,8 @@ static bool ipoib_conn_drain(struct ipoib_conn *c)
 		return true;
 	}
 	WRITE_ONCE(cm->stuck, true);
-	netdev_warn(c->priv->dev, "a connection never drained\n");
+	if (net_ratelimit())
+		netdev_warn(c->priv->dev, "a connection never drained\n");
 	return false;
 }
 

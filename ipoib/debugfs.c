@@ -409,8 +409,9 @@ static void ipoib_debugfs_create(struct ipoib_dev *priv)
 	if (ipoib_debugfs_taken(name)) {
 		snprintf(name, sizeof(name), "%s@%u", priv->dev->name,
 			 dev_net(priv->dev)->ns.inum);
-		netdev_info(priv->dev, "has the name of another namespace's interface; in debugfs it is %s\n",
-			    name);
+		if (net_ratelimit())
+			netdev_info(priv->dev, "has the name of another namespace's interface; in debugfs it is %s\n",
+				    name);
 	}
 
 	snprintf(file, sizeof(file), "%s_mcg", name);

@@ -100,13 +100,90 @@ struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
 	return NULL;
 }
 
+/* Called under dest_lock. */
+static void ipoib_dest_unlink(struct ipoib_dest *d)
+{
+	hash_del_rcu(&d->hash);
+	list_del(&d->age);
+	d->priv->dest_count--;
+}
+
+static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
+				  enum ipoib_counter why)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(q))) {
+		atomic_dec(&d->priv->queued);
+		ipoib_tx_drop(d->priv, why);
+		dev_kfree_skb_any(skb);
+	}
+}
+
+/*
+ * A destination without an address handle has to make room for a new one, and so has
+ * a group that nobody listens to and nobody has sent to for a while. The interface's
+ * own path has not: it tells when the subnet administrator is back. Called under the
+ * destination's lock.
+ */
+static bool ipoib_dest_is_evictable(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid)) {
+		if (ipoib_to_mcast(d)->listen)
+			return false;
+		if (time_after(jiffies, READ_ONCE(d->last_used) + IPOIB_GC_PERIOD))
+			return true;
+	}
+	return !rcu_access_pointer(d->ah) &&
+	       !ipoib_gid_equal(&d->gid, &d->priv->gid);
+}
+
+/*
+ * Takes one destination out of the table, the oldest where possible; with @waiting,
+ * one that packets wait for. Its memory is freed by a work. Called under dest_lock.
+ */
+static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
+{
+	unsigned int n = min_t(unsigned int, priv->dest_count, IPOIB_EVICT_LOOK);
+	struct sk_buff_head lost;
+	struct ipoib_dest *d;
+
+	if (priv->evicted_count >= IPOIB_MAX_EVICTED)
+		return false;
+
+	__skb_queue_head_init(&lost);
+	for (; n; n--) {
+		d = list_first_entry(&priv->ages, struct ipoib_dest, age);
+		spin_lock(&d->lock);
+		d->dead = ipoib_dest_is_evictable(d) &&
+			  !(waiting && skb_queue_empty(&d->queue));
+		if (d->dead)
+			skb_queue_splice_tail_init(&d->queue, &lost);
+		spin_unlock(&d->lock);
+		if (d->dead)
+			break;
+		list_move_tail(&d->age, &priv->ages);
+	}
+	if (!n)
+		return false;
+
+	ipoib_dest_unlink(d);
+	list_add_tail(&d->kill, &priv->evicted);
+	priv->evicted_count++;
+	queue_work(ipoib_wq, &priv->evict_work);
+	ipoib_dest_drop_queue(d, &lost, IPOIB_TX_QUEUE_FULL);
+	return true;
+}
+
 static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 					    const union ib_gid *gid)
 {
 	struct ipoib_dest *d;
 
 	/* Going down, it has removed all: what still runs must not make others. */
-	if (!READ_ONCE(priv->up) || priv->dest_count >= IPOIB_MAX_DESTS)
+	if (!READ_ONCE(priv->up))
+		return NULL;
+	if (priv->dest_count >= IPOIB_MAX_DESTS && !ipoib_dest_evict(priv, false))
 		return NULL;
 
 	d = ipoib_gid_is_mcast(gid) ? ipoib_mcast_alloc() : ipoib_path_alloc();
@@ -121,6 +198,7 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 	__skb_queue_head_init(&d->queue);
 
 	hash_add_rcu(priv->dests, &d->hash, ipoib_dest_hash(priv, gid));
+	list_add_tail(&d->age, &priv->ages);
 	priv->dest_count++;
 	trace_ipoib_dest_create(d);
 	return d;
@@ -214,6 +292,19 @@ static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
 	return IPOIB_COUNTERS;
 }
 
+/* The first packet of a destination can wait, however many others do. */
+static void ipoib_dest_make_room(struct ipoib_dest *d)
+{
+	struct ipoib_dev *priv = d->priv;
+
+	if (atomic_read(&priv->queued) < IPOIB_MAX_QUEUED ||
+	    !skb_queue_empty_lockless(&d->queue))
+		return;
+	spin_lock_bh(&priv->dest_lock);
+	ipoib_dest_evict(priv, true);
+	spin_unlock_bh(&priv->dest_lock);
+}
+
 /**
  * ipoib_dest_queue() - keep a packet until its destination is resolved
  * @priv: the interface
@@ -237,6 +328,7 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 	d = ipoib_dest_get(priv, gid);
 	*dest = d;
 	if (d) {
+		ipoib_dest_make_room(d);
 		spin_lock_bh(&d->lock);
 		ah = rcu_dereference(d->ah);
 		if (!ah)
@@ -248,18 +340,6 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 		dev_kfree_skb_any(skb);
 	}
 	return ah;
-}
-
-static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
-				  enum ipoib_counter why)
-{
-	struct sk_buff *skb;
-
-	while ((skb = __skb_dequeue(q))) {
-		atomic_dec(&d->priv->queued);
-		ipoib_tx_drop(d->priv, why);
-		dev_kfree_skb_any(skb);
-	}
 }
 
 /* Makes @ah known, unless packets wait and @force is not set. Takes these. */
@@ -377,18 +457,53 @@ static void ipoib_dest_destroy(struct ipoib_dest *d)
 	kfree_rcu(d, rcu);
 }
 
+/* Of those that are out of the table. Called under ctl. */
+static void ipoib_dest_destroy_all(struct list_head *kill)
+{
+	struct ipoib_dest *d, *next;
+
+	list_for_each_entry_safe(d, next, kill, kill)
+		ipoib_dest_destroy(d);
+}
+
+/* Adds those that had to make room to the list. Called under dest_lock. */
+static void ipoib_dest_take_evicted(struct ipoib_dev *priv,
+				    struct list_head *kill)
+{
+	list_splice_tail_init(&priv->evicted, kill);
+	priv->evicted_count = 0;
+}
+
+/**
+ * ipoib_evict_work() - destroy what had to make room for others
+ * @work: evict_work
+ */
+void ipoib_evict_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      evict_work);
+	LIST_HEAD(kill);
+
+	mutex_lock(&priv->ctl);
+	spin_lock_bh(&priv->dest_lock);
+	ipoib_dest_take_evicted(priv, &kill);
+	spin_unlock_bh(&priv->dest_lock);
+	ipoib_dest_destroy_all(&kill);
+	mutex_unlock(&priv->ctl);
+}
+
 /**
  * ipoib_dest_remove() - remove destinations and wait for what they had under way
  * @priv: the interface
- * @doomed: says which; called under dest_lock
+ * @doomed: says which, beside those that had to make room; called under dest_lock
  *
  * Called under ctl.
  */
 void ipoib_dest_remove(struct ipoib_dev *priv,
 		       bool (*doomed)(struct ipoib_dest *d))
 {
-	struct ipoib_dest *d, *next;
 	struct hlist_node *tmp;
+	struct ipoib_dest *d;
 	LIST_HEAD(kill);
 	int bucket;
 
@@ -398,14 +513,13 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 	hash_for_each_safe(priv->dests, bucket, tmp, d, hash) {
 		if (!doomed(d))
 			continue;
-		hash_del_rcu(&d->hash);
-		priv->dest_count--;
+		ipoib_dest_unlink(d);
 		list_add_tail(&d->kill, &kill);
 	}
+	ipoib_dest_take_evicted(priv, &kill);
 	spin_unlock_bh(&priv->dest_lock);
 
-	list_for_each_entry_safe(d, next, &kill, kill)
-		ipoib_dest_destroy(d);
+	ipoib_dest_destroy_all(&kill);
 }
 
 /* What leads nowhere goes sooner, lest it keep others out of a full table. */

@@ -216,6 +216,11 @@ static int ipoib_set_ringparam(struct net_device *dev,
 	unsigned int rx, tx;
 	int err;
 
+	/* Received packets' pages are charged to nobody: not for a namespace's root. */
+	if (!capable(CAP_NET_ADMIN)) {
+		NL_SET_ERR_MSG(extack, "only the machine's administrator may change the rings");
+		return -EPERM;
+	}
 	if (ring->rx_pending < IPOIB_MIN_RX_RING ||
 	    ring->tx_pending < IPOIB_MIN_TX_RING) {
 		NL_SET_ERR_MSG(extack, "rx is at least 16, tx at least 128");

@@ -36,6 +36,9 @@
 #define IPOIB_PSEUDO_LEN	INFINIBAND_ALEN
 #define IPOIB_HARD_LEN		(IPOIB_PSEUDO_LEN + IPOIB_ENCAP_LEN)
 
+#define IPOIB_SIGNATURE_IPV4	0x401b	/* of a group's GID; RFC 4391 4 */
+#define IPOIB_SIGNATURE_IPV6	0x601b
+
 #define IPOIB_FLAG_RC		0x80	/* first byte of a link-layer address */
 #define IPOIB_QPN_MASK		0xffffff
 #define IPOIB_MCAST_QPN		0xffffff
@@ -64,6 +67,9 @@
 #define IPOIB_DEST_QUEUE	64
 #define IPOIB_DEST_ROUNDS	16
 #define IPOIB_MAX_QUEUED	2048
+/* To make room: how many are looked at, and how many may wait for their end. */
+#define IPOIB_EVICT_LOOK	256
+#define IPOIB_MAX_EVICTED	1024
 #define IPOIB_GC_PERIOD		(30UL * HZ)
 #define IPOIB_MIN_BACKOFF	(HZ / 8)
 #define IPOIB_MAX_BACKOFF	(16 * HZ)
@@ -142,6 +148,7 @@ struct ipoib_ah {
 /**
  * struct ipoib_dest - a GID that packets are sent to
  * @hash:	in ipoib_dev.dests; changed under dest_lock, read under RCU
+ * @age:	in ipoib_dev.ages; under dest_lock
  * @kill:	links those that were taken out of the table for removal
  * @rcu:	frees the destination after the last reader
  * @priv:	the interface
@@ -165,6 +172,7 @@ struct ipoib_ah {
  */
 struct ipoib_dest {
 	struct hlist_node hash;
+	struct list_head age;
 	struct list_head kill;
 	struct rcu_head rcu;
 	struct ipoib_dev *priv;
@@ -388,9 +396,13 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @rx_tail_len: bytes behind the head, 0 or 2048
  * @rx_napi:	hands packets to the stack
  * @rx_wc:	room for completions
- * @dest_lock:	@dests and @dest_count
+ * @dest_lock:	what follows down to @evicted_count
  * @dests:	destinations by GID
+ * @ages:	the same, the next one to make room for another first
  * @dest_count:	how many
+ * @evicted:	those that had to make room, out of the table and dead
+ * @evicted_count: how many
+ * @evict_work:	destroys them
  * @queued:	packets in all their queues
  * @ah_count:	address handles not yet destroyed
  * @gc_work:	forgets destinations that nobody uses
@@ -466,9 +478,13 @@ struct ipoib_dev {
 	struct napi_struct rx_napi;
 	struct ib_wc rx_wc[IPOIB_RX_BATCH];
 
-	spinlock_t dest_lock;	/* dests, dest_count */
+	spinlock_t dest_lock;	/* down to evicted_count */
 	DECLARE_HASHTABLE(dests, 10);
+	struct list_head ages;
 	unsigned int dest_count;
+	struct list_head evicted;
+	unsigned int evicted_count;
+	struct work_struct evict_work;
 	atomic_t queued;
 	atomic_t ah_count;
 	struct delayed_work gc_work;
@@ -709,6 +725,7 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 		       bool (*doomed)(struct ipoib_dest *d));
 void ipoib_dest_for_each(struct ipoib_dev *priv,
 			 void (*fn)(struct ipoib_dest *d));
+void ipoib_evict_work(struct work_struct *work);
 void ipoib_gc_later(struct ipoib_dev *priv);
 void ipoib_gc_work(struct work_struct *work);
 

@@ -162,7 +162,7 @@ static void ipoib_sync_mtu(struct ipoib_dev *priv)
 
 	if (priv->connected || priv->dev->mtu == mtu)
 		return;
-	if (dev_set_mtu(priv->dev, mtu))
+	if (dev_set_mtu(priv->dev, mtu) && net_ratelimit())
 		netdev_warn(priv->dev, "cannot set the MTU to %u\n", mtu);
 	/* That was the link's doing, not the administrator's. */
 	priv->admin_mtu = wish;

@@ -82,6 +82,9 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	mutex_init(&priv->ctl);
 	INIT_LIST_HEAD(&priv->children);
 	hash_init(priv->dests);
+	INIT_LIST_HEAD(&priv->ages);
+	INIT_LIST_HEAD(&priv->evicted);
+	INIT_WORK(&priv->evict_work, ipoib_evict_work);
 	INIT_DELAYED_WORK(&priv->gc_work, ipoib_gc_work);
 	INIT_WORK(&priv->mcast_work, ipoib_mcast_list_work);
 	INIT_WORK(&priv->flush_work, ipoib_flush_work);

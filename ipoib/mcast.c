@@ -435,20 +435,33 @@ void ipoib_mcast_release(struct ipoib_dest *d)
 
 /* --- what the stack listens to ------------------------------------------- */
 
-/* Makes @d a group to listen to. */
-static void ipoib_mcast_listen(struct ipoib_dest *d)
+/* Makes @d a group to listen to, unless it has just had to make room for another. */
+static bool ipoib_mcast_set_listen(struct ipoib_dest *d)
 {
 	struct ipoib_mcast *m = ipoib_to_mcast(d);
-	bool start;
+	bool start, dead;
 
 	spin_lock_bh(&d->lock);
-	start = !m->listen;
-	m->listen = true;
+	dead = d->dead;
+	start = !m->listen && !dead;
+	m->listen |= start;
 	spin_unlock_bh(&d->lock);
 
 	m->wanted = true;
 	if (start)
 		ipoib_dest_kick(d, 0);
+	return !dead;
+}
+
+/* Listens to a group. Called under ctl. Returns false where there is no room. */
+static bool ipoib_mcast_listen(struct ipoib_dev *priv, const union ib_gid *gid)
+{
+	struct ipoib_dest *d;
+
+	do
+		d = ipoib_dest_get(priv, gid);
+	while (d && !ipoib_mcast_set_listen(d));
+	return d;
 }
 
 /**
@@ -459,7 +472,6 @@ static void ipoib_mcast_listen(struct ipoib_dest *d)
  */
 int ipoib_mcast_start(struct ipoib_dev *priv)
 {
-	struct ipoib_dest *d;
 	union ib_gid gid;
 
 	/* No partition, no link; a change of the P_Key starts all again. */
@@ -468,10 +480,8 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 
 	ipoib_set_broadcast(priv);
 	memcpy(gid.raw, priv->broadcast + 4, sizeof(gid.raw));
-	d = ipoib_dest_get(priv, &gid);
-	if (!d)
+	if (!ipoib_mcast_listen(priv, &gid))
 		return -ENOMEM;
-	ipoib_mcast_listen(d);
 	queue_work(ipoib_wq, &priv->mcast_work);
 	return 0;
 }
@@ -528,7 +538,6 @@ void ipoib_mcast_list_work(struct work_struct *work)
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
 					      mcast_work);
 	struct netdev_hw_addr *ha;
-	struct ipoib_dest *d;
 	union ib_gid gid;
 
 	mutex_lock(&priv->ctl);
@@ -543,10 +552,7 @@ void ipoib_mcast_list_work(struct work_struct *work)
 		if (!ipoib_mcast_addr(priv, ha->addr, &gid) ||
 		    ipoib_mcast_is_users(priv, &gid))
 			continue;
-		d = ipoib_dest_get(priv, &gid);
-		if (d)
-			ipoib_mcast_listen(d);
-		else
+		if (!ipoib_mcast_listen(priv, &gid))
 			priv->mcast_short = true;
 	}
 	netif_addr_unlock_bh(priv->dev);

@@ -75,6 +75,40 @@ static netdev_features_t ipoib_fix_features(struct net_device *dev,
 	return features;
 }
 
+static void ipoib_set_connected(struct ipoib_dev *priv)
+{
+	struct net_device *dev = priv->dev;
+
+	WRITE_ONCE(priv->connected, true);
+	dev->max_mtu = priv->cm.max_len - IPOIB_ENCAP_LEN;
+	netdev_update_features(dev);
+	if (net_ratelimit())
+		netdev_info(dev, "multicast packets that are larger than the link's MTU are dropped in connected mode\n");
+	/* A smaller MTU than there could be does no harm. */
+	if (dev_set_mtu(dev, dev->max_mtu) && net_ratelimit())
+		netdev_warn(dev, "cannot set the MTU to %u\n", dev->max_mtu);
+}
+
+/* The link loses what is larger than its MTU: without that there is no datagram mode. */
+static int ipoib_set_datagram(struct ipoib_dev *priv,
+			      struct netlink_ext_ack *extack)
+{
+	unsigned int most = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
+	struct net_device *dev = priv->dev;
+	int err;
+
+	err = dev_set_mtu(dev, min(most, READ_ONCE(priv->mcast_mtu)));
+	if (err) {
+		NL_SET_ERR_MSG(extack, "the interface cannot have the link's MTU");
+		return err;
+	}
+	WRITE_ONCE(priv->connected, false);
+	dev->max_mtu = most;
+	priv->admin_mtu = most;
+	netdev_update_features(dev);
+	return 0;
+}
+
 /**
  * ipoib_set_mode() - datagram or connected
  * @priv: the interface
@@ -85,13 +119,12 @@ static netdev_features_t ipoib_fix_features(struct net_device *dev,
  * back in datagram mode it is that of the link again. Connections that are open
  * are used no more then, and end as idle ones do.
  *
- * Return: 0, or -EOPNOTSUPP where the adapter has no reliable connections.
+ * Return: 0; -EOPNOTSUPP if the adapter has no reliable connections; or, if something
+ * in the kernel refuses the MTU of datagram mode, its errno.
  */
 int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 		   struct netlink_ext_ack *extack)
 {
-	struct net_device *dev = priv->dev;
-
 	ASSERT_RTNL();
 	if (connected == priv->connected)
 		return 0;
@@ -100,15 +133,9 @@ int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 		return -EOPNOTSUPP;
 	}
 
-	WRITE_ONCE(priv->connected, connected);
-	dev->max_mtu = connected ? priv->cm.max_len - IPOIB_ENCAP_LEN :
-				   priv->max_ib_mtu - IPOIB_ENCAP_LEN;
-	netdev_update_features(dev);
-	if (connected)
-		netdev_info(dev, "multicast packets that are larger than the link's MTU are dropped in connected mode\n");
-	/* The mode stands, whatever somebody has against its MTU. */
-	if (dev_set_mtu(dev, dev->max_mtu))
-		netdev_warn(dev, "cannot set the MTU to %u\n", dev->max_mtu);
+	if (!connected)
+		return ipoib_set_datagram(priv, extack);
+	ipoib_set_connected(priv);
 	return 0;
 }
 
@@ -233,6 +260,7 @@ static void ipoib_uninit(struct net_device *dev)
 		ib_unregister_event_handler(&priv->events);
 	cancel_delayed_work_sync(&priv->gc_work);
 	cancel_work_sync(&priv->mcast_work);
+	cancel_work_sync(&priv->evict_work);
 
 	/* The last packets' address handles wait for a grace period. */
 	wait_var_event(&priv->ah_count, !atomic_read(&priv->ah_count));

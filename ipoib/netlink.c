@@ -134,7 +134,7 @@ static void ipoib_dellink(struct net_device *dev, struct list_head *list)
 
 	if (priv->parent)
 		ipoib_child_unregister(priv, list);
-	else
+	else if (net_ratelimit())
 		netdev_info(dev, "lives as long as its port; not deleted\n");
 }
 

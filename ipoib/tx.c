@@ -5,8 +5,11 @@
  * The transmit path, under the stack's lock of the queue, and NAPI share no
  * lock: the one fills the ring's head, the other empties its tail.
  */
+#include <linux/icmpv6.h>
+#include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <net/ip.h>
+#include <net/ndisc.h>
 
 #include "compat.h"
 #include "ipoib.h"
@@ -409,8 +412,9 @@ static void ipoib_tx_stop(struct ipoib_tx_queue *q)
 	netif_tx_stop_queue(ipoib_txq(q));
 	/* Pairs with the barrier in ipoib_tx_reap(). */
 	smp_mb();
+	/* Another CPU may have found it stopped, and left its packets in the qdisc. */
 	if (ipoib_tx_pending(q) < q->priv->tx_size)
-		netif_tx_start_queue(ipoib_txq(q));
+		netif_tx_wake_queue(ipoib_txq(q));
 }
 
 /*
@@ -511,6 +515,52 @@ void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
 	ipoib_deliver(q, d, skb, ah);
 	ipoib_tx_post(q);
 	__netif_tx_unlock_bh(ipoib_txq(q));
+	/*
+	 * The limit of bytes may have stopped the queue for a moment. A CPU that has
+	 * looked at it just then, which the lock does not keep from it, has left its
+	 * packets in the qdisc, and no completion may come that has them sent.
+	 */
+	netif_schedule_queue(ipoib_txq(q));
+}
+
+/*
+ * A group of this link's. Neighbours choose the address that they are answered to: they
+ * must not make this one a member of groups of other protocols. ARP goes to the
+ * broadcast group, whatever its scope, and to no other.
+ */
+static bool ipoib_group_is_ours(struct ipoib_dev *priv, const union ib_gid *gid,
+				__be16 proto)
+{
+	u16 signature = get_unaligned_be16(&gid->raw[2]);
+
+	if (proto == htons(ETH_P_ARP) || proto == htons(ETH_P_RARP))
+		return !memcmp(&gid->raw[2], priv->broadcast + 6, 14);
+	return (gid->raw[1] & 0xf0) == 0x10 &&
+	       (signature == IPOIB_SIGNATURE_IPV4 ||
+		signature == IPOIB_SIGNATURE_IPV6);
+}
+
+/*
+ * Address resolution goes by UD in connected mode, too: a neighbour can be found though
+ * no connection with it can be made, and who asks for an address does not make this
+ * interface open a connection.
+ */
+static bool ipoib_is_resolution(const struct sk_buff *skb, __be16 proto)
+{
+	const struct {
+		struct ipv6hdr ip;
+		struct icmp6hdr icmp;
+	} *nd;
+	u8 buf[sizeof(*nd)];
+
+	if (proto == htons(ETH_P_ARP) || proto == htons(ETH_P_RARP))
+		return true;
+	if (proto != htons(ETH_P_IPV6))
+		return false;
+	nd = skb_header_pointer(skb, IPOIB_ENCAP_LEN, sizeof(*nd), buf);
+	return nd && nd->ip.nexthdr == IPPROTO_ICMPV6 &&
+	       (nd->icmp.icmp6_type == NDISC_NEIGHBOUR_SOLICITATION ||
+		nd->icmp.icmp6_type == NDISC_NEIGHBOUR_ADVERTISEMENT);
 }
 
 /*
@@ -521,6 +571,7 @@ static bool ipoib_pull_address(struct ipoib_dev *priv, struct sk_buff *skb,
 			       union ib_gid *gid)
 {
 	struct ipoib_skb_cb *cb = ipoib_skb_cb(skb);
+	__be16 proto;
 
 	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN)))
 		return false;
@@ -529,14 +580,17 @@ static bool ipoib_pull_address(struct ipoib_dev *priv, struct sk_buff *skb,
 	cb->rc = READ_ONCE(priv->connected) && skb->data[0] & IPOIB_FLAG_RC;
 	memcpy(gid->raw, skb->data + 4, sizeof(gid->raw));
 	__skb_pull(skb, IPOIB_PSEUDO_LEN);
+	proto = ((struct ipoib_hdr *)skb->data)->proto;
 
 	if (ipoib_gid_is_mcast(gid)) {
 		/* Where the address was made before the P_Key changed. */
 		put_unaligned_be16(priv->pkey, &gid->raw[4]);
 		cb->qpn = IPOIB_MCAST_QPN;
 		cb->rc = false;
-		return true;
+		return ipoib_group_is_ours(priv, gid, proto);
 	}
+	if (cb->rc && ipoib_is_resolution(skb, proto))
+		cb->rc = false;
 	return cb->qpn && cb->qpn != IPOIB_MCAST_QPN;
 }
 

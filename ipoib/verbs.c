@@ -127,7 +127,8 @@ static void ipoib_moderate(struct ipoib_dev *priv)
 	if (!priv->rx_usecs ||
 	    !rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs))
 		return;
-	netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
 	priv->rx_usecs = 0;
 	priv->rx_frames = 0;
 }
@@ -155,7 +156,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	}
 	if (!n)
 		goto destroy_cq;
-	if (err)
+	if (err && net_ratelimit())
 		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
 			    n, priv->tx_queues, err);
 	priv->qp = priv->tx[0].qp;
@@ -405,7 +406,8 @@ reset:
 	ipoib_modify_all(priv, IB_QPS_RESET);
 	ipoib_rx_drain(priv);
 	ipoib_rx_free(priv);
-	netdev_warn(priv->dev, "cannot start the queue pairs: %d\n", err);
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "cannot start the queue pairs: %d\n", err);
 	return err;
 }
 
@@ -438,7 +440,7 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
 		napi_disable(&q->napi);
 
-	if (ipoib_modify_all(priv, IB_QPS_ERR))
+	if (ipoib_modify_all(priv, IB_QPS_ERR) && net_ratelimit())
 		netdev_warn(priv->dev, "cannot move the queue pairs to error\n");
 
 	for (;;) {
@@ -446,14 +448,15 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 		if (!sends && !priv->rx_posted)
 			break;
 		if (time_after(jiffies, give_up)) {
-			netdev_warn(priv->dev, "%u sends and %u receives never completed\n",
-				    sends, priv->rx_posted);
+			if (net_ratelimit())
+				netdev_warn(priv->dev, "%u sends and %u receives never completed\n",
+					    sends, priv->rx_posted);
 			break;
 		}
 		usleep_range(500, 1000);
 	}
 
-	if (ipoib_modify_all(priv, IB_QPS_RESET))
+	if (ipoib_modify_all(priv, IB_QPS_RESET) && net_ratelimit())
 		netdev_warn(priv->dev, "cannot reset the queue pairs\n");
 	ipoib_rx_drain(priv);
 	for (q = priv->tx; q < ipoib_tx_end(priv); q++)

@@ -55,6 +55,14 @@ capable() {
 
 # --- packets ---------------------------------------------------------------
 
+# Nodes that have nothing to say but where they are. The kernel's driver opens a
+# connection for the answer to a solicitation.
+resolution() {
+	connected node1 node2 && down node1 node2 && up node1 node2 &&
+	on node2 arping -q -c 1 -w 10 -I ib0 10.77.0.1 &&
+	{ ! ours || on node2 "${0%/*}/solicit.py" fd77::1; } && not connects node1
+}
+
 by_connection() {
 	connected node1 node2 && answers && large 10.77.0.2 fd77::2 &&
 	until_true 10 connects node1 && connects node2
@@ -169,7 +177,7 @@ head -c "$(fewer 4000000)" /dev/urandom > /tmp/file
 on node2 sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
 datagram node1 node2
 
-plan "$(ours && echo 23 || echo 22)"
+plan "$(ours && echo 24 || echo 23)"
 check "datagrams" is_mode datagram
 check "both nodes say that they can do more" capable
 check "connected, by sysfs" by_sysfs connected
@@ -178,6 +186,7 @@ check "back, and the MTU with it" mtu_of_datagrams
 check "connected, by ip link" by_link connected
 check "and back" by_link datagram
 check "there are no other modes" refuses
+check "who asks for an address is not connected with" resolution
 check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
 check "files, in few packets" files

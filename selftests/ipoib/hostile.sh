@@ -341,7 +341,7 @@ nothing_set() {
 # The path records that the kernel's driver believes: with other DGIDs, multicast
 # LIDs, no MTU, and rate 0
 stock_paths="0 1 2 4 5 6 7 8 9 a"
-plan 22
+plan 23
 mlid=$(mlid)
 start_sa
 : > $sent
@@ -356,7 +356,8 @@ exec {sender}>&-
 check "packets without a header, by a packet socket" short_packets
 check "queue pairs that nobody has" dropped tx_bad_frame nobody
 check "a port that nobody has" dropped tx_unreachable nowhere
-check "groups of all sorts" groups
+check "groups of all scopes" groups
+check "groups that are not IP's" dropped tx_bad_frame foreign
 check "longer than the MTU" dropped tx_too_long toolong
 check "traffic after them" talks
 # Not by check, for what it starts and finds is needed.

@@ -84,7 +84,37 @@ broadcast_returns() {
 	until_true 20 ping -q -c 1 -W 1 10.77.0.2
 }
 
-if ours; then plan 18; else plan 17; fi
+# A partition whose link has a smaller MTU than the port could have.
+narrow() {
+	partitions 'Narrow=0x0002, ipoib, mtu=3, defmember=full : ALL=full;' &&
+	ip link add link ib0 name narrow type ipoib pkey 0x8002 &&
+	ip link set narrow up &&
+	until_true 20 file /sys/class/net/narrow/mtu 1020 &&
+	file /sys/class/net/narrow/mtu 1020
+}
+
+# From an MTU that datagrams could have, too, but not on this link.
+narrow_again() {
+	ip link set narrow type ipoib mode connected &&
+	ip link set narrow mtu $((VM_IB_MTU - 4)) &&
+	ip link set narrow type ipoib mode datagram &&
+	file /sys/class/net/narrow/mtu 1020
+}
+
+# Something in the kernel objects to the MTU.
+objection() {
+	local status
+
+	ip link set narrow type ipoib mode connected &&
+	insmod "$BUILD/$KERNEL/selftests/ipoib/object/object.ko" interface=narrow || return
+	fails_with "cannot have the link's MTU" ip link set narrow type ipoib mode datagram &&
+	file /sys/class/net/narrow/mode connected
+	status=$?
+	rmmod object
+	[ $status -eq 0 ] && narrow_again
+}
+
+if ours; then plan 21; else plan 19; fi
 check "carrier" carrier
 check "type is InfiniBand" file $net/type 32
 check "address length" file $net/addr_len 20
@@ -105,4 +135,9 @@ check "address survives down and up" address_stays
 ! ours || check "a strange broadcast address does not survive them" broadcast_returns
 ip address replace fd77::1/64 dev ib0 nodad
 check "statistics count what was sent and received" statistics
+check "a link with a smaller MTU" narrow
+check "after connected mode it has that again" narrow_again
+! ours || check "no mode whose MTU is refused" objection
+ip link del narrow
+partitions
 finish

@@ -162,7 +162,47 @@ detected() {
 	return $status
 }
 
-plan "$(ours && echo 14 || echo 13)"
+# path_known NODE-NUMBER: has this node a path to it, be it one that is asked for?
+path_known() {
+	grep -qx "GID: $(gid "$1")" /sys/kernel/debug/ipoib/ib0_path
+}
+
+# As many packets as may wait in all do so, for strangers, while nobody answers. A packet
+# to a neighbour takes the place of some of them.
+first_waits() {
+	local n status full
+
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier || return
+	for n in {100..139}; do
+		printf 'neigh replace 10.77.0.%d dev ib0 nud permanent lladdr ' "$n"
+		printf '00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:01:%02x\n' \
+			"$n"
+	done | ip -batch - &&
+	ip neigh replace 10.77.0.3 dev ib0 nud permanent lladdr "$(lladdr node3)" || return
+	full=$(counter tx_queue_full)
+	killall -q -STOP opensm
+	python3 - <<-EOF
+	import socket
+	# One socket may not have so much under way.
+	sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(40)]
+	for i, s in enumerate(sockets):
+	    for _ in range(64):
+	        s.sendto(b"", ("10.77.0.%d" % (100 + i), 9))
+	EOF
+	echo "$(grown tx_queue_full "$full") too many"
+	[ "$(grown tx_queue_full "$full")" -ge 512 ]
+	status=$?
+	ping -q -c 1 -W 20 10.77.0.3 &
+	until_true 10 path_known 3
+	killall -q -CONT opensm
+	wait $! || status=1
+	for n in 3 {100..139}; do
+		echo "neigh del 10.77.0.$n dev ib0"
+	done | ip -batch -
+	return $status
+}
+
+plan "$(ours && echo 15 || echo 13)"
 no_loss -q -c 1 10.77.0.2 > /dev/null
 no_loss -q -c 1 fd77::2 > /dev/null
 check "ARP finds the 20 bytes" resolved 10.77.0.2
@@ -180,4 +220,5 @@ check "no loss after a flush of the neighbours" after_flush
 check "unreachable GID delays nobody$(! ours || echo " and costs few queries")" \
 	unreachable
 ! ours || check "packets that cannot wait, or waited in vain, are told apart" causes
+! ours || check "but the first one to a neighbour can, whoever else waits" first_waits
 finish

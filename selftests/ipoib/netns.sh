@@ -61,6 +61,53 @@ child_elsewhere() {
 	return $status
 }
 
+# elsewhere PROCESS: has it a network namespace of its own?
+elsewhere() {
+	not same "$(readlink /proc/self/ns/net)" "$(readlink "/proc/$1/ns/net")"
+}
+
+# inside COMMAND...: as root of a user namespace, with a network namespace of its own,
+# which is that of the process $box.
+inside() {
+	nsenter -t "$box" -U -n --preserve-credentials "$@"
+}
+
+# Its root has an interface there, and what it has is charged to nobody.
+no_rings() {
+	ip link add link ib0 name inner type ipoib && ip link set inner netns "$box" &&
+	inside ip link set inner up &&
+	fails_with "not permitted" inside ethtool -G inner rx 8192 &&
+	inside ip link del inner
+}
+
+# Here, of a port's own interface. What is there goes before it comes back.
+few_children() {
+	local n status
+
+	ip link set ib0 netns "$box" &&
+	for n in {1..16}; do
+		echo "link add link ib0 name c$n group 7 type ipoib"
+	done | inside ip -batch - &&
+	fails_with "only the machine's administrator" \
+		inside ip link add link ib0 name c17 type ipoib
+	status=$?
+	inside ip link del group 7
+	return $status
+}
+
+# Some lines, but not one each time.
+few_lines() {
+	local n
+
+	echo "test: silent" > /dev/kmsg
+	for n in {1..100}; do
+		echo "link del ib0"
+	done | inside ip -batch -
+	n=$(dmesg | sed '1,/test: silent/d' | grep -c 'lives as long as its port')
+	echo "$n lines"
+	[ "$n" -ge 1 ] && [ "$n" -le 40 ]
+}
+
 # cm ADDRESS: an RDMA connection to the other namespace by IP address.
 cm() {
 	on node2 timeout 60 udaddy -b "$1" > /tmp/server 2>&1 &
@@ -74,11 +121,23 @@ cm() {
 	[ "$status" -eq 0 ] && grep -q 'return status 0' /tmp/client
 }
 
-plan 6
+if ours; then plan 11; else plan 6; fi
 check "RDMA connection by IPv4 address" cm 10.77.0.2
 check "RDMA connection by IPv6 address" cm fd77::2
 check "a child in another namespace tells of its parent" child_elsewhere
 check "a namespace that ends gives the interface back" give_back
 check "the interface moves on" take_back
 check "traffic goes on" no_loss -q -c 10 -i 0.05 10.77.0.2
+if ours; then
+	unshare --user --map-root-user --net sleep infinity &
+	box=$!
+	until_true 10 elsewhere $box
+	check "a user namespace's root cannot have large rings" no_rings
+	check "nor more than a few children" few_children
+	check "nor a line in the log each time" few_lines
+	kill $box
+	until_true 10 sh -c 'nsenter -t 1 -n ip -o link | grep infiniband'
+	check "its interface comes back" take_back
+	check "with traffic" until_true 20 no_loss -q -c 10 -i 0.05 10.77.0.2
+fi
 finish

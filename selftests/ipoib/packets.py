@@ -9,7 +9,7 @@ import socket
 import struct
 import sys
 
-ETH_P_IP = 0x0800
+ETH_P_IP, ETH_P_ARP = 0x0800, 0x0806
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 NEEDS_CSUM, TCPV4 = 1, 1
 ENCAP = struct.pack(">HH", ETH_P_IP, 0)
@@ -61,14 +61,24 @@ def nowhere():
     return send(lladdr[:4] + bytes(16))
 
 
+GROUP = b"\x40\x1b\xff\xff" + bytes(6) + b"\x0d\x0d\x0d\x0d"
+
+
 def groups():
-    """All scopes, lasting groups, flags, other partitions, and not IP's"""
-    group = b"\x40\x1b\xff\xff" + bytes(6) + b"\x0d\x0d\x0d\x0d"
-    first = [0x10 | scope for scope in range(16)] + [0x02, 0xf2, 0xff]
-    gids = [bytes((0xff, n)) + group for n in first]
-    gids += [b"\xff\x12\xde\xad" + group[2:], b"\xff\x12" + bytes(14),
-             b"\xff\x12\x40\x1b\0\0" + group[4:], b"\xff" * 16]
+    """All scopes, and another partition's"""
+    gids = [bytes((0xff, 0x10 | scope)) + GROUP for scope in range(16)]
+    gids += [b"\xff\x12\x40\x1b\0\0" + GROUP[4:]]
     return sum(send(lladdr[:4] + gid) for gid in gids)
+
+
+def foreign():
+    """Lasting groups, flags, and groups of other protocols; and ARP to a group of IP's,
+    as to a neighbour who says that this is its address"""
+    gids = [bytes((0xff, n)) + GROUP for n in (0x02, 0xf2, 0xff)]
+    gids += [b"\xff\x12\xde\xad" + GROUP[2:], b"\xff\x12" + bytes(14), b"\xff" * 16]
+    packets.send(lladdr[:4] + b"\xff\x12" + GROUP + struct.pack(">HH", ETH_P_ARP, 0) +
+                 bytes(56))
+    return sum(send(lladdr[:4] + gid) for gid in gids) + 1
 
 
 def toolong():
