@@ -540,6 +540,24 @@ static u32 sdp_native_name(struct sock *sk, bool peer, void *to)
 }
 
 /**
+ * sdp_native_holds() - does TCP still give the native socket what the endpoint listens on?
+ * @ep: an endpoint in the table of listeners
+ *
+ * User space can take the port away from it, through a descriptor of its own.
+ */
+bool sdp_native_holds(struct sdp_ep *ep)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sockaddr_storage name = {};
+
+	if (READ_ONCE(inet_sk(sk)->inet_num) != ep->port ||
+	    (!ep->no_tcp_listen && inet_sk_state_load(sk) != TCP_LISTEN))
+		return false;
+	sdp_native_name(sk, false, &name);
+	return sdp_addr_same_host(&name, &ep->local);
+}
+
+/**
  * sdp_native_info() - SDP_IOC_INFO where the native socket answers
  * @ep: an endpoint with a native socket
  * @info: out: what differs from the endpoint's own

@@ -9,8 +9,11 @@
 #include <linux/hashtable.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 
 #include "sdpdev.h"
 
@@ -83,8 +86,8 @@ static bool sdp_port_conflict(struct sdp_ep *a, struct sdp_ep *b)
 }
 
 /*
- * Whether another one listens there, and one of both without TCP: it is TCP that
- * otherwise finds two who want the same.
+ * Does another endpoint listen there, and one of both without TCP?  TCP finds all other
+ * conflicts.
  */
 static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
 {
@@ -93,7 +96,7 @@ static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
 	hash_for_each_possible(sdp_ports, other, port_node, port)
 		if (other->port == port &&
 		    (ep->no_tcp_listen || other->no_tcp_listen) &&
-		    sdp_port_conflict(ep, other))
+		    sdp_native_holds(other) && sdp_port_conflict(ep, other))
 			return true;
 	return false;
 }
@@ -154,6 +157,42 @@ bool sdp_port_del(struct sdp_ep *ep)
 	return true;
 }
 
+/* The socket to which TCP would give this connection, or NULL; RCU held. */
+static const struct sock *sdp_port_tcp_listener(const struct sdp_xprt_event *ev)
+{
+	const struct sockaddr_in6 *to6 = (const struct sockaddr_in6 *)ev->local;
+	const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)ev->peer;
+	const struct sockaddr_in *to = (const struct sockaddr_in *)ev->local;
+	const struct sockaddr_in *from = (const struct sockaddr_in *)ev->peer;
+	struct inet_hashinfo *table = ev->net->ipv4.tcp_death_row.hashinfo;
+	int master = l3mdev_master_ifindex_by_index(ev->net, ev->ifindex);
+	u16 port = sdp_addr_port(ev->local);
+
+	if (ev->local->ss_family == AF_INET)
+		return __inet_lookup_listener(ev->net, table, NULL, 0, from->sin_addr.s_addr,
+					      from->sin_port, to->sin_addr.s_addr, port,
+					      ev->ifindex, master);
+	return inet6_lookup_listener(ev->net, table, NULL, 0, &from6->sin6_addr,
+				     from6->sin6_port, &to6->sin6_addr, port, ev->ifindex,
+				     master);
+}
+
+/*
+ * May the endpoint have this connection?  The port has to be its user's in TCP's eyes:
+ * its native socket listens there, or no other user's socket does.  RCU held.
+ */
+static bool sdp_port_owned(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+{
+	const struct sock *sk;
+
+	if (!sdp_native_holds(ep))
+		return false;
+	if (!ep->no_tcp_listen)
+		return true;
+	sk = sdp_port_tcp_listener(ev);
+	return !sk || uid_eq(sk->sk_uid, sdp_native_sk(ep)->sk_uid);
+}
+
 /*
  * How well a listener fits a destination: the more is fixed the better, as with
  * TCP; negative: not at all.
@@ -165,7 +204,8 @@ static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	int dev = READ_ONCE(sk->sk_bound_dev_if);
 	int score = 0;
 
-	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex))
+	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex) ||
+	    !sdp_port_owned(ep, ev))
 		return -1;
 	if (dev)
 		score++;
@@ -194,6 +234,7 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 	int score, most = -1;
 	u32 same = 0;
 
+	rcu_read_lock();
 	spin_lock_bh(&sdp_ports_lock);
 	hash_for_each_possible(sdp_ports, ep, port_node, port) {
 		if (ep->port != port)
@@ -210,6 +251,7 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 	if (best)
 		sdp_ep_get(best);
 	spin_unlock_bh(&sdp_ports_lock);
+	rcu_read_unlock();
 	return best;
 }
 

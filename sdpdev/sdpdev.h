@@ -617,6 +617,7 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
 			unsigned int flags);
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
 bool sdp_native_signs(struct sdp_ep *ep);
+bool sdp_native_holds(struct sdp_ep *ep);
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
 long sdp_timeo(struct sdp_ep *ep, bool send);
 int sdp_rcvlowat(struct sdp_ep *ep);

@@ -116,6 +116,8 @@ struct sdp_bind {
  * @reserved: zero; since 1.1
  *
  * Listens on SDP (every IPoIB interface that the address covers) and on TCP.
+ * With SDP_LISTEN_NO_TCP no peer reaches it where TCP gives the connections of that
+ * address and port to another user's socket.
  * Where it listens already the flags have no effect.  Errors are those of
  * listen(2), and EINVAL where both carriers are excluded.
  */
