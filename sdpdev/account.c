@@ -3,28 +3,40 @@
  * Who pays: what each user has of endpoints, connections and memory, with a
  * limit on each, and whose memory control group the buffers are charged to.
  *
- * A user is who made the endpoint; of an incoming connection, who listens.
+ * A user is who made the endpoint; of an incoming connection, who listens.  The users
+ * of a user namespace are together bounded by the limits of its owner, as with
+ * RLIMIT_NPROC: what one of them has is charged to the owner's account as well.
+ *
+ * Root has no limits for what its processes ask for.  A connection that a peer has asked
+ * for is not of that kind before it is accepted.
+ *
  * What is in an account was charged for an endpoint and goes with it, except the
  * memory of rings, which is there as long as somebody has it mapped.  An account lives
- * as long as its endpoints and such memory.
+ * as long as its endpoints, such memory and the accounts below it.
  */
 #include <linux/hashtable.h>
-#include <linux/math64.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "sdpdev.h"
+
+/* Owner of the connections that peers have asked root's listeners for; no user's uid. */
+#define SDP_PEERS_OF_ROOT	U32_MAX
 
 /**
  * struct sdp_user - a user's account
  * @node: in the table of users; sdp_users_lock
- * @refs: endpoints and memory of rings that hold it; sdp_users_lock
+ * @refs: endpoints, memory of rings and accounts that hold it; sdp_users_lock
+ * @parent: account of the owner of the user namespace that this user is in, referenced;
+ *	NULL in the first one
  * @uid: the user
- * @used: what the user has of each; memory in bytes
+ * @used: what the user and the accounts below have of each; memory in bytes
  */
 struct sdp_user {
 	struct hlist_node node;
 	unsigned int refs;
+	struct sdp_user *parent;
 	kuid_t uid;
 	atomic_long_t used[SDP_LIMIT_MAX];
 };
@@ -33,35 +45,14 @@ static DEFINE_HASHTABLE(sdp_users, 6);
 static DEFINE_SPINLOCK(sdp_users_lock);
 
 /* Context: sdp_users_lock held. */
-static struct sdp_user *sdp_user_find(kuid_t uid)
+static struct sdp_user *sdp_user_find(const struct sdp_user *parent, kuid_t uid)
 {
 	struct sdp_user *user;
 
 	hash_for_each_possible(sdp_users, user, node, __kuid_val(uid))
-		if (uid_eq(user->uid, uid))
+		if (user->parent == parent && uid_eq(user->uid, uid))
 			return user;
 	return NULL;
-}
-
-static struct sdp_user *sdp_user_get(kuid_t uid)
-{
-	struct sdp_user *user, *new;
-
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return NULL;
-	spin_lock_bh(&sdp_users_lock);
-	user = sdp_user_find(uid);
-	if (!user) {
-		user = new;
-		user->uid = uid;
-		hash_add(sdp_users, &user->node, __kuid_val(uid));
-		new = NULL;
-	}
-	user->refs++;
-	spin_unlock_bh(&sdp_users_lock);
-	kfree(new);
-	return user;
 }
 
 static void sdp_user_hold(struct sdp_user *user)
@@ -73,30 +64,102 @@ static void sdp_user_hold(struct sdp_user *user)
 
 static void sdp_user_put(struct sdp_user *user)
 {
-	bool last;
+	struct sdp_user *parent;
+	bool last = true;
 
+	for (; user && last; user = parent) {
+		parent = user->parent;
+		spin_lock_bh(&sdp_users_lock);
+		last = !--user->refs;
+		if (last)
+			hash_del(&user->node);
+		spin_unlock_bh(&sdp_users_lock);
+		if (last)
+			kfree(user);
+	}
+}
+
+/* The account of @uid below @parent, whose reference passes to it. */
+static struct sdp_user *sdp_user_get(struct sdp_user *parent, kuid_t uid)
+{
+	struct sdp_user *user, *new;
+
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new) {
+		sdp_user_put(parent);
+		return NULL;
+	}
 	spin_lock_bh(&sdp_users_lock);
-	last = !--user->refs;
-	if (last)
-		hash_del(&user->node);
+	user = sdp_user_find(parent, uid);
+	if (!user) {
+		user = new;
+		user->parent = parent;
+		user->uid = uid;
+		hash_add(sdp_users, &user->node, __kuid_val(uid));
+		parent = NULL;
+		new = NULL;
+	}
+	user->refs++;
 	spin_unlock_bh(&sdp_users_lock);
-	if (last)
-		kfree(user);
+	/* It has a reference to @parent of its own. */
+	sdp_user_put(parent);
+	kfree(new);
+	return user;
+}
+
+/* Namespaces are nested 32 deep at most. */
+static struct sdp_user *sdp_user_in(const struct user_namespace *ns, kuid_t uid)
+{
+	struct sdp_user *parent = NULL;
+
+	if (ns->parent) {
+		parent = sdp_user_in(ns->parent, ns->owner);
+		if (!parent)
+			return NULL;
+	}
+	return sdp_user_get(parent, uid);
+}
+
+static bool sdp_user_is_root(const struct sdp_user *user)
+{
+	return uid_eq(user->uid, GLOBAL_ROOT_UID);
 }
 
 static long sdp_limit(const struct sdp_user *user, enum sdp_limit which)
 {
 	/* As with other resources of the machine, root may have them all. */
-	if (uid_eq(user->uid, GLOBAL_ROOT_UID))
+	if (which != SDP_LIMIT_PEERS && sdp_user_is_root(user))
 		return LONG_MAX;
 	switch (which) {
 	case SDP_LIMIT_ENDPOINTS:
 		return READ_ONCE(sdp_user_endpoints);
 	case SDP_LIMIT_CONNS:
+	case SDP_LIMIT_PEERS:
 		return READ_ONCE(sdp_user_conns);
 	default:
 		return (long)READ_ONCE(sdp_user_mib) << 20;
 	}
+}
+
+/* From @user's account and those above, before @end. */
+static void sdp_user_uncharge(struct sdp_user *user, const struct sdp_user *end,
+			      enum sdp_limit which, long n)
+{
+	for (; user != end; user = user->parent)
+		atomic_long_sub(n, &user->used[which]);
+}
+
+static bool sdp_user_charge(struct sdp_user *first, enum sdp_limit which, long n)
+{
+	struct sdp_user *user;
+
+	for (user = first; user; user = user->parent) {
+		if (atomic_long_add_return(n, &user->used[which]) > sdp_limit(user, which)) {
+			sdp_user_uncharge(first, user->parent, which, n);
+			return false;
+		}
+	}
+	return true;
 }
 
 /**
@@ -110,11 +173,7 @@ static long sdp_limit(const struct sdp_user *user, enum sdp_limit which)
  */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n)
 {
-	struct sdp_user *user = ep->user;
-
-	if (atomic_long_add_return(n, &user->used[which]) >
-	    sdp_limit(user, which)) {
-		atomic_long_sub(n, &user->used[which]);
+	if (!sdp_user_charge(ep->user, which, n)) {
 		sdp_count(SDP_CNT_OVER_LIMIT);
 		return -ENOBUFS;
 	}
@@ -133,29 +192,61 @@ int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n)
  */
 void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n)
 {
-	atomic_long_sub(n, &ep->user->used[which]);
+	sdp_user_uncharge(ep->user, NULL, which, n);
 	if (which == SDP_LIMIT_MEMORY)
 		atomic_long_sub(n, &ep->memory);
 }
 
-/**
- * sdp_account_leave() - how many connections an adapter must have left for others
- * @ep: an endpoint that has been charged for its connection
- *
- * So that its user has no more than his share (user_share) of what nobody else has:
- * however many users want all they can get, there is something left for the next one.
- *
- * Return: the number; zero for root.
- */
-u32 sdp_account_leave(const struct sdp_ep *ep)
+/* Whose share of an adapter it is: of the account and those above the last but root's. */
+static const struct sdp_user *sdp_account_owner(const struct sdp_user *user)
 {
-	u32 share = READ_ONCE(sdp_user_share);
-	u64 has;
+	const struct sdp_user *owner = user;
 
-	if (uid_eq(ep->user->uid, GLOBAL_ROOT_UID))
-		return 0;
-	has = atomic_long_read(&ep->user->used[SDP_LIMIT_CONNS]);
-	return min_t(u64, div_u64(has * (100 - share), share), INT_MAX);
+	for (; user; user = user->parent)
+		if (!sdp_user_is_root(user))
+			owner = user;
+	return owner;
+}
+
+/**
+ * sdp_account_share() - how much of an adapter the endpoint's connection may use up
+ * @ep: the endpoint
+ * @incoming: a peer has asked for the connection, and nobody has accepted it
+ * @params: out: owner and share
+ *
+ * A user has no more than his share (user_share) of what nobody else has: however many
+ * users want all they can get, there is something left for the next one.  The users of
+ * a namespace have one share with its owner.  Root has no share but for its peers.
+ */
+void sdp_account_share(const struct sdp_ep *ep, bool incoming,
+		       struct sdp_xprt_params *params)
+{
+	const struct sdp_user *owner = sdp_account_owner(ep->user);
+
+	params->owner = __kuid_val(owner->uid);
+	params->share = READ_ONCE(sdp_user_share);
+	if (!sdp_user_is_root(owner))
+		return;
+	if (incoming)
+		params->owner = SDP_PEERS_OF_ROOT;
+	else
+		params->share = 0;
+}
+
+/**
+ * sdp_account_accepted() - an incoming connection is its listener's owner's now
+ * @ep: its endpoint
+ */
+void sdp_account_accepted(struct sdp_ep *ep)
+{
+	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
+	if (!sdp_user_is_root(sdp_account_owner(ep->user)))
+		return;
+	/* Nobody destroys the connection as long as the mutex is held. */
+	mutex_lock(&ep->tx_mutex);
+	if (READ_ONCE(ep->live))
+		ep->xprt->disown(ep->conn);
+	mutex_unlock(&ep->tx_mutex);
 }
 
 /**
@@ -182,7 +273,7 @@ struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes)
  */
 void sdp_account_return(struct sdp_user *user, long bytes)
 {
-	atomic_long_sub(bytes, &user->used[SDP_LIMIT_MEMORY]);
+	sdp_user_uncharge(user, NULL, SDP_LIMIT_MEMORY, bytes);
 	sdp_user_put(user);
 }
 
@@ -215,8 +306,14 @@ struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep)
  */
 int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener)
 {
-	ep->uid = listener ? listener->uid : current_fsuid();
-	ep->user = sdp_user_get(ep->uid);
+	if (listener) {
+		ep->uid = listener->uid;
+		ep->user = listener->user;
+		sdp_user_hold(ep->user);
+	} else {
+		ep->uid = current_fsuid();
+		ep->user = sdp_user_in(current_user_ns(), ep->uid);
+	}
 	if (!ep->user)
 		return -ENOMEM;
 	if (!listener)

@@ -157,7 +157,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
 	params.recv_depth = ep->rx_depth;
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
-	params.leave = sdp_account_leave(ep);
+	sdp_account_share(ep, false, &params);
 
 	hello.bufs = ep->rx_min;
 	hello.rcv_sz = ep->rx_size;

@@ -15,8 +15,8 @@
  * one exception is a new request, which the thread of ib_cm hands up itself:
  * that is what lets unlisten() wait for it.
  *
- * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_ib_conns_lock,
- * sdp_ib_conn.lock.  None of them is held during an upcall.
+ * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_ib_dev.qps_lock,
+ * sdp_ib_conns_lock, sdp_ib_conn.lock.  None of them is held during an upcall.
  */
 #ifndef _SDP_IB_H
 #define _SDP_IB_H
@@ -27,6 +27,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
@@ -48,7 +49,9 @@
  * @pd: protection domain of all connections
  * @listeners: struct sdp_ib_listener.dev_list; sdp_ib_mutex
  * @events: tells of a fatal error
+ * @qps_lock: @qps and @owners; taken inside of sdp_ib_conn.mutex
  * @qps: queue pairs of all connections
+ * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
  * @refs: one for the list, one for each listener and each connection
  * @gone: being removed, or broken; sdp_ib_conns_lock
  * @unused: @refs is zero: the device may go
@@ -61,7 +64,9 @@ struct sdp_ib_dev {
 	struct ib_pd *pd;
 	struct list_head listeners;
 	struct ib_event_handler events;
-	atomic_t qps;
+	struct mutex qps_lock;	/* counts of queue pairs */
+	u32 qps;
+	struct xarray owners;
 	refcount_t refs;
 	bool gone;
 	struct completion unused;
@@ -176,6 +181,8 @@ enum sdp_ib_event {
  * @qp: from prepare() or the resolution to conn_destroy()
  * @cq: its completion queue, shared with others
  * @nr_cqe: entries that this connection may use of it
+ * @owner: of connect() or prepare()
+ * @owned: @qp counts as one of that owner's; sdp_ib_dev.qps_lock
  * @posted: buffers that the device has, and one until it is flushed
  * @flags: SDP_IB_F_*
  * @flushed: @posted is zero
@@ -223,6 +230,8 @@ struct sdp_ib_conn {
 	struct ib_qp *qp;
 	struct ib_cq *cq;
 	unsigned int nr_cqe;
+	u32 owner;
+	bool owned;
 	refcount_t posted;
 	unsigned long flags;
 	struct completion flushed;
@@ -323,6 +332,7 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn);
 void sdp_ib_qp_destroy(struct sdp_ib_conn *conn);
 int sdp_ib_prepare(struct sdp_xprt_conn *xc,
 		   const struct sdp_xprt_params *params);
+void sdp_ib_disown(struct sdp_xprt_conn *xc);
 struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 				      bool recv);
 void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);

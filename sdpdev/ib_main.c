@@ -34,7 +34,7 @@ static struct ib_client sdp_ib_client;
 unsigned int sdp_ib_device_conns;
 module_param_named(device_connections, sdp_ib_device_conns, uint, 0644);
 MODULE_PARM_DESC(device_connections,
-		 "Connections of an adapter, at most; 0: as many as it has queue pairs");
+		 "Connections of an adapter, at most; 0: all but an eighth of its queue pairs");
 
 const struct sdp_xprt_upcalls *sdp_ib_up;
 struct workqueue_struct *sdp_ib_wq;
@@ -263,6 +263,8 @@ static int sdp_ib_add(struct ib_device *device)
 	dev->device = device;
 	INIT_LIST_HEAD(&dev->listeners);
 	refcount_set(&dev->refs, 1);
+	mutex_init(&dev->qps_lock);
+	xa_init(&dev->owners);
 	init_completion(&dev->unused);
 	dev->pd = ib_alloc_pd(device, 0);
 	if (IS_ERR(dev->pd)) {
@@ -333,6 +335,7 @@ const struct sdp_xprt_ops sdp_ib_ops = {
 	.prepare	= sdp_ib_prepare,
 	.accept		= sdp_ib_accept,
 	.reject		= sdp_ib_reject,
+	.disown		= sdp_ib_disown,
 	.conn_destroy	= sdp_ib_conn_destroy,
 	.buf_alloc	= sdp_ib_buf_alloc,
 	.buf_free	= sdp_ib_buf_free,

@@ -111,6 +111,7 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 	spin_lock_bh(&child->lock);
 	child->listener = NULL;
 	spin_unlock_bh(&child->lock);
+	sdp_account_accepted(child);
 	sdp_ep_put(ep);
 	return child;
 }
@@ -261,10 +262,10 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	if (!ep)
 		return NULL;
 	if (sdp_ep_set_net(ep, listener->net) || !sdp_port_lend(ep, listener) ||
-	    sdp_charge(ep, SDP_LIMIT_CONNS, 1)) {
-		sdp_ep_put(ep);
-		return NULL;
-	}
+	    sdp_charge(ep, SDP_LIMIT_PEERS, 1))
+		goto err_ep;
+	if (sdp_charge(ep, SDP_LIMIT_CONNS, 1))
+		goto err_peers;
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = SDP_STATE_CONNECTING;
 	ep->local = *ev->local;
@@ -277,6 +278,12 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	ep->accepting = true;
 	sdp_ep_set_ready(ep, listener->family);
 	return ep;
+
+err_peers:
+	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
+err_ep:
+	sdp_ep_put(ep);
+	return NULL;
 }
 
 /* Counts the newcomer against the listener's backlog. */
@@ -335,6 +342,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	if (!sdp_xprt_get()) {
 		err = -ENETDOWN;
 		sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
+		sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
 		goto err_ep;
 	}
 
@@ -374,7 +382,6 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	struct sdp_xprt_params params = {
 		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
 		.recv_depth = ep->rx_depth,
-		.leave = sdp_account_leave(ep),
 		.local = ep->local,
 		.peer = ep->peer,
 	};
@@ -387,6 +394,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 
 	sdp_addr_unmap(&params.local);
 	sdp_addr_unmap(&params.peer);
+	sdp_account_share(ep, true, &params);
 	err = ep->xprt->prepare(ep->conn, &params);
 	if (!err)
 		err = sdp_conn_bufs(ep, ep->conn);
@@ -581,6 +589,7 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 	if (!mine)
 		return;
 
+	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
 	sdp_ep_put(listener);
 	/* The reference from its making: nobody will accept it. */
 	sdp_ep_put(ep);

@@ -503,6 +503,8 @@ enum sdp_limit {
 	SDP_LIMIT_ENDPOINTS,
 	SDP_LIMIT_CONNS,
 	SDP_LIMIT_MEMORY,
+	/* Connections that peers have asked for and nobody has accepted */
+	SDP_LIMIT_PEERS,
 	SDP_LIMIT_MAX,
 };
 
@@ -566,7 +568,9 @@ void sdp_conn_timeout(struct work_struct *work);
 /* account.c */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
 void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
-u32 sdp_account_leave(const struct sdp_ep *ep);
+void sdp_account_share(const struct sdp_ep *ep, bool incoming,
+		       struct sdp_xprt_params *params);
+void sdp_account_accepted(struct sdp_ep *ep);
 struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes);
 void sdp_account_return(struct sdp_user *user, long bytes);
 struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep);

@@ -98,7 +98,8 @@ void sdp_size_received(struct sdp_ep *ep)
 {
 	ep->rx_last = jiffies;
 	sdp_size_look(ep);
-	if (sdp_rx_credits(ep) > SDP_KEPT_CREDITS || ep->rx_grow ||
+	/* What a peer sends before anybody accepts its connection gets no more room. */
+	if (sdp_rx_credits(ep) > SDP_KEPT_CREDITS || ep->rx_grow || ep->listener ||
 	    ep->rx_bufs >= ep->rx_max)
 		return;
 	ep->rx_grow = true;

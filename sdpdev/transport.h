@@ -188,8 +188,10 @@ struct sdp_xprt_upcalls {
  * struct sdp_xprt_params - what a connection is made with
  * @send_depth: buffers that are posted to send at once, at most
  * @recv_depth: buffers that are posted to receive at once, at most
- * @leave: how many more connections the device must be able to have beside this one;
- *	where it is not, this one fails, with -EDQUOT
+ * @owner: whose connection it is, as a number
+ * @share: percent that @owner may have of those connections of a device that no other
+ *	owner has; a connection beyond that fails, with -EDQUOT.  Zero: the connection
+ *	does not count as @owner's, and has no such limit
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is
@@ -199,7 +201,8 @@ struct sdp_xprt_upcalls {
 struct sdp_xprt_params {
 	u32 send_depth;
 	u32 recv_depth;
-	u32 leave;
+	u32 owner;
+	u32 share;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	int ifindex;
@@ -229,6 +232,7 @@ struct sdp_xprt_params {
  *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
  * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer; no
  *	event follows
+ * @disown: (sleeps) it does not count as its owner's any more
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
  * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most
@@ -268,6 +272,7 @@ struct sdp_xprt_ops {
 		      const void *pdata, unsigned int len);
 	void (*reject)(struct sdp_xprt_conn *conn,
 		       const void *pdata, unsigned int len);
+	void (*disown)(struct sdp_xprt_conn *conn);
 	void (*conn_destroy)(struct sdp_xprt_conn *conn);
 
 	struct sdp_xprt_buf *(*buf_alloc)(struct sdp_xprt_conn *conn, u32 size,

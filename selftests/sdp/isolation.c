@@ -25,6 +25,9 @@
 #define MANY		64
 #define LATE		4
 
+static const char *server = SERVER4;	/* of try_connect() */
+static char block[200000];
+
 /* Only what an ordinary user may do, until become(0). */
 static void become(uid_t uid)
 {
@@ -257,7 +260,7 @@ static int try_connect(uid_t uid, int port, unsigned int flags)
 	int fd = try_open(uid), ret;
 
 	must(fd >= 0);
-	ret = end_connect_flags(SDP, fd, SERVER4, port, flags) ? -errno : fd;
+	ret = end_connect_flags(SDP, fd, server, port, flags) ? -errno : fd;
 	if (ret < 0)
 		close(fd);
 	return ret;
@@ -268,9 +271,11 @@ static void test_connections(int port)
 	int l = listener(SDP, SERVER4, port, 64), theirs, a, b, c, d;
 	struct sdp_info info;
 
+	/* That of root's peers, too, before it is accepted. */
 	write_number(PARAMETERS, "user_connections", 1);
 	a = try_connect(USER, port, SDP_CONNECT_NO_TCP);
 	ok(a >= 0, "connections up to the limit");
+	d = end_accept(SDP, l);
 	b = try_connect(USER, port, SDP_CONNECT_NO_TCP);
 	ok(b == -ENOBUFS, "one more: ENOBUFS");
 	b = try_connect(USER, port, 0);
@@ -283,6 +288,7 @@ static void test_connections(int port)
 	close(a);
 	close(b);
 	close(c);
+	close(d);
 	/* What it did not accept ends now, and not when their ends have waited enough. */
 	close(l);
 
@@ -310,8 +316,11 @@ static void test_connections(int port)
 	write_number(PARAMETERS, "user_connections", 8192);
 }
 
-/* Connects until it fails; returns the errno, and how many there were. */
-static int connect_many(uid_t uid, int port, int fd[MANY], int *n)
+/*
+ * Connects until it fails; returns the errno, and how many there were. With @accepted,
+ * @l accepts them.
+ */
+static int connect_accept(uid_t uid, int port, int fd[MANY], int *n, int l, int *accepted)
 {
 	int ret = 0;
 
@@ -320,8 +329,15 @@ static int connect_many(uid_t uid, int port, int fd[MANY], int *n)
 		if (ret < 0)
 			break;
 		fd[*n] = ret;
+		if (accepted)
+			accepted[*n] = end_accept(SDP, l);
 	}
 	return ret < 0 ? -ret : 0;
+}
+
+static int connect_many(uid_t uid, int port, int fd[MANY], int *n)
+{
+	return connect_accept(uid, port, fd, n, -1, NULL);
 }
 
 static void close_many(int *fd, int n)
@@ -397,6 +413,26 @@ static void test_memory(int port)
 	close(l);
 }
 
+/* Of the connected endpoint of this namespace whose own port, or its peer's, is @port. */
+static long memory_of(int port)
+{
+	char line[512], local[128], peer[128], want[16];
+	long memory = -1;
+	FILE *f = fopen("/proc/self/net/sdp/endpoints", "r");
+
+	must(f);
+	snprintf(want, sizeof(want), ":%d", port);
+	while (memory < 0 && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %127s %127s", local, peer) != 2 || !strcmp(peer, "-"))
+			continue;
+		if (strstr(local, want) || strstr(peer, want))
+			sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+			       &memory);
+	}
+	fclose(f);
+	return memory;
+}
+
 /* --- shares of an adapter ----------------------------------------------------- */
 
 /*
@@ -405,13 +441,13 @@ static void test_memory(int port)
  */
 static void test_share(int port)
 {
-	int l, fd[MANY], theirs[MANY], roots[MANY], n, m, r, tcp, err;
+	int l, fd[MANY], theirs[MANY], roots[MANY], a[3][MANY], n, m, r, tcp, err;
 	struct sdp_info info;
 
 	all_ended();
 	l = listener(SDP, SERVER4, port, MANY);
 	write_number(TRANSPORT, "device_connections", 40);
-	err = connect_many(USER, port, fd, &n);
+	err = connect_accept(USER, port, fd, &n, l, a[0]);
 	ok(err == ENOBUFS && n == 10, "a quarter of the adapter, then ENOBUFS (%d)", n);
 	tcp = try_connect(USER, port, 0);
 	must(tcp >= 0);
@@ -419,15 +455,103 @@ static void test_share(int port)
 	ok(info.carrier == SDP_CARRIER_TCP && info.reason == SDP_REASON_LIMIT,
 	   "or TCP, and why");
 	close(tcp);
-	err = connect_many(OTHER, port, theirs, &m);
+	close(end_accept(SDP, l));
+	err = connect_accept(OTHER, port, theirs, &m, l, a[1]);
 	ok(err == ENOBUFS && m == 7, "a quarter of what is left for another user (%d)", m);
-	err = connect_many(0, port, roots, &r);
-	ok(err == ENOBUFS && r == 40 - n - m, "root has all the rest (%d)", r);
+	err = connect_accept(0, port, roots, &r, l, a[2]);
+	/* At the other end root's peers have a share: for one that is to be accepted, three. */
+	ok(err == ECONNREFUSED && r == 40 - 3 - n - m, "root has the rest (%d)", r);
 	close_many(roots, r);
+	close_many(a[2], r);
 	close_many(theirs, m);
+	close_many(a[1], m);
 	close_many(fd, n);
+	close_many(a[0], n);
 	close(l);
 	write_number(TRANSPORT, "device_connections", 0);
+}
+
+/* What a user has of one adapter does not count against his share of another one. */
+static void test_share_two(int port)
+{
+	int l[2], fd[MANY], theirs[MANY], a[2][MANY], n, m, err;
+
+	all_ended();
+	l[0] = listener(SDP, SERVER4, port, MANY);
+	l[1] = end_open(SDP, AF_INET);
+	must(end_bind(SDP, l[1], "10.77.0.1", port) == 0 && end_listen(SDP, l[1], MANY) == 0);
+	write_number(TRANSPORT, "device_connections", 80);
+	err = connect_accept(USER, port, fd, &n, l[0], a[0]);
+	must(err == ENOBUFS);
+	enter_node(2);
+	server = "10.77.0.1";
+	err = connect_accept(USER, port, theirs, &m, l[1], a[1]);
+	server = SERVER4;
+	enter_node(1);
+	/* Of the other ends, which are root's, there are as many. */
+	ok(err == ENOBUFS && n == 20 && m == 15, "a share of each adapter (%d, %d)", n, m);
+	close_many(theirs, m);
+	close_many(a[1], m);
+	close_many(fd, n);
+	close_many(a[0], n);
+	close(l[0]);
+	close(l[1]);
+	write_number(TRANSPORT, "device_connections", 0);
+}
+
+/*
+ * Root has no limits, but its peers have, until their connections are accepted: of an
+ * adapter, and of all together.
+ */
+static void test_peers_of_root(int port)
+{
+	int l, fd[MANY], more[MANY], a[MANY], n, m, i, err;
+
+	all_ended();
+	l = listener(SDP, SERVER4, port, MANY);
+	write_number(TRANSPORT, "device_connections", 40);
+	err = connect_many(0, port, fd, &n);
+	ok(err == ECONNREFUSED && n == 10, "root's peers have a share of the adapter (%d)", n);
+	for (i = 0; i < n; i++)
+		a[i] = end_accept(SDP, l);
+	write_number(TRANSPORT, "device_connections", 0);
+	write_number(PARAMETERS, "user_connections", 4);
+	err = connect_many(0, port, more, &m);
+	ok(err == ECONNREFUSED && m == 4,
+	   "and no more than a user, of those that are not accepted (%d)", m);
+	write_number(PARAMETERS, "user_connections", 8192);
+	close_many(more, m);
+	close_many(a, n);
+	close_many(fd, n);
+	close(l);
+}
+
+/* What nobody has accepted has no more buffers than at first, however much comes. */
+static void test_unaccepted_memory(int port)
+{
+	int l = listener(SDP, SERVER4, port, 8), fd, a;
+	long before, after;
+
+	fd = try_connect(0, port, SDP_CONNECT_NO_TCP);
+	must(fd >= 0 && events(l, POLLIN, SOON) == POLLIN);
+	enter_node(2);
+	before = memory_of(port);
+	enter_node(1);
+	nonblock(fd, true);
+	while (write(fd, block, sizeof(block)) > 0 || events(fd, POLLOUT, 500))
+		;
+	nonblock(fd, false);
+	enter_node(2);
+	after = memory_of(port);
+	enter_node(1);
+	ok(before > 0 && after == before, "bytes before accept take no more memory (%ld, %ld)",
+	   before, after);
+	a = end_accept(SDP, l);
+	ok(a >= 0 && read(a, block, sizeof(block)) > 0 && write(fd, block, 1) == 1,
+	   "and are there after it");
+	close(a);
+	close(fd);
+	close(l);
 }
 
 /* His who listens, and nobody else's: peers of his go over TCP. */
@@ -546,7 +670,6 @@ static long cgroup_memory(void)
  */
 static bool cgroup_grows(const int *fd, long before, long bytes)
 {
-	static char block[200000];
 	int i, j;
 
 	for (i = 0; i < LATE; i++)
@@ -655,7 +778,7 @@ int main(int argc, char **argv)
 		return serve();
 
 	signal(SIGPIPE, SIG_IGN);
-	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + 5 + 4 + (cgroup_possible() ? 5 : 0));
+	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + 5 + 5 + 4 + (cgroup_possible() ? 5 : 0));
 	test_user(TCP, PORTS);
 	test_user(SDP, PORTS + 100);
 	test_namespaces(TCP, PORTS + 200);
@@ -666,6 +789,9 @@ int main(int argc, char **argv)
 	test_mapped_memory(PORTS + 501);
 	test_share(PORTS + 520);
 	test_share_listens(PORTS + 521);
+	test_share_two(PORTS + 523);
+	test_peers_of_root(PORTS + 524);
+	test_unaccepted_memory(PORTS + 525);
 	test_locked_memory(PORTS + 522);
 	if (cgroup_possible())
 		test_cgroup(PORTS + 600);

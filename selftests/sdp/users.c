@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user cannot do to others: take their connections.
+ * What a user cannot do to others: take their connections, or have more than his share
+ * by means of a user namespace.
  */
 #include "end.h"
 
+#include <sys/wait.h>
+
 #define USER		12345		/* any two that are not root */
 #define OTHER		12346
+#define SUBUIDS		500000		/* those of USER's user namespace */
 #define PORT		25000
+#define LIMIT		"/sys/module/sdpdev/parameters/user_endpoints"
 
 /* Only what an ordinary user may do, until become(0). */
 static void become(uid_t uid)
@@ -156,6 +161,97 @@ static void test_beside(const char *whose, uid_t uid, bool may, int port)
 	close(tcp);
 }
 
+/* --- user namespaces ----------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+static int try_open(void)
+{
+	struct sdp_init init = {
+		.size = sizeof(init), .major = SDP_API_MAJOR,
+		.minor = SDP_API_MINOR, .family = AF_INET,
+	};
+	int fd = open(SDP_DEVICE_PATH, O_RDWR);
+
+	must(fd >= 0);
+	return ioctl(fd, SDP_IOC_INIT, &init) ? -errno : fd;
+}
+
+/*
+ * As USER in a user namespace of his own: one endpoint as each of its users, until that
+ * fails.  They stay open.  Exits with how many there were.
+ */
+static void open_as_many(int ask, int go)
+{
+	int n, fd = 0;
+	char c = 0;
+
+	must(setresgid(USER, USER, USER) == 0 && setresuid(USER, USER, USER) == 0);
+	must(unshare(CLONE_NEWUSER) == 0);
+	must(write(ask, &c, 1) == 1 && read(go, &c, 1) == 1);
+	must(setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0);
+	for (n = 0; n < 20; n++) {
+		must(seteuid(n + 1) == 0);
+		fd = try_open();
+		must(seteuid(0) == 0);
+		if (fd < 0)
+			break;
+	}
+	exit(fd == -ENOBUFS || n == 20 ? n : 100);
+}
+
+static int opened_in_namespace(void)
+{
+	int ask[2], go[2], status;
+	char path[64], map[64], c;
+	pid_t child;
+
+	must(pipe(ask) == 0 && pipe(go) == 0);
+	fflush(stdout);
+	child = fork();
+	must(child >= 0);
+	if (!child)
+		open_as_many(ask[1], go[0]);
+	must(read(ask[0], &c, 1) == 1);
+	snprintf(map, sizeof(map), "0 %d 100", SUBUIDS);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+	write_text(path, map);
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+	write_text(path, map);
+	must(write(go[1], &c, 1) == 1 && waitpid(child, &status, 0) == child);
+	close(ask[0]);
+	close(ask[1]);
+	close(go[0]);
+	close(go[1]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_namespace(void)
+{
+	int mine[3], i, n;
+
+	for (i = 0; i < 1500 && endpoints(); i++)
+		poll(NULL, 0, 20);
+	write_text(LIMIT, "8");
+	n = opened_in_namespace();
+	ok(n == 8, "all users of a user's namespace have his limit together (%d)", n);
+	become(USER);
+	for (i = 0; i < 3; i++)
+		mine[i] = end_open(SDP, AF_INET);
+	become(0);
+	n = opened_in_namespace();
+	ok(n == 5, "and with himself (%d)", n);
+	for (i = 0; i < 3; i++)
+		close(mine[i]);
+	write_text(LIMIT, "16384");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -165,6 +261,8 @@ int main(void)
 	test_beside("beside the same user's", USER, true, PORT + 2);
 	test_beside("beside another user's", OTHER, false, PORT + 3);
 	test_beside("root's beside a user's", 0, false, PORT + 4);
+	if (!access("/proc/self/ns/user", F_OK))
+		test_namespace();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
