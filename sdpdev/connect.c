@@ -79,7 +79,7 @@ static int sdp_connect_params(struct sdp_ep *ep,
 		params->local.ss_family = peer->ss_family;
 	}
 	params->peer = *peer;
-	params->ifindex = READ_ONCE(sdp_native_sk(ep)->sk_bound_dev_if);
+	sdp_native_flow(ep, params);
 	params->timeout_ms = READ_ONCE(sdp_connect_ms);
 	return 0;
 }
@@ -377,7 +377,10 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return sdp_connect_tcp(ep);
 	}
 
-	err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP, &reason);
+	reason = SDP_REASON_NO_ROUTE;
+	err = sdp_native_may_connect(ep, addr, len);
+	if (!err)
+		err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP, &reason);
 	if (!err)
 		return -EINPROGRESS;
 	if (err == -EADDRNOTAVAIL)

@@ -302,6 +302,7 @@ struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx);
 void sdp_ib_conn_destroy(struct sdp_xprt_conn *xc);
 
 /* ib_addr.c */
+void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex);
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params);
 int sdp_ib_connect(struct sdp_xprt_conn *xc,
 		   const struct sdp_xprt_params *params,

@@ -53,6 +53,16 @@ static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 	return ret;
 }
 
+/* A link-local address means nothing without the interface it is of. */
+void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+
+	if (ss->ss_family == AF_INET6 &&
+	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		sin6->sin6_scope_id = ifindex;
+}
+
 static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
 {
 	struct sockaddr_in *src = (struct sockaddr_in *)&params->local;
@@ -61,6 +71,9 @@ static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
 		.daddr = dst->sin_addr.s_addr,
 		.saddr = src->sin_addr.s_addr,
 		.flowi4_oif = params->ifindex,
+		.flowi4_mark = params->mark,
+		.flowi4_uid = params->uid,
+		.flowi4_tos = RT_TOS(params->tos),
 		.flowi4_proto = IPPROTO_TCP,
 		.fl4_dport = dst->sin_port,
 		.fl4_sport = src->sin_port,
@@ -76,9 +89,11 @@ static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
 		ret = -EOPNOTSUPP;
 	else
 		ret = sdp_ib_check_netdev(net, rt->dst.dev);
-	ip_rt_put(rt);
-	if (!ret)
+	if (!ret) {
 		src->sin_addr.s_addr = fl4.saddr;
+		params->ifindex = rt->dst.dev->ifindex;
+	}
+	ip_rt_put(rt);
 	return ret;
 }
 
@@ -90,6 +105,9 @@ static int sdp_ib_route6(struct net *net, struct sdp_xprt_params *params)
 		.daddr = dst->sin6_addr,
 		.saddr = src->sin6_addr,
 		.flowi6_oif = params->ifindex,
+		.flowi6_mark = params->mark,
+		.flowi6_uid = params->uid,
+		.flowlabel = ip6_make_flowinfo(params->tos, 0),
 		.flowi6_proto = IPPROTO_TCP,
 		.fl6_dport = dst->sin6_port,
 		.fl6_sport = src->sin6_port,
@@ -108,16 +126,20 @@ static int sdp_ib_route6(struct net *net, struct sdp_xprt_params *params)
 		ret = -EOPNOTSUPP;
 	else
 		ret = sdp_ib_check_netdev(net, entry->dev);
-	dst_release(entry);
-	if (!ret)
+	if (!ret) {
 		src->sin6_addr = fl6.saddr;
+		params->ifindex = entry->dev->ifindex;
+		sdp_ib_set_scope(&params->local, params->ifindex);
+		sdp_ib_set_scope(&params->peer, params->ifindex);
+	}
+	dst_release(entry);
 	return ret;
 }
 
 /**
  * sdp_ib_route() - struct sdp_xprt_ops.route
  * @net: the namespace
- * @params: addresses and interface; gets the source address
+ * @params: addresses, interface and what rules look at; gets source address and interface
  *
  * An address of this machine's own is reached through the loopback interface,
  * and so is not for this transport.
@@ -163,8 +185,6 @@ int sdp_ib_connect(struct sdp_xprt_conn *xc,
 		   const void *pdata, unsigned int len)
 {
 	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	const struct sockaddr_in6 *dst =
-		(const struct sockaddr_in6 *)&params->peer;
 	int ret = -EISCONN;
 
 	if (len > sizeof(conn->req_pdata) || !params->timeout_ms)
@@ -182,9 +202,6 @@ int sdp_ib_connect(struct sdp_xprt_conn *xc,
 
 	conn->addr.net = conn->net;
 	conn->addr.bound_dev_if = params->ifindex;
-	if (!params->ifindex && dst->sin6_family == AF_INET6 &&
-	    ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		conn->addr.bound_dev_if = dst->sin6_scope_id;
 	ret = rdma_resolve_ip((struct sockaddr *)&conn->local,
 			      (struct sockaddr *)&conn->peer, &conn->addr,
 			      min_t(u32, params->timeout_ms, SDP_IB_NEIGH_MS),

@@ -7,6 +7,7 @@
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/random.h>
+#include <net/sock.h>
 #include <rdma/ib_cache.h>
 
 #include "ib.h"
@@ -69,26 +70,18 @@ static bool sdp_ib_is_unicast(const struct sockaddr_storage *ss)
 	}
 }
 
-/* A link-local address means nothing without the interface it is of. */
-static void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
-
-	if (ss->ss_family == AF_INET6 &&
-	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		sin6->sin6_scope_id = ifindex;
-}
-
 /*
  * Does the route back to the peer's address leave by IPoIB?  The address is
  * what the peer says it is; this keeps it from posing as a host of another
- * network.
+ * network.  Whose connection it would be is not known yet: nobody's packets in
+ * particular are root's of the namespace.
  */
 static bool sdp_ib_peer_plausible(struct sdp_ib_conn *conn)
 {
 	struct sdp_xprt_params back = {
 		.local = conn->local,
 		.peer = conn->peer,
+		.uid = sock_net_uid(conn->net, NULL),
 	};
 
 	return !sdp_ib_route(conn->net, &back);

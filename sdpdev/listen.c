@@ -304,6 +304,16 @@ static int sdp_incoming_admit(struct sdp_ep *listener)
 	return err;
 }
 
+/* Would TCP's answer leave by the transport?  Rules may be for the listener alone. */
+static int sdp_incoming_route(struct sdp_ep *listener, const struct sdp_xprt_ops *xprt,
+			      const struct sdp_xprt_event *ev)
+{
+	struct sdp_xprt_params params = { .local = *ev->local, .peer = *ev->peer };
+
+	sdp_native_flow(listener, &params);
+	return xprt->route(listener->net, &params);
+}
+
 /**
  * sdp_incoming() - a peer asks for a connection
  * @xprt: the transport
@@ -331,7 +341,9 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 		sdp_count(SDP_CNT_REFUSED_NO_LISTENER);
 		return -ECONNREFUSED;
 	}
-	err = sdp_incoming_admit(listener);
+	err = sdp_incoming_route(listener, xprt, ev);
+	if (!err)
+		err = sdp_incoming_admit(listener);
 	if (err)
 		goto err_listener;
 	ep = sdp_incoming_create(listener, ev);

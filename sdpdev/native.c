@@ -187,6 +187,50 @@ static bool sdp_native_trylock(struct sock *sk)
 }
 
 /**
+ * sdp_native_flow() - what routing rules look at besides addresses
+ * @ep: an endpoint with a native socket
+ * @params: in: the peer's address; out: what TCP would ask for
+ */
+void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
+{
+	const struct sock *sk = sdp_native_sk(ep);
+
+	params->ifindex = READ_ONCE(sk->sk_bound_dev_if);
+	params->mark = READ_ONCE(sk->sk_mark);
+	params->uid = sk->sk_uid;
+	if (params->peer.ss_family == AF_INET6)
+		params->tos = READ_ONCE(inet6_sk(sk)->tclass);
+	else
+		params->tos = READ_ONCE(inet_sk(sk)->tos);
+}
+
+/**
+ * sdp_native_may_connect() - do the control group's programs let TCP connect there?
+ * @ep: an endpoint with a native socket
+ * @addr: the address, as user space gave it
+ * @len: its length
+ *
+ * Where they send it elsewhere that is for TCP, which asks them again.
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *addr,
+			   unsigned int len)
+{
+	struct sock *sk = sdp_native_sk(ep);
+	struct sockaddr_storage asked = *addr;
+	int err = 0;
+
+	lock_sock(sk);
+	if (sk->sk_prot->pre_connect)
+		err = sk->sk_prot->pre_connect(sk, (struct sockaddr *)&asked, len);
+	release_sock(sk);
+	if (!err && memcmp(&asked, addr, sizeof(asked)))
+		err = -EOPNOTSUPP;
+	return err;
+}
+
+/**
  * sdp_native_fall_back() - have TCP connect
  * @ep: an endpoint with a native socket
  * @peer: where to

@@ -20,6 +20,7 @@
 #include <linux/module.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <net/net_namespace.h>
 
 /* Private data that a transport must carry with a request, in bytes. */
@@ -196,6 +197,9 @@ struct sdp_xprt_upcalls {
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is
  * @ifindex: interface that it must leave by (SO_BINDTODEVICE), or zero
+ * @mark: of its packets, for routing rules (SO_MARK)
+ * @uid: whose they are, for routing rules
+ * @tos: their type of service, or traffic class, for routing rules
  * @timeout_ms: for resolution and connection together
  */
 struct sdp_xprt_params {
@@ -206,6 +210,9 @@ struct sdp_xprt_params {
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	int ifindex;
+	u32 mark;
+	kuid_t uid;
+	u8 tos;
 	u32 timeout_ms;
 };
 
@@ -214,9 +221,10 @@ struct sdp_xprt_params {
  * @owner: its module
  * @name: for people
  * @route: (sleeps, briefly) would a connection with these parameters leave by
- *	this transport?  Zero (and the wildcard in params->local is replaced by
- *	the source address), -EOPNOTSUPP (the route leaves by another kind of
- *	interface), -ENETUNREACH or -EHOSTUNREACH
+ *	this transport?  Zero (the wildcard in params->local is replaced by the
+ *	source address then, and params->ifindex is the interface), -EOPNOTSUPP
+ *	(the route leaves by another kind of interface), -ENETUNREACH or
+ *	-EHOSTUNREACH
  * @listen: (sleeps) let requests for @port reach the protocol; calls are
  *	counted by the protocol, so that there is one per port
  * @unlisten: (sleeps) the reverse; when it returns no request for @port is

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a machine's administrator forbids TCP to do SDP does not do either: routing rules
+ * for marks, users and types of service, and programs of control groups. Both are asked.
+ */
+#include "end.h"
+
+#include <linux/bpf.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define USER		12345		/* any that is not root */
+#define PORT		24000
+#define DENIED		(PORT + 1)	/* by a control group's program */
+#define SENT		(PORT + 2)	/* elsewhere by another one: to PORT + 3 */
+#define MARK		7
+#define TOS		0x10
+#define CGROUP		"/run/sdp-policy"
+
+static bool fails(long ret, int error)
+{
+	return ret == -1 && errno == error;
+}
+
+/* --- routing rules --------------------------------------------------------------- */
+
+/* What rules select by. */
+struct who {
+	const char *name, *rule;
+	uid_t uid;
+	int mark, tos;
+};
+
+static const struct who everybody = { .name = "all others" };
+static const struct who some[] = {
+	{ "a user", "uidrange 12345-12345", USER, 0, 0 },
+	{ "a mark", "fwmark 7", 0, MARK, 0 },
+	{ "a type of service", "tos 0x10", 0, 0, TOS },
+};
+
+static void rule(const char *verb, int family, const char *selector)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip -%d rule %s priority 100 %s unreachable",
+		 family == AF_INET ? 4 : 6, verb, selector);
+	must(system(command) == 0);
+}
+
+static void set_options(enum kind kind, int fd, const struct who *who, int family)
+{
+	int native = end_native(kind, fd);
+
+	must(native >= 0);
+	must(setsockopt(native, SOL_SOCKET, SO_MARK, &who->mark, sizeof(who->mark)) == 0);
+	if (family == AF_INET)
+		must(setsockopt(native, IPPROTO_IP, IP_TOS, &who->tos, sizeof(int)) == 0);
+	else
+		must(setsockopt(native, IPPROTO_IPV6, IPV6_TCLASS, &who->tos,
+				sizeof(int)) == 0);
+	close(native);
+}
+
+/* Zero, or the errno of connect(2). */
+static int try_as(enum kind kind, const struct who *who, int family, int port)
+{
+	int fd, err;
+
+	must(seteuid(who->uid) == 0);
+	fd = end_open(kind, family);
+	must(seteuid(0) == 0);
+	set_options(kind, fd, who, family);
+	err = end_connect(kind, fd, family == AF_INET ? SERVER4 : SERVER6, port) ? errno : 0;
+	if (!err && kind == SDP)
+		must(end_info(fd).carrier == SDP_CARRIER_SDP);
+	close(fd);
+	return err;
+}
+
+static void test_rules(enum kind kind, int family, int port)
+{
+	int l = listener(kind, family == AF_INET ? SERVER4 : SERVER6, port, 64), err;
+	const char *k = kind_name[kind], *ip = family == AF_INET ? "IPv4" : "IPv6";
+	unsigned int i;
+
+	for (i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		rule("add", family, some[i].rule);
+		err = try_as(kind, &some[i], family, port);
+		ok(err == ENETUNREACH, "%s, %s: a rule for %s: ENETUNREACH (%d)", k, ip,
+		   some[i].name, err);
+		ok(!try_as(kind, &everybody, family, port), "%s, %s: not for %s", k, ip,
+		   everybody.name);
+		rule("del", family, some[i].rule);
+	}
+	close(l);
+}
+
+/* There is no way back for the answers of one listener. */
+static void test_listener_rule(int port)
+{
+	int l, c = end_open(SDP, AF_INET);
+
+	enter_node(2);
+	rule("add", AF_INET, some[1].rule);
+	l = end_open(SDP, AF_INET);
+	set_options(SDP, l, &some[1], AF_INET);
+	must(end_bind(SDP, l, SERVER4, port) == 0 && end_listen(SDP, l, 8) == 0);
+	enter_node(1);
+	ok(fails(end_connect_flags(SDP, c, SERVER4, port, SDP_CONNECT_NO_TCP), ECONNREFUSED),
+	   "a rule for a listener: refused");
+	enter_node(2);
+	rule("del", AF_INET, some[1].rule);
+	enter_node(1);
+	ok(!end_connect_flags(SDP, c, SERVER4, port, SDP_CONNECT_NO_TCP),
+	   "without the rule: connected");
+	close(c);
+	close(l);
+}
+
+/* --- control groups --------------------------------------------------------------- */
+
+#define INSN(op, dst, src, o, i)						\
+	((struct bpf_insn){ .code = (op), .dst_reg = (dst),		\
+			    .src_reg = (src), .off = (o), .imm = (i) })
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+/* Forbids to connect to DENIED, and sends who connects to SENT to the port behind it. */
+static int load_program(enum bpf_attach_type type)
+{
+	const int port = offsetof(struct bpf_sock_addr, user_port);
+	const struct bpf_insn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1),
+		INSN(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_2, BPF_REG_1, port, 0),
+		INSN(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_2, 0, 1, htons(DENIED)),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_2, 0, 2, htons(SENT)),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, htons(SENT + 1)),
+		INSN(BPF_STX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_3, port, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
+		.insns = (uintptr_t)insns,
+		.insn_cnt = sizeof(insns) / sizeof(*insns),
+		.license = (uintptr_t)"GPL",
+		.expected_attach_type = type,
+	};
+
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static void attach(int cgroup, enum bpf_attach_type type)
+{
+	union bpf_attr attr = {
+		.target_fd = cgroup, .attach_bpf_fd = load_program(type), .attach_type = type,
+	};
+
+	must((int)attr.attach_bpf_fd >= 0 && bpf(BPF_PROG_ATTACH, &attr) == 0);
+	close(attr.attach_bpf_fd);
+}
+
+static void join(const char *procs)
+{
+	int fd = open(procs, O_WRONLY | O_CLOEXEC);
+
+	must(fd >= 0 && dprintf(fd, "%d", getpid()) > 0);
+	close(fd);
+}
+
+/* The checked kernel has neither control groups nor programs. */
+static bool enter_cgroup(void)
+{
+	int fd = load_program(BPF_CGROUP_INET4_CONNECT);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	must(mkdir(CGROUP, 0755) == 0);
+	must(mount("cgroup2", CGROUP, "cgroup2", 0, NULL) == 0);
+	must(mkdir(CGROUP "/policy", 0755) == 0);
+	fd = open(CGROUP "/policy", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(fd >= 0);
+	attach(fd, BPF_CGROUP_INET4_CONNECT);
+	attach(fd, BPF_CGROUP_INET6_CONNECT);
+	close(fd);
+	join(CGROUP "/policy/cgroup.procs");
+	return true;
+}
+
+static void leave_cgroup(void)
+{
+	join(CGROUP "/cgroup.procs");
+	must(rmdir(CGROUP "/policy") == 0 && umount2(CGROUP, MNT_DETACH) == 0);
+}
+
+static void test_programs(enum kind kind, const char *ip)
+{
+	int family = strchr(ip, ':') ? AF_INET6 : AF_INET;
+	int denied = listener(kind, ip, DENIED, 8), elsewhere = listener(kind, ip, SENT + 1, 8);
+	int asked = listener(kind, ip, SENT, 8), c = end_open(kind, family), a = -1;
+	const char *k = kind_name[kind];
+
+	ok(fails(end_connect(kind, c, ip, DENIED), EPERM), "%s, %s: a program says no: EPERM",
+	   k, ip);
+	if (kind == SDP)
+		ok(fails(end_connect_flags(kind, c, ip, DENIED, SDP_CONNECT_NO_TCP), EPERM),
+		   "%s, %s: over SDP only: EPERM", k, ip);
+	ok(end_connect(kind, c, ip, SENT) == 0 && (a = end_accept(kind, elsewhere)) >= 0 &&
+	   !events(asked, POLLIN, 0), "%s, %s: a program sends it elsewhere", k, ip);
+	close(c);
+	close(a);
+	close(asked);
+	close(elsewhere);
+	close(denied);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	test_rules(TCP, AF_INET, PORT + 10);
+	test_rules(SDP, AF_INET, PORT + 11);
+	test_rules(TCP, AF_INET6, PORT + 12);
+	test_rules(SDP, AF_INET6, PORT + 13);
+	test_listener_rule(PORT + 14);
+	if (enter_cgroup()) {
+		test_programs(TCP, SERVER4);
+		test_programs(SDP, SERVER4);
+		test_programs(TCP, SERVER6);
+		test_programs(SDP, SERVER6);
+		leave_cgroup();
+	}
+	printf("1..%u\n", tap_done);
+	return tap_exit();
+}
