@@ -8,7 +8,7 @@
 
 #include "sdpdev.h"
 
-/* By their numbers, which begin with one. */
+/* By their numbers, which begin with one; an endpoint found there under RCU may have ended. */
 DEFINE_XARRAY_FLAGS(sdp_eps, XA_FLAGS_LOCK_BH);
 
 static atomic64_t sdp_last_id;
@@ -139,7 +139,7 @@ void sdp_ep_put(struct sdp_ep *ep)
 	}
 	sdp_account_close(ep);
 	xa_erase_bh(&sdp_eps, ep->id);
-	kfree(ep);
+	kfree_rcu(ep, rcu);
 	if (xa_empty(&sdp_eps))
 		wake_up_all(&sdp_eps_wait);
 }

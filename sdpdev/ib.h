@@ -120,7 +120,6 @@ enum sdp_ib_state {
  * @SDP_IB_EV_REJECTED: a REJ came; conn->reason, conn->pdata
  * @SDP_IB_EV_END: anything else that ends it; conn->error
  * @SDP_IB_EV_TIMEOUT: conn->timer
- * @SDP_IB_EV_ADDR_CHANGE: an address that it was made with has changed
  * @SDP_IB_EV_GONE: the device goes
  * @SDP_IB_EV_NUM: how many there are
  */
@@ -132,7 +131,6 @@ enum sdp_ib_event {
 	SDP_IB_EV_REJECTED,
 	SDP_IB_EV_END,
 	SDP_IB_EV_TIMEOUT,
-	SDP_IB_EV_ADDR_CHANGE,
 	SDP_IB_EV_GONE,
 	SDP_IB_EV_NUM,
 };
@@ -146,7 +144,7 @@ enum sdp_ib_event {
  * @port: its port
  * @pkey_index: partition
  * @list: in the list of connections that have a device; sdp_ib_conns_lock
- * @ifindex: of the IPoIB interface
+ * @ifindex: of the IPoIB interface that a request is for
  * @local: address and port of this side
  * @peer: address and port of the other
  * @dgid: the other side's GID
@@ -295,8 +293,6 @@ void sdp_ib_conn_fail(struct sdp_ib_conn *conn, int error);
 int sdp_ib_conn_event(struct sdp_ib_conn *conn,
 		      const struct sdp_xprt_event *ev);
 void sdp_ib_conn_set_timer(struct sdp_ib_conn *conn, unsigned int ms);
-void sdp_ib_conns_post(bool (*match)(struct sdp_ib_conn *conn, const void *arg),
-		       const void *arg, enum sdp_ib_event ev);
 void sdp_ib_conns_device_gone(struct sdp_ib_dev *dev);
 struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx);
 void sdp_ib_conn_destroy(struct sdp_xprt_conn *xc);
@@ -311,8 +307,6 @@ int sdp_ib_connect(struct sdp_xprt_conn *xc,
 void sdp_ib_addr_resolved(struct sdp_ib_conn *conn);
 void sdp_ib_path_resolved(struct sdp_ib_conn *conn);
 void sdp_ib_addr_cancel(struct sdp_ib_conn *conn);
-int sdp_ib_addr_init(void);
-void sdp_ib_addr_exit(void);
 
 /* ib_cm.c */
 int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);

@@ -5,12 +5,9 @@
  * the path between the two (IBA 15.2.5.16).
  */
 #include <linux/if_arp.h>
-#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
-#include <net/neighbour.h>
-#include <net/netevent.h>
 #include <net/route.h>
 #include <rdma/ib_cache.h>
 
@@ -288,7 +285,6 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 		return -EHOSTUNREACH;
 	rdma_addr_get_sgid(addr, &sgid);
 	rdma_addr_get_dgid(addr, &conn->dgid);
-	conn->ifindex = addr->bound_dev_if;
 	conn->dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
 	conn->xc.device = conn->dev;
 	if (!conn->dev)
@@ -386,157 +382,4 @@ void sdp_ib_addr_cancel(struct sdp_ib_conn *conn)
 	if (conn->query)
 		ib_sa_cancel_query(conn->query_id, conn->query);
 	spin_unlock_irq(&conn->lock);
-}
-
-/* --- changes of addresses -------------------------------------------------- */
-
-struct sdp_ib_addr_match {
-	const struct net *net;
-	const struct net_device *ndev;
-	int family;
-	const void *ip;
-	const u8 *lladdr;
-};
-
-static bool sdp_ib_same_ip(const struct sockaddr_storage *ss, int family,
-			   const void *ip)
-{
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
-
-	if (ss->ss_family != family)
-		return false;
-	if (family == AF_INET)
-		return !memcmp(&sin->sin_addr, ip, sizeof(sin->sin_addr));
-	return !memcmp(&sin6->sin6_addr, ip, sizeof(sin6->sin6_addr));
-}
-
-static bool sdp_ib_same_netdev(const struct sdp_ib_conn *conn,
-			       const struct sdp_ib_addr_match *m)
-{
-	return conn->net == m->net && conn->ifindex == m->ndev->ifindex;
-}
-
-static bool sdp_ib_is_local(struct sdp_ib_conn *conn, const void *arg)
-{
-	const struct sdp_ib_addr_match *m = arg;
-
-	return sdp_ib_same_netdev(conn, m) &&
-	       sdp_ib_same_ip(&conn->local, m->family, m->ip);
-}
-
-static bool sdp_ib_is_moved_peer(struct sdp_ib_conn *conn, const void *arg)
-{
-	const struct sdp_ib_addr_match *m = arg;
-
-	return sdp_ib_same_netdev(conn, m) &&
-	       sdp_ib_same_ip(&conn->peer, m->family, m->ip) &&
-	       memcmp(&conn->dgid, m->lladdr + SDP_IB_LLADDR_GID,
-		      sizeof(conn->dgid));
-}
-
-static void sdp_ib_local_removed(const struct net_device *ndev, int family,
-				 const void *ip)
-{
-	const struct sdp_ib_addr_match m = {
-		.net = dev_net(ndev),
-		.ndev = ndev,
-		.family = family,
-		.ip = ip,
-	};
-
-	if (ndev->type == ARPHRD_INFINIBAND)
-		sdp_ib_conns_post(sdp_ib_is_local, &m, SDP_IB_EV_ADDR_CHANGE);
-}
-
-static int sdp_ib_inetaddr(struct notifier_block *nb, unsigned long event,
-			   void *ptr)
-{
-	const struct in_ifaddr *ifa = ptr;
-
-	if (event == NETDEV_DOWN)
-		sdp_ib_local_removed(ifa->ifa_dev->dev, AF_INET,
-				     &ifa->ifa_local);
-	return NOTIFY_DONE;
-}
-
-static int sdp_ib_inet6addr(struct notifier_block *nb, unsigned long event,
-			    void *ptr)
-{
-	const struct inet6_ifaddr *ifa = ptr;
-
-	if (event == NETDEV_DOWN)
-		sdp_ib_local_removed(ifa->idev->dev, AF_INET6, &ifa->addr);
-	return NOTIFY_DONE;
-}
-
-static int sdp_ib_netevent(struct notifier_block *nb, unsigned long event,
-			   void *ptr)
-{
-	struct neighbour *neigh = ptr;
-	u8 lladdr[MAX_ADDR_LEN];
-	struct sdp_ib_addr_match m;
-
-	if (event != NETEVENT_NEIGH_UPDATE ||
-	    neigh->dev->type != ARPHRD_INFINIBAND ||
-	    !(READ_ONCE(neigh->nud_state) & NUD_VALID))
-		return NOTIFY_DONE;
-
-	neigh_ha_snapshot(lladdr, neigh, neigh->dev);
-	m.net = dev_net(neigh->dev);
-	m.ndev = neigh->dev;
-	m.family = neigh->tbl->family;
-	m.ip = neigh->primary_key;
-	m.lladdr = lladdr;
-	sdp_ib_conns_post(sdp_ib_is_moved_peer, &m, SDP_IB_EV_ADDR_CHANGE);
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block sdp_ib_inetaddr_nb = {
-	.notifier_call = sdp_ib_inetaddr,
-};
-
-static struct notifier_block sdp_ib_inet6addr_nb = {
-	.notifier_call = sdp_ib_inet6addr,
-};
-
-static struct notifier_block sdp_ib_netevent_nb = {
-	.notifier_call = sdp_ib_netevent,
-};
-
-/**
- * sdp_ib_addr_init() - begin to hear of changed addresses
- *
- * Return: zero or a negative errno.
- */
-int sdp_ib_addr_init(void)
-{
-	int ret;
-
-	ret = register_inetaddr_notifier(&sdp_ib_inetaddr_nb);
-	if (ret)
-		return ret;
-	ret = register_inet6addr_notifier(&sdp_ib_inet6addr_nb);
-	if (ret)
-		goto err_inetaddr;
-	ret = register_netevent_notifier(&sdp_ib_netevent_nb);
-	if (ret)
-		goto err_inet6addr;
-	return 0;
-
-err_inet6addr:
-	unregister_inet6addr_notifier(&sdp_ib_inet6addr_nb);
-err_inetaddr:
-	unregister_inetaddr_notifier(&sdp_ib_inetaddr_nb);
-	return ret;
-}
-
-/**
- * sdp_ib_addr_exit() - the reverse
- */
-void sdp_ib_addr_exit(void)
-{
-	unregister_netevent_notifier(&sdp_ib_netevent_nb);
-	unregister_inet6addr_notifier(&sdp_ib_inet6addr_nb);
-	unregister_inetaddr_notifier(&sdp_ib_inetaddr_nb);
 }

@@ -152,16 +152,6 @@ static void sdp_ib_conn_timed_out(struct sdp_ib_conn *conn)
 		sdp_ib_conn_fail(conn, -ETIMEDOUT);
 }
 
-static void sdp_ib_conn_addr_changed(struct sdp_ib_conn *conn)
-{
-	static const struct sdp_xprt_event ev = {
-		.type = SDP_XPRT_ADDR_CHANGE,
-	};
-
-	if (READ_ONCE(conn->state) == SDP_IB_ESTABLISHED)
-		sdp_ib_conn_event(conn, &ev);
-}
-
 static void sdp_ib_conn_device_gone(struct sdp_ib_conn *conn)
 {
 	static const struct sdp_xprt_event ev = {
@@ -182,7 +172,6 @@ static void (*const sdp_ib_conn_do[])(struct sdp_ib_conn *conn) = {
 	[SDP_IB_EV_REJECTED]	= sdp_ib_cm_rejected,
 	[SDP_IB_EV_END]		= sdp_ib_conn_ended,
 	[SDP_IB_EV_TIMEOUT]	= sdp_ib_conn_timed_out,
-	[SDP_IB_EV_ADDR_CHANGE]	= sdp_ib_conn_addr_changed,
 	[SDP_IB_EV_GONE]	= sdp_ib_conn_device_gone,
 };
 
@@ -262,7 +251,7 @@ struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net)
  * sdp_ib_conn_attach() - make known that the connection uses its device
  * @conn: the connection; conn->dev is set and referenced
  *
- * From now on it hears of the device's removal and of changed addresses.
+ * From now on it hears of the device's removal.
  */
 void sdp_ib_conn_attach(struct sdp_ib_conn *conn)
 {
@@ -270,26 +259,6 @@ void sdp_ib_conn_attach(struct sdp_ib_conn *conn)
 	list_add_tail(&conn->list, &sdp_ib_conns);
 	if (conn->dev->gone)
 		sdp_ib_conn_post(conn, SDP_IB_EV_GONE);
-	spin_unlock_bh(&sdp_ib_conns_lock);
-}
-
-/**
- * sdp_ib_conns_post() - post an event to all connections that match
- * @match: does this one?
- * @arg: second argument of @match
- * @ev: the event
- *
- * Context: process context or softirq.
- */
-void sdp_ib_conns_post(bool (*match)(struct sdp_ib_conn *conn, const void *arg),
-		       const void *arg, enum sdp_ib_event ev)
-{
-	struct sdp_ib_conn *conn;
-
-	spin_lock_bh(&sdp_ib_conns_lock);
-	list_for_each_entry(conn, &sdp_ib_conns, list)
-		if (match(conn, arg))
-			sdp_ib_conn_post(conn, ev);
 	spin_unlock_bh(&sdp_ib_conns_lock);
 }
 

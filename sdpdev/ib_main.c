@@ -352,16 +352,13 @@ static int __init sdp_ib_init(void)
 	if (!sdp_ib_wq)
 		return -ENOMEM;
 	ib_sa_register_client(&sdp_ib_sa);
-	ret = sdp_ib_addr_init();
-	if (ret)
-		goto err_sa;
 	/*
 	 * The protocol first: a device that is there may have a request for a
 	 * port as soon as it is listened on.
 	 */
 	ret = sdp_xprt_register(&sdp_ib_ops, &sdp_ib_up);
 	if (ret)
-		goto err_addr;
+		goto err_sa;
 	ret = ib_register_client(&sdp_ib_client);
 	if (ret)
 		goto err_xprt;
@@ -369,8 +366,6 @@ static int __init sdp_ib_init(void)
 
 err_xprt:
 	sdp_xprt_unregister(&sdp_ib_ops);
-err_addr:
-	sdp_ib_addr_exit();
 err_sa:
 	ib_sa_unregister_client(&sdp_ib_sa);
 	destroy_workqueue(sdp_ib_wq);
@@ -381,7 +376,6 @@ static void __exit sdp_ib_exit(void)
 {
 	sdp_xprt_unregister(&sdp_ib_ops);
 	ib_unregister_client(&sdp_ib_client);
-	sdp_ib_addr_exit();
 	ib_sa_unregister_client(&sdp_ib_sa);
 	destroy_workqueue(sdp_ib_wq);
 }

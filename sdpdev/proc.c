@@ -3,6 +3,7 @@
  * /proc/net/sdp: endpoints and counters, for people and for sdpstat.
  */
 #include <linux/proc_fs.h>
+#include <linux/rcupdate_wait.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 
@@ -137,25 +138,26 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 
 /*
  * The first endpoint of the reader's namespace whose number is at least @pos,
- * which becomes its number; referenced.
+ * which becomes its number; referenced.  Readers hold up nobody, however many endpoints
+ * other namespaces have.
  */
 static struct sdp_ep *sdp_seq_find(struct seq_file *seq, loff_t *pos)
 {
 	struct net *net = seq_file_net(seq);
-	struct sdp_ep *ep, *found = NULL;
-	unsigned long id;
+	unsigned long id = *pos;
+	struct sdp_ep *ep;
 
-	xa_lock_bh(&sdp_eps);
-	xa_for_each_start(&sdp_eps, id, ep, *pos) {
+	rcu_read_lock();
+	for (ep = xa_find(&sdp_eps, &id, ULONG_MAX, XA_PRESENT); ep;
+	     ep = xa_find_after(&sdp_eps, &id, ULONG_MAX, XA_PRESENT)) {
 		if (sdp_ep_ready(ep) && net_eq(ep->net, net) &&
-		    refcount_inc_not_zero(&ep->ref)) {
-			found = ep;
-			*pos = id;
+		    refcount_inc_not_zero(&ep->ref))
 			break;
-		}
+		cond_resched_rcu();
 	}
-	xa_unlock_bh(&sdp_eps);
-	return found;
+	rcu_read_unlock();
+	*pos = id;
+	return ep;
 }
 
 static void sdp_seq_stop(struct seq_file *seq, void *v)

@@ -189,6 +189,7 @@ struct sdp_kring {
 /**
  * struct sdp_ep - an endpoint
  * @ref: references
+ * @rcu: frees it, as who looks through the table of all has no lock
  * @id: number, unique since the module was loaded; its place in the table of
  *	all endpoints
  * @net: network namespace, referenced; NULL before SDP_IOC_INIT
@@ -335,6 +336,7 @@ struct sdp_kring {
  */
 struct sdp_ep {
 	refcount_t ref;
+	struct rcu_head rcu;
 	u64 id;
 	struct net *net;
 	kuid_t uid;

@@ -89,8 +89,6 @@ struct sdp_xprt_buf {
  *	connection, or an accepted one never came about; everything posted has
  *	come back and nothing more arrives; @error if it was a failure.  Process
  *	context
- * @SDP_XPRT_ADDR_CHANGE: the address that the connection was resolved through
- *	has changed; the connection goes on.  Process context
  * @SDP_XPRT_DEVICE_GONE: the device is being removed: the protocol must have
  *	called conn_destroy() (and freed its buffers) before or soon after it
  *	returns; the transport waits for that.  Comes in any state, even after
@@ -111,7 +109,6 @@ enum sdp_xprt_event_type {
 	SDP_XPRT_REJECTED,
 	SDP_XPRT_UNREACHABLE,
 	SDP_XPRT_DISCONNECTED,
-	SDP_XPRT_ADDR_CHANGE,
 	SDP_XPRT_DEVICE_GONE,
 	SDP_XPRT_RECV_DONE,
 	SDP_XPRT_SEND_DONE,
