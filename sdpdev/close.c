@@ -235,7 +235,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 void sdp_close_port(struct sdp_ep *ep)
 {
 	if (READ_ONCE(ep->port_lent) && !sdp_native_only_bound(ep))
-		sdp_conn_timer(ep, SDP_NATIVE_RETRY_MS);
+		sdp_conn_retry(ep);
 }
 
 /**
@@ -263,12 +263,12 @@ void sdp_close(struct sdp_ep *ep)
 	ep->orphan = true;
 	ep->file = NULL;
 	if (ep->conn) {
-		if (orderly && !ep->kill && !ep->ending)
+		if (orderly && !ep->kill && !ep->ending && !ep->abort_due)
 			sdp_conn_timer(ep, READ_ONCE(sdp_close_ms));
 		sdp_conn_kick(ep);
 	}
 	spin_unlock_bh(&ep->lock);
-	/* Now, as the timer's work tries again for an orphan only. */
+	/* Now, as it is tried again for an orphan only. */
 	sdp_close_port(ep);
 	sdp_ep_put(ep);
 }

@@ -150,8 +150,7 @@ void sdp_conn_kick(struct sdp_ep *ep)
 }
 
 /**
- * sdp_conn_timer() - end the connection if it has not ended by then; without one, try
- *	again what the native socket's lock was needed for
+ * sdp_conn_timer() - end the connection if it has not ended by then
  * @ep: the endpoint
  * @ms: milliseconds from now
  *
@@ -165,6 +164,38 @@ void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms)
 }
 
 /**
+ * sdp_conn_retry() - try again soon what the native socket's lock was needed for
+ * @ep: the endpoint
+ *
+ * Context: any.
+ */
+void sdp_conn_retry(struct sdp_ep *ep)
+{
+	sdp_ep_get(ep);
+	if (mod_delayed_work(sdp_wq, &ep->retry, msecs_to_jiffies(SDP_NATIVE_RETRY_MS)))
+		refcount_dec(&ep->ref);
+}
+
+/**
+ * sdp_conn_try_again() - the work of that
+ * @work: of struct sdp_ep
+ */
+void sdp_conn_try_again(struct work_struct *work)
+{
+	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, retry);
+	bool orphan;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->connecting_failed)
+		sdp_conn_kick(ep);
+	orphan = ep->orphan;
+	spin_unlock_bh(&ep->lock);
+	if (orphan)
+		sdp_close_port(ep);
+	sdp_ep_put(ep);
+}
+
+/**
  * sdp_conn_timeout() - the timer's work
  * @work: of struct sdp_ep
  */
@@ -172,7 +203,6 @@ void sdp_conn_timeout(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
 					 timer);
-	bool orphan;
 
 	spin_lock_bh(&ep->lock);
 	if (ep->conn && !ep->kill) {
@@ -182,13 +212,8 @@ void sdp_conn_timeout(struct work_struct *work)
 			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 		else
 			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
-	} else if (ep->connecting_failed) {
-		sdp_conn_kick(ep);
 	}
-	orphan = ep->orphan;
 	spin_unlock_bh(&ep->lock);
-	if (orphan)
-		sdp_close_port(ep);
 	sdp_ep_put(ep);
 }
 

@@ -258,7 +258,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	if (fall_back) {
 		if (!sdp_native_fall_back(ep, &peer, &err)) {
-			sdp_conn_timer(ep, SDP_NATIVE_RETRY_MS);
+			sdp_conn_retry(ep);
 			return;
 		}
 		sdp_count(SDP_CNT_FALLBACKS);

@@ -49,6 +49,7 @@ struct sdp_ep *sdp_ep_create(struct sdp_ep *listener)
 	INIT_HLIST_NODE(&ep->port_node);
 	INIT_WORK(&ep->work, sdp_conn_work);
 	INIT_DELAYED_WORK(&ep->timer, sdp_conn_timeout);
+	INIT_DELAYED_WORK(&ep->retry, sdp_conn_try_again);
 	INIT_DELAYED_WORK(&ep->alive, sdp_alive_work);
 	INIT_DELAYED_WORK(&ep->idle, sdp_size_idle);
 	INIT_LIST_HEAD(&ep->rx_early);

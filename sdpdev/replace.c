@@ -64,7 +64,8 @@ static void sdp_replace_thaw(struct file *file, long refs)
 
 /*
  * Is there nothing that would go with the frozen file?  What somebody has done to it who
- * had a reference is seen here, since freezing orders memory.
+ * had a reference is seen here, since freezing orders memory.  Connections on the port
+ * that it once listened on have references to the native socket.
  */
 static bool sdp_replace_may(struct file *file)
 {
@@ -134,7 +135,7 @@ static int sdp_replace_check(struct sdp_ep *ep)
 	else if (ep->carrier != SDP_CARRIER_TCP ||
 		 (1 << inet_sk_state_load(sdp_native_sk(ep)) & (TCPF_CLOSE | TCPF_LISTEN)))
 		err = -ENOTCONN;
-	else if (ep->err || ep->conn || ep->port || ep->port_lent)
+	else if (ep->err || ep->conn || ep->port)
 		err = -EBUSY;
 	spin_unlock_bh(&ep->lock);
 	return err;
@@ -160,6 +161,9 @@ int sdp_replace(struct file *file, unsigned int fd)
 	err = sdp_replace_check(ep);
 	if (!err)
 		err = sdp_replace_fd(file, fd);
+	/* What the socket does from now on is its own affair. */
+	if (!err)
+		WRITE_ONCE(ep->port_lent, false);
 	mutex_unlock(&ep->op_mutex);
 	/*
 	 * The descriptor's reference.  If it is the last one, fput() leaves the rest to

@@ -268,8 +268,9 @@ struct sdp_kring {
  * @connecting_failed: @work is to fall back to TCP, or to tell the failure
  * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @work: what has to be done in process context
- * @timer: limits how long an orderly end may take; without a connection, another try to
- *	settle, or to close the port
+ * @timer: limits how long the connection's end may take
+ * @retry: another try to settle, or to close the port, when user space had the native
+ *	socket's lock
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
@@ -413,6 +414,7 @@ struct sdp_ep {
 	bool parting;
 	struct work_struct work;
 	struct delayed_work timer;
+	struct delayed_work retry;
 
 	struct list_head rx_early;
 	struct list_head rx_queue;
@@ -564,8 +566,10 @@ int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
 int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
 void sdp_conn_kick(struct sdp_ep *ep);
 void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
+void sdp_conn_retry(struct sdp_ep *ep);
 void sdp_conn_work(struct work_struct *work);
 void sdp_conn_timeout(struct work_struct *work);
+void sdp_conn_try_again(struct work_struct *work);
 
 /* account.c */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);

@@ -492,6 +492,32 @@ static void test_raced(void)
 	ok(!wrong, "another thread has an epoll set watch it: that sees what comes (%d)", wrong);
 }
 
+/* An endpoint that once listened on SDP as well, when what it accepted has ended. */
+static void test_listened(void)
+{
+	int l = listener(SDP, SERVER4, 23098, 8), tcp, c = end_open(SDP, AF_INET), a, tries = 0;
+	int e[2];
+
+	must(end_connect(SDP, c, SERVER4, 23098) == 0 && (a = end_accept(SDP, l)) >= 0);
+	must(end_disconnect(SDP, l) == 0);
+	enter_node(2);
+	tcp = end_open(TCP, AF_INET);
+	must(end_bind(TCP, tcp, SERVER4, 23097) == 0 && end_listen(TCP, tcp, 8) == 0);
+	enter_node(1);
+	must(end_connect(SDP, l, SERVER4, 23097) == 0);
+	e[0] = l;
+	e[1] = accept(tcp, NULL, NULL);
+	must(e[1] >= 0 && end_info(l).carrier == SDP_CARRIER_TCP);
+	ok(fails(replace(l), EBUSY), "with connections on the port that it listened on: EBUSY");
+	close(a);
+	close(c);
+	while (fails(replace(l), EBUSY) && tries++ < 500)
+		poll(NULL, 0, 20);
+	ok(is_socket(l) && works(e), "without: replaced");
+	unpair(e);
+	close(tcp);
+}
+
 int main(void)
 {
 	int one = 1;
@@ -508,6 +534,7 @@ int main(void)
 	test_hangs();
 	test_refused();
 	test_call();
+	test_listened();
 	test_number_taken();
 	test_raced();
 	printf("1..%u\n", tap_done);

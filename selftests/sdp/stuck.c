@@ -265,6 +265,57 @@ static void close_listener(int uffd, pthread_attr_t *attr)
 	unpair(ends);
 }
 
+static char block[100000];
+
+/* Until there is no room: how many bytes there were. */
+static long fill(int fd)
+{
+	long all = 0, n;
+
+	nonblock(fd, true);
+	while ((n = write(fd, block, sizeof(block))) > 0 || events(fd, POLLOUT, 500))
+		all += n > 0 ? n : 0;
+	return all;
+}
+
+/*
+ * A connection of an endpoint that once listened, and whose socket's lock somebody has, is
+ * closed with bytes that the peer has no room for: they come when the peer reads.
+ */
+static void close_unsent(int uffd, pthread_attr_t *attr)
+{
+	int l = listener(SDP, SERVER4, PORT + 2, 1), to, peer, ends[2];
+	long all, got = 0, n;
+
+	ends[0] = end_open(SDP, AF_INET);
+	must(!end_connect(SDP, ends[0], SERVER4, PORT + 2));
+	ends[1] = end_accept(SDP, l);
+	must(ends[1] >= 0 && !end_disconnect(SDP, l));
+	to = end_open(SDP, AF_INET);
+	must(!end_bind(SDP, to, "10.77.0.1", PORT + 3) && !end_listen(SDP, to, 1));
+	must(!end_connect(SDP, l, "10.77.0.1", PORT + 3));
+	peer = end_accept(SDP, to);
+	must(peer >= 0 && end_info(l).carrier == SDP_CARRIER_SDP);
+	all = fill(l);
+	e[0][0] = l;
+	e[0][1] = end_native(SDP, l);
+	must(e[0][1] >= 0 && !listen(e[0][1], 1));
+	close(e[0][1]);
+	keep_lock(uffd, attr, 0);
+	close(l);
+	/* Longer than it takes until its socket is tried again. */
+	poll(NULL, 0, 500);
+	while ((n = read(peer, block, sizeof(block))) > 0)
+		got += n;
+	ok(!n && got == all, "closed with a socket in use: all of %ld bytes come (%ld)", all, got);
+	close(uffd);
+	must(!pthread_join(threads[0], NULL));
+	close(e[0][1]);
+	close(peer);
+	close(to);
+	unpair(ends);
+}
+
 static void *read_it(void *arg)
 {
 	int i = (intptr_t)arg;
@@ -318,6 +369,7 @@ int main(int argc, char **argv)
 	ok(all_end(), "all of them end");
 	start_over(never_there(), &attr);
 	close_listener(never_there(), &attr);
+	close_unsent(never_there(), &attr);
 	ok(all_end(), "these end, too");
 	printf("1..%u\n", tap_done);
 	return tap_exit();
