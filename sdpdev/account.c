@@ -335,6 +335,12 @@ void sdp_account_close(struct sdp_ep *ep)
 		sdp_user_put(ep->user);
 }
 
+/* What a buffer takes, as far as it is its size that decides. */
+static long sdp_buf_cost(u32 size)
+{
+	return kmalloc_size_roundup(size);
+}
+
 /**
  * sdp_buf_alloc() - a message buffer that the endpoint's user pays for
  * @ep: the endpoint, which has a connection
@@ -349,13 +355,13 @@ struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
 	struct sdp_xprt_buf *buf;
 	struct mem_cgroup *old;
 
-	if (sdp_charge(ep, SDP_LIMIT_MEMORY, size))
+	if (sdp_charge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(size)))
 		return NULL;
 	old = set_active_memcg(ep->memcg);
 	buf = ep->xprt->buf_alloc(ep->conn, size, recv);
 	set_active_memcg(old);
 	if (!buf)
-		sdp_uncharge(ep, SDP_LIMIT_MEMORY, size);
+		sdp_uncharge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(size));
 	return buf;
 }
 
@@ -370,6 +376,6 @@ struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
 void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		  struct sdp_xprt_buf *buf)
 {
-	sdp_uncharge(ep, SDP_LIMIT_MEMORY, buf->size);
+	sdp_uncharge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(buf->size));
 	conn->ops->buf_free(conn, buf);
 }

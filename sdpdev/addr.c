@@ -45,10 +45,20 @@ void sdp_addr_map(struct sockaddr_storage *ss, unsigned short family)
 	memcpy(ss, &sin6, sizeof(sin6));
 }
 
+static bool sdp_addr6_same_host(const struct sockaddr_in6 *a,
+				const struct sockaddr_in6 *b)
+{
+	return ipv6_addr_equal(&a->sin6_addr, &b->sin6_addr) &&
+	       (!(ipv6_addr_type(&a->sin6_addr) & IPV6_ADDR_LINKLOCAL) ||
+		a->sin6_scope_id == b->sin6_scope_id);
+}
+
 /**
  * sdp_addr_same_host() - are two addresses equal, but for their ports?
  * @a: one
  * @b: the other
+ *
+ * Of link-local addresses the interface counts as well.
  */
 bool sdp_addr_same_host(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b)
@@ -56,8 +66,8 @@ bool sdp_addr_same_host(const struct sockaddr_storage *a,
 	if (a->ss_family != b->ss_family)
 		return false;
 	if (a->ss_family == AF_INET6)
-		return ipv6_addr_equal(&((struct sockaddr_in6 *)a)->sin6_addr,
-				       &((struct sockaddr_in6 *)b)->sin6_addr);
+		return sdp_addr6_same_host((const struct sockaddr_in6 *)a,
+					   (const struct sockaddr_in6 *)b);
 	return ((struct sockaddr_in *)a)->sin_addr.s_addr ==
 	       ((struct sockaddr_in *)b)->sin_addr.s_addr;
 }

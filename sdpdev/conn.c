@@ -122,16 +122,13 @@ static int sdp_conn_ctl_bufs(struct sdp_ep *ep)
 
 /**
  * sdp_conn_bufs() - allocate and post what a new connection needs
- * @ep: the endpoint
- * @conn: its connection, of which the device is known by now
+ * @ep: the endpoint, of whose connection the device is known by now
  *
  * Return: zero or a negative errno; what there is by then is freed when the
  * connection is destroyed.
  */
-int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn)
+int sdp_conn_bufs(struct sdp_ep *ep)
 {
-	if (ep->rx_size > conn->max_sge_bytes)
-		return -EMSGSIZE;
 	return sdp_conn_ctl_bufs(ep) ? : sdp_conn_recv_bufs(ep, ep->rx_min);
 }
 

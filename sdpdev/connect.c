@@ -86,7 +86,7 @@ static int sdp_connect_params(struct sdp_ep *ep,
 
 static int sdp_connect_resolved(struct sdp_xprt_conn *conn, void *ctx)
 {
-	return sdp_conn_bufs(ctx, conn);
+	return sdp_conn_bufs(ctx);
 }
 
 static void sdp_connect_begin(struct sdp_ep *ep,

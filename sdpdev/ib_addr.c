@@ -289,7 +289,6 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 	conn->xc.device = conn->dev;
 	if (!conn->dev)
 		return -ENODEV;
-	conn->xc.max_sge_bytes = SDP_IB_MAX_BUF;
 	sdp_ib_conn_attach(conn);
 
 	pkey = ib_addr_get_pkey(addr);

@@ -113,7 +113,6 @@ sdp_ib_req_conn(struct sdp_ib_dev *dev, const struct net_device *ndev,
 	refcount_inc(&dev->refs);
 	conn->dev = dev;
 	conn->xc.device = dev;
-	conn->xc.max_sge_bytes = SDP_IB_MAX_BUF;
 	conn->port = req->port;
 	conn->ifindex = ndev->ifindex;
 	conn->local = *local;

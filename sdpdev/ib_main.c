@@ -327,6 +327,7 @@ static struct ib_client sdp_ib_client = {
 const struct sdp_xprt_ops sdp_ib_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "ib",
+	.max_msg	= SDP_IB_MAX_BUF,
 	.route		= sdp_ib_route,
 	.listen		= sdp_ib_listen,
 	.unlisten	= sdp_ib_unlisten,

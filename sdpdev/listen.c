@@ -219,6 +219,26 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 	return 0;
 }
 
+/*
+ * A connection that waits, or -EAGAIN.  Both carriers take turns, so that many clients on
+ * one of them do not keep those on the other out.
+ */
+static int sdp_accept_next(struct file *file, struct sdp_accept *args,
+			   struct file **newfile)
+{
+	struct sdp_ep *ep = file->private_data, *child;
+	bool tcp = READ_ONCE(ep->accept_tcp) && sdp_native_poll(ep);
+
+	WRITE_ONCE(ep->accept_tcp, false);
+	if (tcp && !sdp_accept_tcp(ep, args, newfile))
+		return 0;
+	child = sdp_accept_pop(ep);
+	if (!child)
+		return sdp_accept_tcp(ep, args, newfile);
+	WRITE_ONCE(ep->accept_tcp, true);
+	return sdp_accept_sdp(file, child, args, newfile);
+}
+
 /**
  * sdp_accept() - accept(2)
  * @file: the listening file
@@ -233,16 +253,12 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 {
 	struct sdp_ep *ep = file->private_data;
 	long most = sdp_timeo(ep, false), timeo = nonblock ? 0 : most;
-	struct sdp_ep *child;
 	int err;
 
 	for (;;) {
 		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
 			return -EINVAL;
-		child = sdp_accept_pop(ep);
-		if (child)
-			return sdp_accept_sdp(file, child, args, newfile);
-		err = sdp_accept_tcp(ep, args, newfile);
+		err = sdp_accept_next(file, args, newfile);
 		if (err != -EAGAIN || !timeo)
 			return err;
 		timeo = wait_event_interruptible_timeout(ep->wait,
@@ -409,7 +425,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	sdp_account_share(ep, true, &params);
 	err = ep->xprt->prepare(ep->conn, &params);
 	if (!err)
-		err = sdp_conn_bufs(ep, ep->conn);
+		err = sdp_conn_bufs(ep);
 	if (err) {
 		ep->xprt->reject(ep->conn, NULL, 0);
 	} else {

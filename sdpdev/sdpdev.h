@@ -244,6 +244,7 @@ struct sdp_kring {
  *	established
  * @coming_node: of an incoming connection: in its listener's @coming
  * @no_tcp_listen: of a listener: the native socket does not listen
+ * @accept_tcp: of a listener: the last one accepted came over SDP
  * @backlog: of a listener: how many may wait
  * @pending: of a listener: incoming connections not yet accepted
  * @listener: of an incoming connection not yet accepted: referenced
@@ -391,6 +392,7 @@ struct sdp_ep {
 	struct list_head accept_node;
 	struct list_head coming_node;
 	bool no_tcp_listen;
+	bool accept_tcp;
 	int backlog;
 	int pending;
 	struct sdp_ep *listener;
@@ -562,7 +564,7 @@ static inline void sdp_alive_heard(struct sdp_ep *ep)
 /* conn.c */
 void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 		   struct sdp_xprt_conn *conn);
-int sdp_conn_bufs(struct sdp_ep *ep, struct sdp_xprt_conn *conn);
+int sdp_conn_bufs(struct sdp_ep *ep);
 int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
 void sdp_conn_kick(struct sdp_ep *ep);
 void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);

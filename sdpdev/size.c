@@ -74,7 +74,7 @@ void sdp_size_init(struct sdp_ep *ep)
 	struct sdp_opts opts;
 
 	sdp_opts_get(ep, &opts);
-	ep->rx_size = READ_ONCE(sdp_recv_size);
+	ep->rx_size = min(READ_ONCE(sdp_recv_size), ep->xprt->max_msg);
 	ep->rx_depth = READ_ONCE(sdp_recv_bufs);
 	ep->tx_depth = READ_ONCE(sdp_send_bufs);
 	ep->tx_limit = 0;

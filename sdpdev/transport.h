@@ -37,7 +37,6 @@ struct seq_file;
  * @ctx: the protocol's own, handed back with every upcall; set by the protocol
  *	before the first call that can lead to an event
  * @device: whose it is, only to be compared (see device_gone()); NULL until known
- * @max_sge_bytes: the largest message that one buffer can hold
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
  * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() has returned and the last
@@ -47,7 +46,6 @@ struct sdp_xprt_conn {
 	const struct sdp_xprt_ops *ops;
 	void *ctx;
 	const void *device;
-	u32 max_sge_bytes;
 };
 
 /**
@@ -217,6 +215,7 @@ struct sdp_xprt_params {
  * struct sdp_xprt_ops - a transport
  * @owner: its module
  * @name: for people
+ * @max_msg: bytes of the largest message that one buffer can hold
  * @route: (sleeps, briefly) would a connection with these parameters leave by
  *	this transport?  Zero (the wildcard in params->local is replaced by the
  *	source address then, and params->ifindex is the interface), -EOPNOTSUPP
@@ -240,8 +239,8 @@ struct sdp_xprt_params {
  * @disown: (sleeps) it does not count as its owner's any more
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
- * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most
- *	conn->max_sge_bytes; NULL on failure.  Possible as soon as the device is
+ * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most @max_msg; NULL on
+ *	failure.  Possible as soon as the device is
  *	known: after prepare(), or in and after @resolved
  * @buf_free: any context
  * @post_send: send buf->len bytes as one message.  Possible from accept() or
@@ -261,6 +260,7 @@ struct sdp_xprt_params {
 struct sdp_xprt_ops {
 	struct module *owner;
 	const char *name;
+	u32 max_msg;
 
 	int (*route)(struct net *net, struct sdp_xprt_params *params);
 	int (*listen)(u16 port);

@@ -659,6 +659,16 @@ int sdp_tx_drain(struct sdp_ep *ep)
 	return ended ? -EPIPE : 0;
 }
 
+static bool sdp_tx_takes(struct sdp_ep *ep)
+{
+	bool takes;
+
+	spin_lock_bh(&ep->lock);
+	takes = sdp_tx_room(ep);
+	spin_unlock_bh(&ep->lock);
+	return takes;
+}
+
 static int sdp_tx_error(struct sdp_ep *ep, unsigned int flags, int err)
 {
 	if (err == -EPIPE)
@@ -682,8 +692,12 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 {
 	ssize_t done = 0, n;
 
-	/* For want of a page nobody else's bytes are to come between those of a call. */
-	sdp_fault_in(from, false);
+	/*
+	 * For want of a page nobody else's bytes are to come between those of a call.  Who
+	 * does not wait for room needs no page without it.
+	 */
+	if (timeo || sdp_tx_takes(ep))
+		sdp_fault_in(from, false);
 	for (;;) {
 		if (mutex_lock_killable(&ep->tx_mutex)) {
 			n = -ERESTARTSYS;

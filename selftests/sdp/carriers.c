@@ -5,6 +5,8 @@
  */
 #include "end.h"
 
+#include <net/if.h>
+
 #define ROUNDS	50
 
 static char buf[16];
@@ -310,6 +312,102 @@ static void test_neighbours(void)
 	test_mixed("SO_REUSEPORT of the second", any, any_shared, false);
 }
 
+/* Connections to @port of this namespace that are there for accept(2), or were. */
+static int connected(enum kind kind, int port)
+{
+	char line[512], local[128], peer[128], state[16], want[16];
+	int n = 0;
+	FILE *f;
+
+	f = fopen(kind == SDP ? "/proc/self/net/sdp/endpoints" : "/proc/self/net/tcp", "re");
+	must(f);
+	snprintf(want, sizeof(want), kind == SDP ? ":%d" : ":%04X", port);
+	while (fgets(line, sizeof(line), f))
+		n += sscanf(line, "%*s %127s %127s %15s", local, peer, state) == 3 &&
+		     strstr(local, want) && !strcmp(state, kind == SDP ? "CONNECTED" : "01");
+	fclose(f);
+	return n;
+}
+
+/* Of three that wait on each carrier every other one is TCP's. */
+static void test_turns(void)
+{
+	int l = listener(SDP, SERVER4, 23008, 8), c[6], a[6], i, same = 0;
+	struct sdp_accept arg = { .size = sizeof(arg) };
+	unsigned int last = SDP_CARRIER_NONE;
+
+	for (i = 0; i < 6; i++) {
+		c[i] = end_open(SDP, AF_INET);
+		must(end_connect_flags(SDP, c[i], SERVER4, 23008, i < 3 ? SDP_CONNECT_NO_TCP :
+				       SDP_CONNECT_NO_SDP) == 0);
+	}
+	enter_node(2);
+	for (i = 0; i < 1500 && (connected(SDP, 23008) < 3 || connected(TCP, 23008) < 3); i++)
+		poll(NULL, 0, 20);
+	enter_node(1);
+	for (i = 0; i < 6; i++) {
+		a[i] = ioctl(l, SDP_IOC_ACCEPT, &arg);
+		must(a[i] >= 0);
+		same += arg.carrier == last;
+		last = arg.carrier;
+	}
+	ok(!same, "connections that wait on both carriers are accepted in turn");
+	for (i = 0; i < 6; i++) {
+		close(a[i]);
+		close(c[i]);
+	}
+	close(l);
+}
+
+/* fe80::@id on @device. */
+static void link_local(struct sockaddr_in6 *sin6, int id, const char *device, int port)
+{
+	memset(sin6, 0, sizeof(*sin6));
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = htons(port);
+	sin6->sin6_addr.s6_addr[0] = 0xfe;
+	sin6->sin6_addr.s6_addr[1] = 0x80;
+	sin6->sin6_addr.s6_addr[15] = id;
+	sin6->sin6_scope_id = if_nametoindex(device);
+	must(sin6->sin6_scope_id);
+}
+
+/* From a shared port of fe80::77 on @device to fe80::99 there, where nobody may be. */
+static int connect_link_local(const char *device)
+{
+	struct sdp_connect to = { .size = sizeof(to), .addr_len = sizeof(struct sockaddr_in6) };
+	struct sdp_bind from = { .size = sizeof(from), .addr_len = sizeof(struct sockaddr_in6) };
+	int one = 1, fd = end_open(SDP, AF_INET6);
+
+	must(end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one)) == 0);
+	link_local((struct sockaddr_in6 *)&from.addr, 0x77, device, 23009);
+	link_local((struct sockaddr_in6 *)&to.addr, 0x99, device, 23009);
+	must(ioctl(fd, SDP_IOC_BIND, &from) == 0);
+	nonblock(fd, true);
+	if (ioctl(fd, SDP_IOC_CONNECT, &to) == 0 || errno == EINPROGRESS)
+		errno = 0;
+	return fd;
+}
+
+/* Addresses of that kind are other hosts' on another interface. */
+static void test_link_local(void)
+{
+	int a, b, err;
+
+	must(!system("ip link add link ib0 name ib0.1 type ipoib && ip link set ib0.1 up"));
+	must(!system("ip address add fe80::77/64 dev ib0 nodad"));
+	must(!system("ip address add fe80::77/64 dev ib0.1 nodad"));
+	a = connect_link_local("ib0");
+	must(!errno && end_info(a).state == SDP_STATE_CONNECTING);
+	b = connect_link_local("ib0.1");
+	err = errno;
+	ok(!err && end_info(b).state == SDP_STATE_CONNECTING,
+	   "a shared port, and link-local peers on two interfaces: two connections");
+	close(a);
+	close(b);
+	must(!system("ip link del ib0.1 && ip address del fe80::77/64 dev ib0"));
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -321,6 +419,8 @@ int main(void)
 	test_error_met(TCP);
 	test_error_met(SDP);
 	test_neighbours();
+	test_turns();
+	test_link_local();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

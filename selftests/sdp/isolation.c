@@ -433,6 +433,26 @@ static long memory_of(int port)
 	return memory;
 }
 
+/* Buffers count as what they take, and are no larger than the transport's messages. */
+static void test_buffer_size(int port)
+{
+	int l = listener(SDP, SERVER4, port, 8), fd;
+	long bytes;
+
+	write_number(PARAMETERS, "recv_size", 9000);
+	fd = try_connect(0, port, SDP_CONNECT_NO_TCP);
+	bytes = memory_of(port);
+	ok(fd >= 0 && bytes == 4 * 16384 + 4 * 64,
+	   "a buffer counts as the memory that it takes (%ld)", bytes);
+	close(fd);
+	write_number(PARAMETERS, "recv_size", 65536);
+	fd = try_connect(0, port, SDP_CONNECT_NO_TCP);
+	ok(fd >= 0, "as large as the parameter can be: connects over SDP");
+	close(fd);
+	write_number(PARAMETERS, "recv_size", 8192);
+	close(l);
+}
+
 /* --- shares of an adapter ----------------------------------------------------- */
 
 /*
@@ -778,7 +798,7 @@ int main(int argc, char **argv)
 		return serve();
 
 	signal(SIGPIPE, SIG_IGN);
-	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + 5 + 5 + 4 + (cgroup_possible() ? 5 : 0));
+	tap_plan(2 * 7 + 2 * 7 + 5 + 6 + 5 + 2 + 5 + 5 + 2 + 4 + (cgroup_possible() ? 5 : 0));
 	test_user(TCP, PORTS);
 	test_user(SDP, PORTS + 100);
 	test_namespaces(TCP, PORTS + 200);
@@ -792,6 +812,7 @@ int main(int argc, char **argv)
 	test_share_two(PORTS + 523);
 	test_peers_of_root(PORTS + 524);
 	test_unaccepted_memory(PORTS + 525);
+	test_buffer_size(PORTS + 526);
 	test_locked_memory(PORTS + 522);
 	if (cgroup_possible())
 		test_cgroup(PORTS + 600);

@@ -278,6 +278,24 @@ static long fill(int fd)
 	return all;
 }
 
+/* Who does not wait for room does not wait for memory that there is no room for. */
+static void no_room(int uffd, pthread_attr_t *attr)
+{
+	pthread_t writer;
+	bool in_time;
+	void *ret;
+
+	pair(SDP, e[0]);
+	fill(e[0][0]);
+	must(!pthread_create(&writer, attr, write_it, NULL));
+	in_time = ends_in_time(writer);
+	ok(in_time, "without room, who does not wait for it waits for no memory either");
+	close(uffd);
+	if (!in_time)
+		must(!pthread_join(writer, &ret));
+	unpair(e[0]);
+}
+
 /*
  * A connection of an endpoint that once listened, and whose socket's lock somebody has, is
  * closed with bytes that the peer has no room for: they come when the peer reads.
@@ -369,6 +387,7 @@ int main(int argc, char **argv)
 	ok(all_end(), "all of them end");
 	start_over(never_there(), &attr);
 	close_listener(never_there(), &attr);
+	no_room(never_there(), &attr);
 	close_unsent(never_there(), &attr);
 	ok(all_end(), "these end, too");
 	printf("1..%u\n", tap_done);

@@ -369,7 +369,7 @@ struct sdp_replace {
  * @size: sizeof(struct sdp_ring_setup)
  * @flags: zero
  * @tx_bytes: size of the transmit ring's data: a power of two from
- *	SDP_RING_MIN to SDP_RING_MAX
+ *	SDP_RING_MIN, and at least a page, to SDP_RING_MAX
  * @rx_bytes: the same for the receive ring
  * @data_offset: out: where the data begins in either mapping
  * @reserved: zero
