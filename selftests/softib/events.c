@@ -95,9 +95,12 @@ static void test_cq_size(void)
 	ok(!ibv_resize_cq(b.cq, 1), "an empty one is made small");
 	post_recv(&b, 0, 100);
 	good = send_one(0) && !post(&a, &send, 0, 100);
+	for (i = 0; i < 10; i++)
+		post_recv(&b, 0, 100);
 	/* The kernel tells of the CQ first. */
 	ok(good && event_comes(&b, IBV_EVENT_CQ_ERR) &&
 	   state_comes(&b, IBV_QPS_ERR), "a full one takes its QP with it");
+	ok(no_event(&b, 1), "and is told of once, whatever else has no room in it");
 	while (ibv_poll_cq(b.cq, 1, &wc) > 0)
 		;
 	ibv_destroy_qp(b.qp);
@@ -145,6 +148,14 @@ static void test_srq(void)
 	ok(send_one(0) && no_event(&b, 20), "once");
 	ok(!ibv_query_srq(b.srq, &attr) && !attr.srq_limit,
 	   "which disarms it");
+	attr.srq_limit = 2;
+	ok(!ibv_modify_srq(b.srq, &attr, IBV_SRQ_LIMIT) &&
+	   event_comes(&b, IBV_EVENT_SRQ_LIMIT_REACHED) && no_event(&b, 1),
+	   "a limit that was passed before it was set");
+	attr.srq_limit = 1;
+	good = !ibv_modify_srq(b.srq, &attr, IBV_SRQ_LIMIT) && no_event(&b, 1);
+	ok(good && send_one(0) && event_comes(&b, IBV_EVENT_SRQ_LIMIT_REACHED),
+	   "the last receive is taken");
 	set_state(&b, IBV_QPS_ERR);
 	ok(event_comes(&b, IBV_EVENT_QP_LAST_WQE_REACHED),
 	   "a QP in error takes no more from it");
@@ -152,6 +163,53 @@ static void test_srq(void)
 	b.qp = NULL;
 	ok(!ibv_destroy_srq(b.srq), "the SRQ is free then");
 	b.srq = NULL;
+}
+
+/* The limit holds from the start, and nothing is ever taken. */
+static void test_empty_srq(void)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = 16, .max_sge = 1, .srq_limit = 1 },
+	};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	bool told;
+
+	b.srq = ibv_create_srq(b.pd, &init);
+	if (!b.srq)
+		die("ibv_create_srq");
+	connect_qps(RC, &a, &b, NULL);
+	told = !post(&a, &wr, 0, 100) && event_comes(&b, IBV_EVENT_SRQ_LIMIT_REACHED);
+	ok(told && post_srq(0) && status(&a) == IBV_WC_SUCCESS,
+	   "a message for an SRQ that is empty");
+	ibv_destroy_qp(b.qp);
+	b.qp = NULL;
+	ibv_destroy_srq(b.srq);
+	b.srq = NULL;
+}
+
+/* A CQ with room for one completion */
+static void test_full_cq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 16, .max_sge = 1 } };
+	struct ibv_cq *cq = b.cq;
+	bool good;
+
+	b.srq = ibv_create_srq(b.pd, &init);
+	b.cq = ibv_create_cq(b.ctx, 1, NULL, NULL, 0);
+	if (!b.srq || !b.cq)
+		die("an SRQ and a CQ");
+	connect_qps(RC, &a, &b, NULL);
+	good = post_srq(0) && post_srq(1) && send_one(0);
+	post(&a, &(struct ibv_send_wr){ .opcode = IBV_WR_SEND }, 0, 100);
+	ok(good && event_comes(&b, IBV_EVENT_CQ_ERR) &&
+	   event_comes(&b, IBV_EVENT_QP_LAST_WQE_REACHED),
+	   "a full CQ and an SRQ that the QP takes no more from");
+	ibv_destroy_qp(b.qp);
+	b.qp = NULL;
+	ibv_destroy_srq(b.srq);
+	b.srq = NULL;
+	ibv_destroy_cq(b.cq);
+	b.cq = cq;
 }
 
 static void rdma(struct ibv_send_wr *wr, size_t offset)
@@ -257,12 +315,14 @@ static void test_pkey(void)
 
 int main(void)
 {
-	plan(25);
+	plan(30);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	test_notification();
 	test_cq_size();
 	test_srq();
+	test_empty_srq();
+	test_full_cq();
 	test_drain();
 	test_qp_events();
 	test_pkey();

@@ -52,12 +52,23 @@ counted() {
 	count a "$1"
 }
 
-plan 29
+# Packets that were too long for the switch's port to softib1
+discards() {
+	perfquery -C softib0 "$switch" 2 | sed -n 's/^PortXmitDiscards:\.*//p'
+}
+
+# asked N: so many packets have come to softib1 since.
+asked() {
+	[ $(($(< "$hcas/softib1/ports/1/counters/port_rcv_packets") - before)) -ge "$1" ]
+}
+
+plan 36
 
 check "a fabric" up 2
 [ $tap_failed -eq 0 ] || finish
 own=$(($(< $hcas/softib1/ports/1/lid)))
 other=$(($(< $hcas/softib0/ports/1/lid)))
+switch=$(ibswitches | sed -E 's/.* lid ([0-9]+).*/\1/')
 
 while read -r fault name; do
 	set_fault b seed 7
@@ -110,6 +121,35 @@ result $? "and are counted"
 set_fault a delay 0
 set_fault b delay 0
 kill $server
+
+# The manager is not there to set it anew: 256 bytes for what leaves the switch.
+check "a port takes short packets only" ibportstate -C softib0 "$switch" 2 mtu 1
+discarded=$(discards)
+check "what is too long does not pass" "$programs/rc" long
+[ "$(discards)" -gt "$discarded" ]
+result $? "and is counted as discarded"
+ibportstate -C softib0 "$switch" 2 mtu 4 > /dev/null
+
+# What softib1 sends stays under way.
+set_fault a delay 60000000
+before=$(< $hcas/softib1/ports/1/counters/port_rcv_packets)
+"$programs/rc" reads > /dev/null &
+check "reads do not wait for each other's responses" until_true 20 asked 16
+kill $!
+wait $! 2> /dev/null
+
+# Nor does what the switch sends to softib1 come there.
+set_fault b delay 60000000
+check "a delayed link lets an HCA send" timeout $((30 * tap_slow)) "$programs/uc" flood
+check "to others, too" smpquery -C softib0 -t 1000 nodeinfo "$switch"
+check "an HCA goes without waiting for what is delayed" \
+	timeout 20 sh -c "echo 0 > $conf/hcas/softib0/enable"
+echo 0 > $link/enable
+set_fault a delay 0
+set_fault b delay 0
+echo 1 > $link/enable
+echo 1 > $conf/hcas/softib0/enable
+echo 1 > $conf/links/softib0/enable
 
 # shellcheck disable=SC2119 # it needs no options
 manage

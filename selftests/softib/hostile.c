@@ -4,6 +4,7 @@
  * user space has mapped, with anything written in them. It costs that user a
  * connection at the most.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <sys/mman.h>
 #include <infiniband/verbs.h>
 #include <rdma/rvt-abi.h>
@@ -251,6 +253,61 @@ static void test_range(void)
 	munmap(low, 4096);
 }
 
+/* As much address space as that, with the same little memory all over it */
+static void *map_again_and_again(size_t len)
+{
+	uint8_t *start = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = memfd_create("region", 0);
+	size_t i;
+
+	if (start == MAP_FAILED || fd < 0 || ftruncate(fd, BUF_SIZE))
+		die("memory");
+	for (i = 0; i < len; i += BUF_SIZE)
+		if (mmap(start + i, BUF_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 fd, 0) == MAP_FAILED)
+			die("mmap");
+	close(fd);
+	return start;
+}
+
+/* Lengths whose sum is 4 GiB, so nothing in 32 bits */
+static void test_sum(void)
+{
+	const size_t len = 1 << 27;
+	void *start = map_again_and_again(len);
+	struct ibv_sge to_a[32], to_b[32];
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .sg_list = to_a, .num_sge = 32 };
+	struct ibv_recv_wr recv = { .sg_list = to_b, .num_sge = 32 }, *bad;
+	struct ibv_mr *mr[2];
+	struct ibv_wc wc;
+	int i;
+
+	mr[0] = ibv_reg_mr(a.pd, start, len, IBV_ACCESS_LOCAL_WRITE);
+	mr[1] = ibv_reg_mr(b.pd, start, len, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr[0] || !mr[1])
+		die("ibv_reg_mr");
+	for (i = 0; i < 32; i++) {
+		to_a[i] = (struct ibv_sge){ (uintptr_t)start, len, mr[0]->lkey };
+		to_b[i] = (struct ibv_sge){ (uintptr_t)start, len, mr[1]->lkey };
+	}
+	a.max_sge = 32;
+	b.max_sge = 32;
+	works();
+	post_recv(&b, 0, LEN);
+	ok(post(&a, &send, 0, 0), "a send of 4 GiB is not one of nothing");
+	works();
+	send.sg_list = NULL;
+	ok(!ibv_post_recv(b.qp, &recv, &bad) && !post(&a, &send, 0, LEN) &&
+	   poll_for(&b, &wc, 20000) && wc.status == IBV_WC_SUCCESS && wc.byte_len == LEN,
+	   "nor is a receive");
+	a.max_sge = 0;
+	b.max_sge = 0;
+	ok(works(), "no harm was done");
+	ibv_dereg_mr(mr[0]);
+	ibv_dereg_mr(mr[1]);
+	munmap(start, len);
+}
+
 /* Room for the answer to an atomic that would take several packets, if it were not one */
 static void test_atomic(void)
 {
@@ -358,7 +415,7 @@ int main(int argc, char *argv[])
 {
 	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 200;
 
-	plan(26);
+	plan(29);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	test_arguments();
@@ -368,6 +425,7 @@ int main(int argc, char *argv[])
 	test_posts();
 	test_many_sges();
 	test_range();
+	test_sum();
 	test_atomic();
 	test_scribbles(rounds);
 	test_srq_size();

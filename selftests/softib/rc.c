@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reliable connections as a user of verbs sees them. "rc" tests everything on
- * a fabric that loses nothing, "rc loss" what must be true on any.
+ * a fabric that loses nothing, "rc loss" what must be true on any; "rc reads" and
+ * "rc long" are parts of faults.sh, "rc error" is one of slow.sh.
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs.h"
 
@@ -43,14 +45,11 @@ static void test_send_kinds(void)
 		.opcode = IBV_WR_SEND_WITH_IMM,
 		.imm_data = htobe32(0x01020304),
 	};
-	struct ibv_send_wr inv = { .opcode = IBV_WR_SEND_WITH_INV };
-	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
 	struct ibv_sge sge[3], to[2];
 	struct ibv_send_wr gather = {
 		.opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 3,
 	};
 	struct ibv_recv_wr scatter = { .sg_list = to, .num_sge = 2 }, *bad;
-	struct ibv_mr *mr;
 	struct ibv_wc wc;
 	int i;
 
@@ -79,20 +78,6 @@ static void test_send_kinds(void)
 	i = status(&a) == IBV_WC_SUCCESS && status(&b) == IBV_WC_SUCCESS;
 	memmove(b.buf + 250, b.buf + 8192, 50);
 	ok(i && filled(&b, 0, 300, 7), "gather and scatter");
-
-	mr = ibv_reg_mr(b.pd, b.buf, 4096, IBV_ACCESS_LOCAL_WRITE |
-			IBV_ACCESS_REMOTE_WRITE);
-	inv.invalidate_rkey = mr->rkey;
-	post_recv(&b, 0, 100);
-	post(&a, &inv, 0, 100);
-	ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) &&
-	   wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == mr->rkey,
-	   "send with invalidate");
-	write.wr.rdma.remote_addr = (uintptr_t)b.buf;
-	write.wr.rdma.rkey = mr->rkey;
-	post(&a, &write, 0, 100);
-	ok(status(&a) == IBV_WC_REM_ACCESS_ERR, "the R_Key is invalid then");
-	ibv_dereg_mr(mr);
 }
 
 static void rdma(struct ibv_send_wr *wr, size_t offset)
@@ -250,6 +235,42 @@ static void test_refused(void)
 	   "the receive of too much fails");
 }
 
+/* A program's region is not the other side's to take away: receives are in it, too. */
+static void test_invalidate(void)
+{
+	struct ibv_send_wr inv = {
+		.opcode = IBV_WR_SEND_WITH_INV, .invalidate_rkey = b.mr->rkey,
+	};
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	post_recv(&b, 0, 100);
+	refused(&inv, 100, IBV_WC_REM_ACCESS_ERR, "send with invalidate of a program's R_Key");
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	rdma(&write, 0);
+	ok(!post(&a, &write, 0, 100) && status(&a) == IBV_WC_SUCCESS,
+	   "the R_Key is still valid");
+}
+
+/* Without an LMC there are no path bits, whatever the consumer says: the LID would be
+ * another port's, and the other end would not know who sends.
+ */
+static void test_path_bits(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct conn conn = default_conn;
+	struct ibv_wc wc;
+
+	conn.path_bits = 0x7f;
+	conn.timeout = 8;
+	conn.retry_cnt = 1;
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
+	post_recv(&b, 0, 100);
+	post(&a, &send, 0, 100);
+	ok(status(&a) == IBV_WC_SUCCESS && poll_for(&b, &wc, 20000) && wc.slid == a.lid,
+	   "path bits that the port has not");
+}
+
 static void test_not_ready(void)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
@@ -377,19 +398,79 @@ static void test_mix(int rounds)
 	ok(adds == rounds, "%d additions of %d, none twice", adds, rounds);
 }
 
+/* As many large reads as may be under way, whose responses nobody waits for */
+static void test_reads(void)
+{
+	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ };
+	struct conn conn = default_conn;
+	bool good = true;
+	int i;
+
+	conn.timeout = 0;
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
+	rdma(&read, 0);
+	for (i = 0; i < conn.max_rd_atomic; i++) {
+		read.sg_list = NULL;
+		good &= !post(&a, &read, HALF, HALF);
+	}
+	for (i = 0; i < conn.max_rd_atomic; i++)
+		good &= status(&a) == IBV_WC_SUCCESS;
+	ok(good, "%d large reads", conn.max_rd_atomic);
+}
+
+/* One packet, for a way that does not take any that long */
+static void test_long(void)
+{
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+	struct conn conn = default_conn;
+
+	conn.timeout = 8;
+	conn.retry_cnt = 1;
+	connect_qps(IBV_QPT_RC, &a, &b, &conn);
+	rdma(&write, 0);
+	ok(!post(&a, &write, 0, 100) && status(&a) == IBV_WC_SUCCESS, "a short packet");
+	write.sg_list = NULL;
+	ok(!post(&a, &write, 0, MTU) && status(&a) == IBV_WC_RETRY_EXC_ERR,
+	   "a long one gets lost");
+}
+
+/* A QP in error stays in that state, whatever it has to flush. */
+static void test_error(void)
+{
+	bool good = true;
+	int i;
+
+	connect_qps(IBV_QPT_RC, &a, &b, NULL);
+	set_state(&a, IBV_QPS_ERR);
+	for (i = 0; i < 200; i++) {
+		good &= get_state(&a) == IBV_QPS_ERR;
+		usleep(1000);
+	}
+	ok(good, "a queue pair in error is in error");
+}
+
 int main(int argc, char **argv)
 {
 	bool loss = argc > 1 && !strcmp(argv[1], "loss");
+	bool reads = argc > 1 && !strcmp(argv[1], "reads");
+	bool too_long = argc > 1 && !strcmp(argv[1], "long");
+	bool error = argc > 1 && !strcmp(argv[1], "error");
 
-	plan(loss ? 4 : 45);
+	plan(loss ? 4 : reads || error ? 1 : too_long ? 2 : 46);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
+	if (reads || too_long || error) {
+		reads ? test_reads() : error ? test_error() : test_long();
+		return finish();
+	}
 	if (!loss) {
 		test_sends();
 		test_send_kinds();
 		test_rdma();
 		test_atomics();
 		test_refused();
+		test_invalidate();
+		test_path_bits();
 		test_not_ready();
 		test_flush();
 		test_psn_wrap();

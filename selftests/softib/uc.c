@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unreliable connections as a user of verbs sees them. "uc" tests everything on
- * a fabric that loses nothing, "uc loss" what must be true on any.
+ * a fabric that loses nothing, "uc loss" what must be true on any; "uc flood" is a part
+ * of faults.sh.
  */
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +177,29 @@ static void test_dropped(void)
 	   "writes with a wrong R_Key and beyond the end");
 }
 
+/* A receive that a message left has no hold on its memory. */
+static void test_left_receive(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	struct ibv_mr *mr = ibv_reg_mr(b.pd, b.buf + HALF, MTU, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_recv_wr wr = { .num_sge = 1 }, *bad;
+	struct ibv_sge sge;
+	bool sent;
+
+	if (!mr)
+		die("ibv_reg_mr");
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	sge = (struct ibv_sge){ (uintptr_t)b.buf + HALF, MTU, mr->lkey };
+	wr.sg_list = &sge;
+	sent = !ibv_post_recv(b.qp, &wr, &bad) && !post(&a, &send, 0, MTU + 1) &&
+	       status(&a) == IBV_WC_SUCCESS && written(6);
+	ok(sent && !ibv_dereg_mr(mr), "the memory of a receive that a message left can go");
+	send.sg_list = NULL;
+	ok(!post(&a, &send, 0, 1) && status(&a) == IBV_WC_SUCCESS &&
+	   status(&b) == IBV_WC_LOC_PROT_ERR && state_comes(&b, IBV_QPS_ERR),
+	   "the next message finds that out");
+}
+
 static void test_psn_wrap(void)
 {
 	struct conn conn = default_conn;
@@ -235,19 +259,34 @@ static void test_loss(void)
 	   "without an error");
 }
 
+/* More packets than an HCA may have waiting in others */
+static void test_flood(void)
+{
+	struct ibv_send_wr write = { .opcode = IBV_WR_RDMA_WRITE };
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	rdma(&write, 0);
+	ok(!post(&a, &write, 0, BUF_SIZE) && status(&a) == IBV_WC_SUCCESS,
+	   "all packets are sent");
+}
+
 int main(int argc, char **argv)
 {
 	bool loss = argc > 1 && !strcmp(argv[1], "loss");
+	bool flood = argc > 1 && !strcmp(argv[1], "flood");
 
-	plan(loss ? 3 : 14);
+	plan(loss ? 3 : flood ? 1 : 16);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	if (loss) {
 		test_loss();
+	} else if (flood) {
+		test_flood();
 	} else {
 		test_sends();
 		test_rdma();
 		test_dropped();
+		test_left_receive();
 		test_psn_wrap();
 	}
 	close_end(&a);

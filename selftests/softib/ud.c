@@ -34,9 +34,10 @@ static void make_ud(struct end *end)
 		die("RTS");
 }
 
+/* The port has no path bits, whatever is asked for. */
 static struct ibv_ah *make_ah(uint16_t dlid, const union ibv_gid *gid)
 {
-	struct ibv_ah_attr attr = { .dlid = dlid, .port_num = 1 };
+	struct ibv_ah_attr attr = { .dlid = dlid, .src_path_bits = 0x7f, .port_num = 1 };
 	struct ibv_ah *ah;
 
 	if (gid) {

@@ -26,6 +26,7 @@ struct end {
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	uint16_t lid;
+	int max_sge;	/* of its requests, 4 unless it is set */
 };
 
 /* How QPs are connected; connect_qps() takes default_conn for NULL. */
@@ -38,6 +39,7 @@ struct conn {
 	int rnr_retry;
 	int timeout;
 	enum ibv_mtu mtu;
+	uint8_t path_bits;
 };
 
 extern const struct conn default_conn;

@@ -18,8 +18,7 @@ void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn)
 
 	*hdrs = (struct softib_hdrs) {
 		.ah = &qp->remote_ah_attr,
-		.slid = READ_ONCE(port->lid) |
-			rdma_ah_get_path_bits(&qp->remote_ah_attr),
+		.slid = softib_source_lid(port, &qp->remote_ah_attr),
 		.pkey = READ_ONCE(port->pkeys[qp->s_pkey_index]),
 		.flags = qp->s_mig_state == IB_MIG_MIGRATED ?
 			 IB_BTH_MIG_REQ : 0,
@@ -65,11 +64,13 @@ bool softib_is_local(const struct rvt_swqe *wqe)
  * @qp:		the QP
  *
  * Operations on memory regions wait for all that was posted before them. Most
- * were carried out when they were posted, and only complete here.
+ * were carried out when they were posted, and only complete here. In an error state
+ * they are flushed as all others are.
  */
 void softib_conn_local(struct rvt_qp *qp)
 {
-	while (qp->s_last != READ_ONCE(qp->s_head)) {
+	while (ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK &&
+	       qp->s_last != READ_ONCE(qp->s_head)) {
 		struct rvt_swqe *wqe = rvt_get_swqe_ptr(qp, qp->s_last);
 		int ret = 0;
 

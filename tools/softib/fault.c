@@ -43,7 +43,9 @@ static bool happens(struct softib_way *way, u32 ppm)
 	return ((u64)r * SOFTIB_MILLION) >> 32 < ppm;
 }
 
-/* Give a packet the time that it takes: none, mostly. */
+/* Give a packet the time that it takes: none, mostly. An HCA is not charged for what
+ * takes longer: it has other packets to send meanwhile, to other HCAs, too.
+ */
 static void put(struct softib_way *way, struct sk_buff *skb,
 		struct sk_buff_head *out)
 {
@@ -51,10 +53,11 @@ static void put(struct softib_way *way, struct sk_buff *skb,
 		__skb_queue_tail(out, skb);
 		return;
 	}
-	if (!skb->destructor && skb_queue_len(&way->queue) >= SOFTIB_BACKLOG) {
+	if (skb_queue_len(&way->queue) >= SOFTIB_BACKLOG) {
 		lose(way, skb);
 		return;
 	}
+	skb_orphan(skb);
 	way->count[SOFTIB_FAULT_DELAY]++;
 	skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY]);
 	__skb_queue_tail(&way->queue, skb);
@@ -91,6 +94,7 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	}
 	if (late && !way->held) {
 		way->count[SOFTIB_FAULT_REORDER]++;
+		skb_orphan(skb);
 		skb->tstamp = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY] + HOLD_US);
 		way->held = skb;
 		return;

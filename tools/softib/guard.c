@@ -33,6 +33,34 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	return ret ?: to_softib_hca(ibsrq->device)->rvt_create_srq(ibsrq, attr, udata);
 }
 
+static void no_more_events(struct ib_event *event, void *context)
+{
+}
+
+/* rdmavt tells of a CQ that is full for each completion that has no room, and what
+ * programs are told waits in the kernel until they read it: once is enough.
+ */
+static void cq_event(struct ib_event *event, void *context)
+{
+	struct ib_cq *cq = event->element.cq;
+
+	if (xchg(&cq->event_handler, no_more_events) == cq_event)
+		to_softib_hca(cq->device)->user_cq_event(event, context);
+}
+
+static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     struct ib_cq_udata *udata)
+{
+	struct softib_hca *hca = to_softib_hca(ibcq->device);
+
+	/* It is the same function for all of them. */
+	if (udata && ibcq->event_handler) {
+		WRITE_ONCE(hca->user_cq_event, ibcq->event_handler);
+		ibcq->event_handler = cq_event;
+	}
+	return hca->rvt_create_cq(ibcq, attr, udata);
+}
+
 /* Nobody can map a ring that is about to be freed. False: somebody is doing that. */
 static bool hide(struct rvt_cq *cq, bool *shown)
 {
@@ -80,15 +108,20 @@ static int resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	return ret;
 }
 
-/* Ranges that end before they begin look as if they were within any region. */
+/* Ranges that end before they begin look as if they were within any region, and the
+ * sum of many lengths may look like a small one.
+ */
 static bool ranges_ok(const struct ib_send_wr *wr)
 {
+	u64 sum = 0;
 	int i;
 
-	for (i = 0; i < wr->num_sge; i++)
+	for (i = 0; i < wr->num_sge; i++) {
 		if (wr->sg_list[i].addr + wr->sg_list[i].length < wr->sg_list[i].addr)
 			return false;
-	return true;
+		sum += wr->sg_list[i].length;
+	}
+	return sum <= SOFTIB_MAX_MSG;
 }
 
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -104,6 +137,18 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
 }
 
+/* rdmavt goes through all QPs for one that uses the region. */
+static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct softib_hca *hca = to_softib_hca(ibmr->device);
+	int ret;
+
+	down_read(&hca->iter_sem);
+	ret = hca->rvt_dereg_mr(ibmr, udata);
+	up_read(&hca->iter_sem);
+	return ret;
+}
+
 /**
  * softib_guard_wrap - look at what programs ask an HCA for
  * @hca:	the HCA, which no consumer has seen
@@ -112,10 +157,14 @@ void softib_guard_wrap(struct softib_hca *hca)
 {
 	struct ib_device *ibdev = &hca->rdi.ibdev;
 
+	hca->rvt_create_cq = ibdev->ops.create_cq;
 	hca->rvt_create_srq = ibdev->ops.create_srq;
+	hca->rvt_dereg_mr = ibdev->ops.dereg_mr;
 	hca->rvt_resize_cq = ibdev->ops.resize_cq;
 	hca->rvt_post_send = ibdev->ops.post_send;
+	ibdev->ops.create_cq = create_cq;
 	ibdev->ops.create_srq = create_srq;
+	ibdev->ops.dereg_mr = dereg_mr;
 	ibdev->ops.resize_cq = resize_cq;
 	ibdev->ops.post_send = post_send;
 }

@@ -84,15 +84,31 @@ void softib_qp_finish(struct rvt_qp *qp)
 	while (--turns && !list_empty_careful(&priv->send_node));
 }
 
+/* A CQ that is full takes its QP with it, and then rdmavt tells nobody that the QP takes
+ * no more from its SRQ.
+ */
+static unsigned long take_events(struct softib_qp *priv, u8 old_state)
+{
+	const struct rvt_qp *qp = priv->qp;
+	unsigned long events = priv->events;
+
+	if (qp->state == IB_QPS_ERR && old_state != IB_QPS_ERR && qp->ibqp.srq)
+		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &events);
+	priv->events = 0;
+	return events;
+}
+
 static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 {
 	struct softib_qp *priv = qp->priv;
 	struct softib_armed armed[2];
 	unsigned long flags, events;
+	u8 old_state;
 
 	softib_cq_disarm(armed, qp);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
+	old_state = qp->state;
 	switch (qp->ibqp.qp_type) {
 	case IB_QPT_SMI:
 	case IB_QPT_GSI:
@@ -106,8 +122,7 @@ static void receive_qp(struct rvt_qp *qp, const struct softib_pkt *pkt)
 	default:
 		break;
 	}
-	events = priv->events;
-	priv->events = 0;
+	events = take_events(priv, old_state);
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 	softib_cq_tell(armed);
@@ -211,6 +226,7 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	struct sk_buff_head out;
 	struct sk_buff *skb;
 	bool more = true;
+	u8 old_state;
 	int n;
 
 	next = softib_is_connected(qp) ? softib_conn_send : softib_ud_send;
@@ -218,12 +234,12 @@ static bool work_qp(struct softib_hca *hca, struct softib_qp *priv)
 	softib_cq_disarm(armed, qp);
 	spin_lock_irqsave(&qp->r_lock, flags);
 	spin_lock(&qp->s_lock);
+	old_state = qp->state;
 	for (n = 0; more && n < TX_BUDGET; n++)
 		more = next(priv, &out);
 	if (!more)
 		softib_qp_drain(priv);
-	events = priv->events;
-	priv->events = 0;
+	events = take_events(priv, old_state);
 	spin_unlock(&qp->s_lock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 
@@ -510,6 +526,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid,
 	INIT_WORK(&hca->work, hca_work);
 	spin_lock_init(&hca->send_lock);
 	mutex_init(&hca->resize_lock);
+	init_rwsem(&hca->iter_sem);
 	INIT_LIST_HEAD(&hca->send_list);
 
 	hca->parent = softib_device_create(name, vfs);
@@ -620,5 +637,7 @@ void softib_hca_kill(struct softib_hca *hca)
 	softib_port_retrain(port);
 	softib_port_event(port, IB_EVENT_DEVICE_FATAL);
 	spin_unlock_irq(&softib_mgmt_lock);
+	down_read(&hca->iter_sem);
 	rvt_qp_iter(&hca->rdi, 0, kill_qp);
+	up_read(&hca->iter_sem);
 }

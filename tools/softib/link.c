@@ -201,11 +201,22 @@ static bool state_ok(const struct softib_port *port, bool vl15, bool in)
 	}
 }
 
+/* May a packet be as long as this one is, in words? IBA 7.7.8: payload of the MTU and
+ * all headers that there can be.
+ */
+static bool length_ok(const struct softib_port *port, u32 words)
+{
+	u32 mtu = 128 << (READ_ONCE(port->info.neighbormtu_mastersmsl) >> 4);
+
+	return words <= (mtu + SOFTIB_MAX_HEADERS) / 4;
+}
+
 /* A packet arrives at a port. */
 static void arrive(struct softib_port *port, struct sk_buff *skb)
 {
 	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
 	bool mcast = softib_lid_is_mcast(softib_dlid(skb));
+	u32 words = softib_words(skb);
 
 	if (!state_ok(port, vl15, true)) {
 		if (vl15)
@@ -221,8 +232,13 @@ static void arrive(struct softib_port *port, struct sk_buff *skb)
 		}
 		softib_cb(skb)->sealed = false;
 	}
+	if (!length_ok(port, words)) {
+		softib_count(port, SOFTIB_RCV_ERRORS, 1);
+		kfree_skb(skb);
+		return;
+	}
 	softib_count(port, SOFTIB_RCV_PKTS, 1);
-	softib_count(port, SOFTIB_RCV_DATA, softib_words(skb));
+	softib_count(port, SOFTIB_RCV_DATA, words);
 	softib_count(port, mcast ? SOFTIB_MCAST_RCV_PKTS :
 				   SOFTIB_UCAST_RCV_PKTS, 1);
 	port->node->ops->receive(port, skb);
@@ -276,15 +292,16 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 	struct softib_link *link = rcu_dereference_bh(port->link);
 	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
 	bool mcast = softib_lid_is_mcast(softib_dlid(skb));
+	u32 words = softib_words(skb);
 	struct softib_way *way;
 
-	if (!link || !state_ok(port, vl15, false)) {
+	if (!link || !state_ok(port, vl15, false) || !length_ok(port, words)) {
 		softib_count(port, SOFTIB_XMIT_DISCARDS, 1);
 		kfree_skb(skb);
 		return;
 	}
 	softib_count(port, SOFTIB_XMIT_PKTS, 1);
-	softib_count(port, SOFTIB_XMIT_DATA, softib_words(skb));
+	softib_count(port, SOFTIB_XMIT_DATA, words);
 	softib_count(port, mcast ? SOFTIB_MCAST_XMIT_PKTS :
 				   SOFTIB_UCAST_XMIT_PKTS, 1);
 	softib_capture(skb);

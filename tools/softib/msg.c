@@ -204,16 +204,10 @@ static enum softib_msg_result get_receive(struct rvt_qp *qp, bool name_only)
 {
 	int ret;
 
-	if (test_and_clear_bit(RVT_R_REWIND_SGE, &qp->r_aflags)) {
-		if (name_only) {
-			rvt_put_ss(&qp->s_rdma_read_sge);
-		} else {
-			qp->r_sge = qp->s_rdma_read_sge;
-			qp->r_len = qp->r_sge.total_len;
-		}
-		return SOFTIB_MSG_DONE;
-	}
-	ret = softib_take_receive(qp, name_only);
+	if (!test_and_clear_bit(RVT_R_REWIND_SGE, &qp->r_aflags))
+		ret = softib_take_receive(qp, name_only);
+	else
+		ret = name_only ? 1 : softib_reopen_receive(qp);
 	if (ret > 0)
 		return SOFTIB_MSG_DONE;
 	return ret ? SOFTIB_MSG_BAD_RECEIVE : SOFTIB_MSG_NOT_READY;
@@ -268,13 +262,25 @@ static bool length_ok(struct rvt_qp *qp, u8 part, u32 len)
 	return !(part & RWRITE) || !(part & LAST) || sum == qp->r_len;
 }
 
-/* User space and the kernel call the flag by different bits, and rdmavt hands
- * on what it is given.
+/* The other side may take back what it was given: a region that was registered by a
+ * work request, with remote access (IBA 10.6.5). Only the kernel can have one; with
+ * programs, a peer would take the memory of their receives away.
  */
-static int with_invalidate(struct rvt_qp *qp)
+static bool invalidate(struct rvt_qp *qp, u32 rkey)
 {
-	return ibcq_to_rvtcq(qp->ibqp.recv_cq)->ip ? SOFTIB_USER_WC_WITH_INV :
-						     IB_WC_WITH_INVALIDATE;
+	const int remote = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
+			   IB_ACCESS_REMOTE_ATOMIC;
+	struct rvt_dev_info *rdi = ib_to_rvt(qp->ibqp.device);
+	const struct rvt_mregion *mr;
+	bool given;
+
+	if (rvt_is_user_qp(qp))
+		return false;
+	rcu_read_lock();
+	mr = rcu_dereference(rdi->lkey_table.table[rkey >> (32 - rdi->dparms.lkey_table_size)]);
+	given = mr && READ_ONCE(mr->access_flags) & remote;
+	rcu_read_unlock();
+	return given && !rvt_invalidate_rkey(qp, rkey);
 }
 
 static void complete_receive(struct rvt_qp *qp, u8 part,
@@ -299,7 +305,7 @@ static void complete_receive(struct rvt_qp *qp, u8 part,
 		wc.ex.imm_data = part & RWRITE && part & FIRST ?
 				 bth->u.rc.imm_data : bth->u.imm_data;
 	} else if (part & WITH_INV) {
-		wc.wc_flags = with_invalidate(qp);
+		wc.wc_flags = IB_WC_WITH_INVALIDATE;
 		wc.ex.invalidate_rkey = be32_to_cpu(bth->u.ieth);
 	}
 	rvt_recv_cq(qp, &wc, ib_bth_is_solicited(pkt->bth));
@@ -320,19 +326,17 @@ bool softib_msg_begins(u8 opcode)
  * softib_msg_abandon - forget the message that is arriving, if one is
  * @priv:	the QP
  *
- * The receive that a send has got waits for the next one.
+ * The receive that a send has got waits for the next one. It keeps no reference to its
+ * memory meanwhile: the consumer may take that back.
  */
 void softib_msg_abandon(struct softib_qp *priv)
 {
 	struct rvt_qp *qp = priv->qp;
 
-	if (priv->msg == SOFTIB_MSG_WRITE) {
+	if (priv->msg != SOFTIB_MSG_NONE)
 		rvt_put_ss(&qp->r_sge);
-	} else if (priv->msg == SOFTIB_MSG_SEND) {
-		qp->s_rdma_read_sge = qp->r_sge;
-		qp->r_sge.num_sge = 0;
+	if (priv->msg == SOFTIB_MSG_SEND)
 		set_bit(RVT_R_REWIND_SGE, &qp->r_aflags);
-	}
 	priv->msg = SOFTIB_MSG_NONE;
 }
 
@@ -366,8 +370,7 @@ enum softib_msg_result softib_msg_receive(struct softib_qp *priv,
 		softib_msg_abandon(priv);
 	if (ret != SOFTIB_MSG_DONE)
 		return ret;
-	if (part & WITH_INV &&
-	    rvt_invalidate_rkey(qp, be32_to_cpu(pkt->bth->u.ieth)))
+	if (part & WITH_INV && !invalidate(qp, be32_to_cpu(pkt->bth->u.ieth)))
 		return SOFTIB_MSG_NO_ACCESS;
 
 	if (pkt->len)

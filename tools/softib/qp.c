@@ -109,6 +109,7 @@ void softib_qp_reset(struct rvt_qp *qp)
 	priv->draining = false;
 	priv->req_pos.valid = false;
 	priv->rd_pos.valid = false;
+	priv->rd_psns = 0;
 	priv->gap = false;
 	priv->lso_done = 0;
 	priv->msg = SOFTIB_MSG_NONE;

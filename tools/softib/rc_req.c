@@ -13,8 +13,8 @@
  */
 #include "fail.h"
 
-/* Packets that may be on their way unacknowledged, and how often on the way an
- * acknowledgment is asked for
+/* Packets that a requester may have on their way unacknowledged, and how often on the
+ * way it asks for an acknowledgment
  */
 #define WINDOW		256
 #define ACK_INTERVAL	64
@@ -63,6 +63,7 @@ static void restart(struct rvt_qp *qp)
 	softib_conn_local(qp);
 	qp->s_psn = una(qp);
 	priv->req_asked = qp->s_psn;
+	priv->rd_psns = 0;
 	qp->s_cur = qp->s_last;
 	qp->s_num_rd_atomic = 0;
 	softib_qp_schedule(qp);
@@ -300,6 +301,8 @@ static bool receive_read(struct softib_qp *priv, struct rvt_swqe *wqe,
 			     false, last && rvt_is_user_qp(qp));
 	}
 	advance(priv, psn + 1);
+	if (priv->rd_psns)
+		priv->rd_psns--;
 	if (last)
 		finish_rd_atomic(priv, wqe);
 	return true;
@@ -405,6 +408,8 @@ static struct sk_buff *build_rd_atomic(struct softib_qp *priv,
 		put_ib_ateth_compare(swap ? arg : 0, eth);
 	}
 	qp->s_num_rd_atomic++;
+	if (wqe->wr.opcode == IB_WR_RDMA_READ)
+		priv->rd_psns += softib_psn_diff(wqe->lpsn, qp->s_psn) + 1;
 	qp->s_psn = wqe->lpsn + 1;
 	qp->s_cur = rvt_qp_swqe_incr(qp, qp->s_cur);
 	return softib_pkt_build(qp_to_hca(qp), hdrs, NULL, 0, false);
@@ -416,6 +421,20 @@ static bool begins(const struct softib_qp *priv, const struct rvt_swqe *wqe)
 	return softib_psn_diff(wqe->psn, priv->req_max) >= 0;
 }
 
+/* May that many packets be on their way? The responses to reads do not count: there is
+ * another limit to how many are asked for at a time. But all PSNs that are in use must be
+ * comparable.
+ */
+static bool window_open(const struct softib_qp *priv, const struct rvt_swqe *wqe)
+{
+	const struct rvt_qp *qp = priv->qp;
+	u32 used = softib_psn_diff(qp->s_psn, una(qp));
+
+	if (wqe->wr.opcode == IB_WR_RDMA_READ)
+		return !used || used + softib_psn_diff(wqe->lpsn, qp->s_psn) < SOFTIB_MAX_PKTS;
+	return used - priv->rd_psns < WINDOW;
+}
+
 /* May the next packet, which belongs to @wqe, be sent now? What makes it so
  * schedules the QP again.
  */
@@ -423,7 +442,7 @@ static bool may_send(struct softib_qp *priv, struct rvt_swqe *wqe)
 {
 	struct rvt_qp *qp = priv->qp;
 
-	if (softib_psn_diff(qp->s_psn, una(qp)) >= WINDOW)
+	if (!window_open(priv, wqe))
 		return false;
 	if (begins(priv, wqe)) {
 		if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_NEXT_SEND_OK))

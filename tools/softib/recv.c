@@ -34,44 +34,56 @@ static u32 posted(struct rvt_rq *rq, bool user, u32 tail)
 	return rvt_get_rq_count(rq, head < rq->size ? head : 0, tail);
 }
 
-/* Makes qp->r_sge of the SGEs that have a length; r_sg_list has room for all but
- * the first of max_sge.
- */
-static bool take_sges(struct rvt_qp *qp, const struct rvt_rq *rq,
+/* Copies the SGEs that have a length; softib_qp.sges has room for max_sge. */
+static bool copy_sges(struct softib_qp *priv, const struct rvt_rq *rq,
 		      const struct rvt_rwqe *wqe)
 {
+	u8 n = READ_ONCE(wqe->num_sge);
+	int i;
+
+	priv->num_sges = 0;
+	if (n > rq->max_sge)
+		return false;
+	for (i = 0; i < n; i++) {
+		struct ib_sge *sge = &priv->sges[priv->num_sges];
+
+		sge->addr = READ_ONCE(wqe->sg_list[i].addr);
+		sge->length = READ_ONCE(wqe->sg_list[i].length);
+		sge->lkey = READ_ONCE(wqe->sg_list[i].lkey);
+		priv->num_sges += !!sge->length;
+	}
+	return true;
+}
+
+/* Makes qp->r_sge of the copied SGEs; r_sg_list has room for all but the first. */
+static bool open_sges(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
 	struct rvt_dev_info *rdi = ib_to_rvt(qp->ibqp.device);
 	struct ib_srq *srq = qp->ibqp.srq;
 	struct rvt_pd *pd = ibpd_to_rvtpd(srq ? srq->pd : qp->ibqp.pd);
 	struct rvt_sge_state *ss = &qp->r_sge;
-	u8 n = READ_ONCE(wqe->num_sge);
-	struct ib_sge sge;
-	int i;
+	u64 len = 0;
 
 	ss->sg_list = qp->r_sg_list;
 	ss->num_sge = 0;
-	qp->r_len = 0;
-	if (n > rq->max_sge)
-		return false;
-	for (i = 0; i < n; i++) {
-		struct rvt_sge *last = ss->num_sge ?
+	while (ss->num_sge < priv->num_sges) {
+		struct ib_sge *sge = &priv->sges[ss->num_sge];
+		struct rvt_sge *to = ss->num_sge ?
 			&ss->sg_list[ss->num_sge - 1] : &ss->sge;
 
-		sge.addr = READ_ONCE(wqe->sg_list[i].addr);
-		sge.length = READ_ONCE(wqe->sg_list[i].length);
-		sge.lkey = READ_ONCE(wqe->sg_list[i].lkey);
-		if (!sge.length)
-			continue;
-		/* What ends before it begins seems to be within any region. */
-		if (sge.addr + sge.length < sge.addr ||
-		    rvt_lkey_ok(&rdi->lkey_table, pd, last, NULL, &sge,
+		/* A range that ends before it begins seems to be within any region. */
+		if (sge->addr + sge->length < sge->addr ||
+		    rvt_lkey_ok(&rdi->lkey_table, pd, to, NULL, sge,
 				IB_ACCESS_LOCAL_WRITE) <= 0) {
 			rvt_put_ss(ss);
 			return false;
 		}
 		ss->num_sge++;
-		qp->r_len += sge.length;
+		len += sge->length;
 	}
+	/* No message is longer than that. */
+	qp->r_len = min_t(u64, len, SOFTIB_MAX_MSG);
 	ss->total_len = qp->r_len;
 	return true;
 }
@@ -97,6 +109,17 @@ static bool below_limit(struct rvt_srq *srq, u32 left)
 	return true;
 }
 
+static void tell_limit(struct rvt_srq *srq)
+{
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
 /**
  * softib_take_receive - take the next receive of a QP or its SRQ
  * @qp:		the QP; its r_lock is held
@@ -112,6 +135,7 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
 	struct rvt_srq *srq = qp->ibqp.srq ? ibsrq_to_rvtsrq(qp->ibqp.srq) : NULL;
 	struct rvt_rq *rq = srq ? &srq->rq : &qp->r_rq;
 	bool user = srq ? srq->ip : qp->ip, few;
+	struct softib_qp *priv = qp->priv;
 	const struct rvt_rwqe *wqe;
 	unsigned long flags;
 	u32 tail, count;
@@ -123,33 +147,72 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
 	tail = get_tail(rq, user);
 	count = posted(rq, user, tail);
 	if (!count) {
-		rq->kwq->count = 0;
-		spin_unlock_irqrestore(&rq->kwq->c_lock, flags);
-		return 0;
+		ret = 0;
+		goto unlock;
 	}
 	wqe = rvt_get_rwqe_ptr(rq, tail);
 	qp->r_wr_id = READ_ONCE(wqe->wr_id);
-	if (name_only || (!softib_fail_request(qp) && take_sges(qp, rq, wqe)))
+	if (name_only || (!softib_fail_request(qp) && copy_sges(priv, rq, wqe) &&
+			  open_sges(priv)))
 		set_bit(RVT_R_WRID_VALID, &qp->r_aflags);
 	else
 		ret = -1;
 	set_tail(rq, user, tail + 1 < rq->size ? tail + 1 : 0);
-	rq->kwq->count = count - 1;
-	few = below_limit(srq, count - 1);
+	count--;
+unlock:
+	rq->kwq->count = count;
+	few = below_limit(srq, count);
 	spin_unlock_irqrestore(&rq->kwq->c_lock, flags);
 
 	if (ret < 0)
 		fail(qp);
-	if (few) {
-		struct ib_event event = {
-			.device = qp->ibqp.device,
-			.element.srq = qp->ibqp.srq,
-			.event = IB_EVENT_SRQ_LIMIT_REACHED,
-		};
-
-		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
-	}
+	if (few)
+		tell_limit(srq);
 	return ret;
+}
+
+/**
+ * softib_reopen_receive - have the memory of a receive at hand again
+ * @qp:	the QP, which has dropped the references of the receive in qp->r_sge; its
+ *	r_lock is held
+ *
+ * Return: 1, or -1 if the memory cannot be used any more; the receive is completed
+ * with an error then.
+ */
+int softib_reopen_receive(struct rvt_qp *qp)
+{
+	if (open_sges(qp->priv))
+		return 1;
+	clear_bit(RVT_R_WRID_VALID, &qp->r_aflags);
+	fail(qp);
+	return -1;
+}
+
+/**
+ * softib_flush_receives - complete the receives of a QP in error
+ * @qp:	the QP, without an SRQ; its r_lock is held
+ */
+void softib_flush_receives(struct rvt_qp *qp)
+{
+	struct ib_wc wc = {
+		.status = IB_WC_WR_FLUSH_ERR,
+		.opcode = IB_WC_RECV,
+		.qp = &qp->ibqp,
+	};
+	struct rvt_cq *cq = ibcq_to_rvtcq(qp->ibqp.recv_cq);
+	struct rvt_rq *rq = &qp->r_rq;
+	unsigned long flags;
+	u32 tail, count;
+
+	spin_lock_irqsave(&rq->kwq->c_lock, flags);
+	tail = get_tail(rq, qp->ip);
+	for (count = posted(rq, qp->ip, tail); count; count--) {
+		wc.wr_id = READ_ONCE(rvt_get_rwqe_ptr(rq, tail)->wr_id);
+		rvt_cq_enter(cq, &wc, true);
+		tail = tail + 1 < rq->size ? tail + 1 : 0;
+		set_tail(rq, qp->ip, tail);
+	}
+	spin_unlock_irqrestore(&rq->kwq->c_lock, flags);
 }
 
 /**
@@ -159,6 +222,9 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
  * @mask:	what to change; another size it cannot have
  * @udata:	unused
  *
+ * The SRQ may hold fewer receives than the limit already: the consumer hears of that at
+ * once, for an empty SRQ never gets emptier.
+ *
  * Return: 0, -EOPNOTSUPP for a size, or -EINVAL for a limit that is larger than
  * the queue.
  */
@@ -166,15 +232,20 @@ int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct rvt_srq *srq = ibsrq_to_rvtsrq(ibsrq);
+	struct rvt_rq *rq = &srq->rq;
+	bool few;
 
 	if (mask & IB_SRQ_MAX_WR)
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
-	if (attr->srq_limit >= srq->rq.size)
+	if (attr->srq_limit >= rq->size)
 		return -EINVAL;
-	spin_lock_irq(&srq->rq.kwq->c_lock);
+	spin_lock_irq(&rq->kwq->c_lock);
 	srq->limit = attr->srq_limit;
-	spin_unlock_irq(&srq->rq.kwq->c_lock);
+	few = below_limit(srq, posted(rq, srq->ip, get_tail(rq, srq->ip)));
+	spin_unlock_irq(&rq->kwq->c_lock);
+	if (few)
+		tell_limit(srq);
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 #include <linux/jump_label.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_vt.h>
@@ -29,6 +30,7 @@
 #define SOFTIB_MAX_MSG		0x80000000U	/* IBA 9.7.8 */
 #define SOFTIB_MAX_VFS		64
 #define SOFTIB_MAX_PKTS		0x400000	/* packets of a message */
+#define SOFTIB_MAX_SGE		32
 
 /* Enough to be in flight from one HCA: what stands for link-level credits. */
 #define SOFTIB_INFLIGHT		512
@@ -50,6 +52,9 @@
  * @rvt_destroy_qp: and when it is destroyed
  * @rvt_post_recv: and with a receive that is posted
  * @rvt_detach_mcast: and when a QP leaves a multicast group
+ * @rvt_create_cq: when a CQ is made
+ * @rvt_dereg_mr: when a memory region goes
+ * @user_cq_event: what the core does with events of programs' CQs
  * @rvt_create_srq: when an SRQ is made
  * @rvt_resize_cq: when a CQ gets another size
  * @rvt_post_send: and with work requests that are posted
@@ -58,6 +63,8 @@
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
+ * @iter_sem:	held by readers that go through all QPs; who frees one takes it for writing
+ *		first, when the QP cannot be found any more
  * @detaching:	how many QPs leave multicast groups; @work receives nothing meanwhile
  * @leaving:	consumers go: questions about its port are not answered any more
  * @deaf:	consumers have gone: rdmavt frees its table of QPs, in which @work
@@ -83,6 +90,10 @@ struct softib_hca {
 	int (*rvt_post_recv)(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			     const struct ib_recv_wr **bad);
 	int (*rvt_detach_mcast)(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+	int (*rvt_create_cq)(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			     struct ib_cq_udata *udata);
+	int (*rvt_dereg_mr)(struct ib_mr *ibmr, struct ib_udata *udata);
+	void (*user_cq_event)(struct ib_event *event, void *context);
 	int (*rvt_create_srq)(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 			      struct ib_udata *udata);
 	int (*rvt_resize_cq)(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
@@ -95,6 +106,7 @@ struct softib_hca {
 	struct device *parent;
 	struct dentry *debugfs;
 	bool registered;
+	struct rw_semaphore iter_sem;
 	atomic_t detaching;
 	bool leaving;
 	bool deaf;
@@ -129,9 +141,6 @@ enum softib_msg_result {
 	SOFTIB_MSG_NO_ACCESS,	/* the R_Key does not allow it */
 };
 
-/* IBV_WC_WITH_INV */
-#define SOFTIB_USER_WC_WITH_INV	BIT(3)
-
 /**
  * struct softib_qp - our part of a QP
  * @qp:		rdmavt's part
@@ -152,6 +161,8 @@ enum softib_msg_result {
  *		before una() if none did since what is unacknowledged was sent
  * @req_pos:	data of the next packet of a send or write
  * @rd_pos:	where the next RDMA READ response goes
+ * @rd_psns:	how many of the PSNs that are unacknowledged are for the responses to
+ *		RDMA READs
  * @gap:	responses are missing and were asked for again
  * @lso_done:	how much of a large send is in packets, 0 before the first
  *
@@ -160,6 +171,8 @@ enum softib_msg_result {
  * @msg:	kind of the message that is arriving, enum softib_msg
  * @rcv:	where its next packet goes; qp->r_sge, which holds the references,
  *		stays at its beginning
+ * @sges:	memory of the last receive that was taken, as the consumer posted it
+ * @num_sges:	how many pieces that is
  * @nak_status:	error that the QP falls into once the NAK is sent; a success
  *		if it does not
  * @ack_psn:	for each entry of qp->s_ack_queue the PSN of its next response
@@ -177,11 +190,14 @@ struct softib_qp {
 	u32 req_asked;
 	struct softib_pos req_pos;
 	struct softib_pos rd_pos;
+	u32 rd_psns;
 	bool gap;
 	u32 lso_done;
 
 	enum softib_msg msg;
 	struct rvt_sge_state rcv;
+	struct ib_sge sges[SOFTIB_MAX_SGE];
+	u8 num_sges;
 	enum ib_wc_status nak_status;
 	u32 ack_psn[SOFTIB_NACKS];
 	u32 ack_first[SOFTIB_NACKS];
@@ -210,6 +226,23 @@ static inline struct softib_port *softib_hca_port(struct softib_hca *hca)
 static inline struct softib_hca *node_to_hca(struct softib_node *node)
 {
 	return container_of(node, struct softib_hca, node);
+}
+
+/* Counts of violations stand at their highest value (IBA 14.2.5.6). */
+static inline void softib_violation(u16 *count)
+{
+	if (*count != U16_MAX)
+		++*count;
+}
+
+/* The LMC says how many path bits there are; consumers may not choose any others, for
+ * the LID would be another port's.
+ */
+static inline u16 softib_source_lid(const struct softib_port *port,
+				    const struct rdma_ah_attr *ah)
+{
+	return READ_ONCE(port->lid) |
+	       (rdma_ah_get_path_bits(ah) & (BIT(READ_ONCE(port->lmc)) - 1));
 }
 
 /* Difference of two PSNs, IBA 9.7.2: they count modulo 2^24. */
@@ -300,6 +333,8 @@ void softib_guard_wrap(struct softib_hca *hca);
 
 /* recv.c */
 int softib_take_receive(struct rvt_qp *qp, bool name_only);
+int softib_reopen_receive(struct rvt_qp *qp);
+void softib_flush_receives(struct rvt_qp *qp);
 int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata);
 

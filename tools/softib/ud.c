@@ -16,7 +16,7 @@ static u16 source_lid(struct softib_port *port, const struct rdma_ah_attr *ah)
 
 	if (rdma_ah_get_dlid(ah) == permissive)
 		return permissive;
-	return READ_ONCE(port->lid) | rdma_ah_get_path_bits(ah);
+	return softib_source_lid(port, ah);
 }
 
 /* A packet with the next @len bytes of data, after the first @offset ones */

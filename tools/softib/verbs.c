@@ -12,7 +12,7 @@
 
 #define LKEY_TABLE_BITS		16
 #define QP_TABLE_SIZE		256
-#define MAX_SGE			32
+#define MAX_SGE			SOFTIB_MAX_SGE
 
 static bool srq = true;
 module_param(srq, bool, 0644);
@@ -147,13 +147,19 @@ static void forget_special(struct rvt_dev_info *rdi, enum ib_qp_type type)
 
 static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
+	struct softib_hca *hca = rdi_to_hca(rdi);
 	enum ib_qp_type type = qp->ibqp.qp_type;
 	struct softib_qp *priv = qp->priv;
 
 	/* The last reference may have been the work's, which is still waking up who
 	 * frees the QP.
 	 */
-	flush_work(&rdi_to_hca(rdi)->work);
+	flush_work(&hca->work);
+	/* rvt_qp_iter() holds a reference to the QP that it is at. But it follows the link
+	 * to the next QP, which may be gone by then, after it has dropped the reference.
+	 */
+	down_write(&hca->iter_sem);
+	up_write(&hca->iter_sem);
 	if (type == IB_QPT_SMI || type == IB_QPT_GSI)
 		forget_special(rdi, type);
 	mutex_destroy(&priv->modify_lock);
@@ -261,14 +267,17 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 		priv->req_asked = qp->s_psn;
 		priv->req_pos.valid = false;
 		priv->rd_pos.valid = false;
+		priv->rd_psns = 0;
 	}
-	/* A queue that was drained may hold what was posted since. */
-	if (mask & IB_QP_STATE) {
-		priv->draining = attr->qp_state == IB_QPS_SQD &&
-				 mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
-				 attr->en_sqd_async_notify;
+	if (!(mask & IB_QP_STATE))
+		return;
+	priv->draining = attr->qp_state == IB_QPS_SQD &&
+			 mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify;
+	/* A queue that was drained may hold what was posted since. In other states there is
+	 * nothing to send, and a QP that is scheduled holds up who destroys it.
+	 */
+	if (attr->qp_state == IB_QPS_RTS || attr->qp_state == IB_QPS_SQD)
 		softib_qp_schedule(qp);
-	}
 }
 
 static int get_guid_be(struct rvt_dev_info *rdi, struct rvt_ibport *rvp,
