@@ -45,6 +45,8 @@ project() {
 	fails_once dies "kill -KILL \$(cat $tmp/machine); exec sleep 1"
 	fails_once reports "touch $tmp/report; echo not ok 2 - ends; exit"
 	fails_once warns "touch $tmp/report"
+	fails_once later 'echo not ok 2 - ends; exit'
+	echo "touch $tmp/report" >> "$tmp/selftests/suite/later.sh"
 	cat > "$tmp/tools/vm/run" <<-EOT
 		#!/bin/bash
 		echo >> $tmp/boots
@@ -99,7 +101,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 29
+plan 30
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -120,6 +122,7 @@ check "a report of the kernel's" ran 1 "2 passed, 2 failed" --again -- good repo
 check "is not repeated" test "$(boots)" -eq 1
 check "and said" said 'FAIL 6.1 machine 1: .* 123, the kernel reported something'
 check "even if all tests pass" ran 1 "3 passed, 1 failed" --again -- warns good
+check "even in the repetition" ran 1 "2 passed, 2 failed" --again -- good later
 check "a machine that dies" ran 1 "3 passed, 1 failed" -- dies good worse
 check "is its test's failure" said 'FAIL 6.1 suite/dies: did not end, .* 125'
 check "the rest has a new one" test "$(boots)" -eq 2
@@ -136,14 +139,14 @@ for ((i = 0; i < 150; i++)); do
 done
 rm "$tmp/selftests/suite/config"
 check "as many as the times ask for" dealt 2
-printf '%s\n' 'default : !good !worse' 'end last : good worse' > "$tmp/selftests/suite/config"
+printf '%s\n' 'end last : good worse' 'default : !good !worse' > "$tmp/selftests/suite/config"
 check "what is last is so" grep -q 'suite:end/good$' <("$tmp/selftests/run" --kernel 6.1 --deal)
 check "in a machine each" grep -q 'suite:end/worse$' <("$tmp/selftests/run" --kernel 6.1 --deal)
-printf '50 6.1 suite:end/other\n9 6.1 suite:end/worse\n' > "$tmp/selftests/times"
+printf '50 6.1 suite:%s\n' default/t1 default/gone end/worse > "$tmp/selftests/times"
 printf '@begin 6.1 suite:end/%s\n@end 0 %d\n' worse 3 good 77 > "$tmp/build/selftests/log/x.log"
 check "times are saved" env BUILD="$tmp/build" "$tmp/selftests/run" --save-times
-check "of what takes long" cmp "$tmp/selftests/times" - <<'EOT'
+check "of what takes long, if it is a test" cmp "$tmp/selftests/times" - <<'EOT'
+50 6.1 suite:default/t1
 77 6.1 suite:end/good
-50 6.1 suite:end/other
 EOT
 finish

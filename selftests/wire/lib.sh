@@ -8,8 +8,10 @@
 programs=$BUILD/selftests/wire
 port=7000
 
-# serve MODE: a server on /dev/sdp in node1; ends when the test does.
+# serve MODE: a server on /dev/sdp in node1; ends when the test does. The one before it
+# has left its words.
 serve() {
+	: > /tmp/server
 	"$programs/sdp_end" "$1" $port > /tmp/server 2>&1 &
 	server=$!
 	trap 'kill $server 2> /dev/null' EXIT
