@@ -84,7 +84,8 @@ refuses() {
 	shift
 	"$@" "$SDPRUN" "$BUILD/selftests/lib/refused" "$how" > "$WORK/out" 2> "$WORK/err" ||
 		status=$?
-	[ "$status" -eq 0 ] && [ "$(grep -c "sdpdev\[.*conf:1 says 'use sdp" "$WORK/err")" -eq 1 ] ||
+	[ "$(grep -c "sdpdev\[.*conf:1 says 'use sdp" "$WORK/err")" -eq 1 ] || status=1
+	[ "$status" -eq 0 ] ||
 		{ grep -A 1 "^not\|^Bail" "$WORK/out"; diag "$WORK/err"; return 1; }
 }
 

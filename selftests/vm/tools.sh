@@ -102,7 +102,8 @@ installed() {
 loaded() {
 	touch "$1"/modules.{order,builtin} &&
 		depmod -b "$tmp/root" "${1##*/}" 2> /dev/null &&
-		modprobe -n -v -d "$tmp/root" -S "${1##*/}" sdpdev | sed 's,.*/\(.*\) $,\1,' | uniq | xargs
+		modprobe -n -v -d "$tmp/root" -S "${1##*/}" sdpdev |
+		sed 's,.*/\(.*\) $,\1,' | uniq | xargs
 }
 
 plan 26
