@@ -3,8 +3,9 @@
 # Judges a run by tap.awk's records, those of what was repeated at last. A test file
 # that failed has failed, unless it passed when it was repeated and the kernel had
 # nothing to report: then it is unsteady. If more than allowed are, they have failed, too.
+# So has what was planned and has no record.
 #
-#   awk -v allowed=N -v list=FILE -v date=... -v commit=... -f verdict.awk RECORDS...
+#   awk -v allowed=N -v list=FILE -v date=... -v commit=... -f verdict.awk PLAN RECORDS...
 #
 # Adds a line for each unsteady file to list. The last line is "N passed, N failed".
 
@@ -24,6 +25,12 @@ function keep(key,	line, i) {
 
 BEGIN {
 	FS = "\t"
+}
+
+FILENAME == ARGV[1] {
+	split($0, part, "|")
+	plan[++plans] = part[1] FS part[4]
+	next
 }
 
 FNR == 1 {
@@ -65,6 +72,13 @@ END {
 	for (i = 1; i <= faults; i++)
 		print "FAIL " wrong[i]
 	f = faults
+	for (i = 1; i <= plans; i++)
+		if (!(plan[i] in title)) {
+			f++
+			sub(FS, " ", plan[i])
+			sub(/:(default|host)\//, "/", plan[i])
+			print "FAIL " plan[i] ": did not run"
+		}
 	for (i = 1; i <= count; i++) {
 		key = keys[i]
 		if (mended[key] && unsteady <= allowed) {

@@ -101,7 +101,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 30
+plan 31
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -128,7 +128,8 @@ check "is its test's failure" said 'FAIL 6.1 suite/dies: did not end, .* 125'
 check "the rest has a new one" test "$(boots)" -eq 2
 check "it may do so once" ran 0 "4 passed, 0 failed" --again -- dies good worse
 options=unborn
-check "a machine that never runs" ran 1 "0 passed, 1 failed" --again -- good worse
+check "a machine that never runs" ran 1 "0 passed, 3 failed" --again -- good worse
+check "nor did its tests" said "FAIL 6.1 suite/worse: did not run"
 check "is tried once" test "$(boots)" -eq 1
 
 options=''
