@@ -11,7 +11,7 @@
 
 # Who is not in TIMES takes some seconds.
 function seconds(kernel, test) {
-	return (kernel, test) in took ? took[kernel, test] : 3
+	return (kernel, test) in took ? took[kernel, test] : 8
 }
 
 # The test that is not dealt and takes longest; 0 if there is none

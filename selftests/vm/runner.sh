@@ -135,7 +135,7 @@ check "is tried once" test "$(boots)" -eq 1
 options=''
 echo 'default :good' > "$tmp/selftests/suite/config"
 check "one machine for a test" dealt 1
-for ((i = 0; i < 150; i++)); do
+for ((i = 0; i < 50; i++)); do
 	ln -s good.sh "$tmp/selftests/suite/t$i.sh"
 done
 rm "$tmp/selftests/suite/config"
