@@ -70,7 +70,8 @@ endif
 
 # Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke selftests/wire/answer \
-	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate selftests/ipoib/object
+	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate selftests/ipoib/object \
+	    selftests/ipoib/poor
 # Once is enough.
 ifeq ($(KERNEL),6.12)
   MODDIRS += selftests/ipoib/logged

@@ -17,7 +17,7 @@
 
 /*
  * The service of the interface whose UD QPN is in the low 24 bits. The prefix is
- * that of the kernel's driver, which RFC 4755 section 3.3 has as 0x01.
+ * that of the kernel's driver, which RFC 4755 section 3.5 has as 0x01.
  */
 #define IPOIB_CM_SERVICE	0x1000000000000000ULL
 
@@ -207,26 +207,95 @@ int ipoib_cm_poll(struct napi_struct *napi, int budget)
 
 /* --- what all connections need ------------------------------------------- */
 
+/**
+ * ipoib_cm_moderate() - have received packets' events wait
+ * @priv: the interface; under rtnl
+ * @frames: for so many packets
+ * @usecs: or so long
+ *
+ * The CQ is one for receives and sends. One that is made later gets the same.
+ *
+ * Return: 0 or an errno.
+ */
+int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs)
+{
+	struct ipoib_cm *cm = &priv->cm;
+	int err = 0;
+
+	mutex_lock(&cm->setup);
+	if (cm->cq)
+		err = rdma_set_cq_moderation(cm->cq, frames, usecs);
+	if (!err) {
+		priv->rx_frames = frames;
+		priv->rx_usecs = usecs;
+	}
+	mutex_unlock(&cm->setup);
+	return err;
+}
+
+/* The adapter may share fewer buffers than the interface has for datagrams. */
+static unsigned int ipoib_cm_srq_size(struct ipoib_dev *priv)
+{
+	return min_t(unsigned int, priv->rx_size, priv->hca->attrs.max_srq_wr);
+}
+
+/* How large messages can be, with shared buffers or without. */
+static void ipoib_cm_set_srq(struct ipoib_dev *priv, bool srq)
+{
+	const struct ib_device_attr *hca = &priv->hca->attrs;
+	struct ipoib_cm *cm = &priv->cm;
+
+	cm->has_srq = srq;
+	cm->pages = min_t(unsigned int, srq ? hca->max_srq_sge : hca->max_recv_sge,
+			  IPOIB_RC_PAGES);
+	cm->max_len = min_t(unsigned int, cm->pages * PAGE_SIZE, IPOIB_CM_LEN);
+}
+
+static bool ipoib_cm_may_share(struct ipoib_dev *priv)
+{
+	const struct ib_device_attr *hca = &priv->hca->attrs;
+
+	return hca->max_srq && hca->max_srq_wr >= IPOIB_MIN_RX_RING &&
+	       priv->hca->ops.create_srq;
+}
+
+/* Completions that there may be of an incoming connection at a time. */
+static unsigned int ipoib_cm_each(struct ipoib_dev *priv)
+{
+	return 1 + (priv->cm.has_srq ? 0 : ipoib_rc_private(priv));
+}
+
+/* How many incoming connections there may be, with room for so many completions. */
+static unsigned int ipoib_cm_max_rx(struct ipoib_dev *priv, unsigned int cqe)
+{
+	unsigned int most = IPOIB_MAX_RX_CONNS;
+
+	if (!priv->cm.has_srq)
+		most = min(most, max_nonsrq_conn_qp);
+	return min(most, cqe / ipoib_cm_each(priv));
+}
+
 /* Room for every completion that there may be at a time. */
 static int ipoib_cm_create_cq(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
-	unsigned int fixed = IPOIB_CONN_SENDS + (cm->has_srq ? priv->rx_size : 0);
-	unsigned int each = 1 + (cm->has_srq ? 0 : ipoib_rc_private(priv));
+	unsigned int fixed = IPOIB_CONN_SENDS +
+			     (cm->has_srq ? ipoib_cm_srq_size(priv) : 0);
 	unsigned int most = priv->hca->attrs.max_cqe;
 	struct ib_cq *cq;
 
-	if (most < fixed + each)
+	if (most < fixed + ipoib_cm_each(priv))
 		return -ENOSPC;
-	cm->max_rx = IPOIB_MAX_RX_CONNS;
-	if (!cm->has_srq)
-		cm->max_rx = min(cm->max_rx, max_nonsrq_conn_qp);
-	cm->max_rx = min(cm->max_rx, (most - fixed) / each);
+	cm->max_rx = ipoib_cm_max_rx(priv, most - fixed);
 
 	cq = ipoib_create_cq(priv, ipoib_cm_event, priv,
-			     fixed + cm->max_rx * each - 1);
+			     fixed + cm->max_rx * ipoib_cm_each(priv) - 1);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
+	if (priv->rx_usecs &&
+	    rdma_set_cq_moderation(cq, priv->rx_frames, priv->rx_usecs) &&
+	    net_ratelimit())
+		netdev_warn(priv->dev, "the adapter does not moderate the interrupts of connections\n");
 	cm->cq = cq;
 	napi_enable(&cm->napi);
 	/* The first poll arms it. */
@@ -236,24 +305,36 @@ static int ipoib_cm_create_cq(struct ipoib_dev *priv)
 	return 0;
 }
 
+/* Each connection gets buffers of its own, as many as the CQ has room for. */
+static void ipoib_cm_share_no_more(struct ipoib_dev *priv, int err)
+{
+	struct ipoib_cm *cm = &priv->cm;
+
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "has no shared receive queue: %d\n", err);
+	ipoib_cm_set_srq(priv, false);
+	cm->max_rx = ipoib_cm_max_rx(priv, cm->cq->cqe - IPOIB_CONN_SENDS);
+}
+
 static int ipoib_cm_create_ring(struct ipoib_dev *priv)
 {
 	struct ib_srq_init_attr attr = {
 		.srq_type = IB_SRQT_BASIC,
 		.attr = {
-			.max_wr = priv->rx_size,
+			.max_wr = ipoib_cm_srq_size(priv),
 			.max_sge = priv->cm.pages,
 		},
 	};
 	struct ipoib_rc_ring *ring;
 	int err;
 
-	ring = ipoib_rc_ring_alloc(priv, priv->rx_size);
+	ring = ipoib_rc_ring_alloc(priv, attr.attr.max_wr);
 	if (!ring)
 		return -ENOMEM;
 	ring->srq = ib_create_srq(priv->pd, &attr);
 	if (IS_ERR(ring->srq)) {
-		err = PTR_ERR(ring->srq);
+		err = 0;
+		ipoib_cm_share_no_more(priv, PTR_ERR(ring->srq));
 		goto free_ring;
 	}
 	err = ipoib_rc_ring_fill(ring);
@@ -346,20 +427,19 @@ void ipoib_cm_stop(struct ipoib_dev *priv)
 	}
 	ib_destroy_cq(cm->cq);
 	cm->cq = NULL;
+	/* The next time buffers can perhaps be shared. */
+	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
 }
 
 /* --- packets that are too big -------------------------------------------- */
 
 static void ipoib_tell_too_big(struct sk_buff *skb, unsigned int mtu)
 {
-	if (skb->protocol == htons(ETH_P_IP)) {
-		memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
-		icmp_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED, htonl(mtu));
-	} else if (IS_ENABLED(CONFIG_IPV6) &&
-		   skb->protocol == htons(ETH_P_IPV6)) {
-		memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
-		icmpv6_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
-	}
+	/* To the sender by the address that it had before NAT. */
+	if (skb->protocol == htons(ETH_P_IP))
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED, htonl(mtu));
+	else if (IS_ENABLED(CONFIG_IPV6) && skb->protocol == htons(ETH_P_IPV6))
+		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
 }
 
 static void ipoib_too_big_work(struct work_struct *work)
@@ -409,9 +489,7 @@ void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
  */
 void ipoib_cm_init(struct ipoib_dev *priv)
 {
-	const struct ib_device_attr *hca = &priv->hca->attrs;
 	struct ipoib_cm *cm = &priv->cm;
-	unsigned int sge;
 	int i;
 
 	mutex_init(&cm->setup);
@@ -426,11 +504,7 @@ void ipoib_cm_init(struct ipoib_dev *priv)
 	INIT_WORK(&cm->too_big_work, ipoib_too_big_work);
 	netif_napi_add(priv->dev, &cm->napi, ipoib_cm_poll);
 
-	cm->has_srq = hca->max_srq && hca->max_srq_wr >= priv->rx_size &&
-		      priv->hca->ops.create_srq;
-	sge = cm->has_srq ? hca->max_srq_sge : hca->max_recv_sge;
-	cm->pages = min_t(unsigned int, sge, IPOIB_RC_PAGES);
-	cm->max_len = min_t(unsigned int, cm->pages * PAGE_SIZE, IPOIB_CM_LEN);
+	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
 	cm->able = rdma_cap_ib_cm(priv->hca, priv->port) &&
 		   cm->max_len >= IPOIB_CM_MIN_LEN;
 }

@@ -50,13 +50,15 @@ struct ipoib_tx_buf;
 #define IPOIB_CM_DRAIN_TIMEOUT	(5 * HZ)
 /* Incoming connections */
 #define IPOIB_MAX_RX_CONNS	4096
+/* How long a peer may take to answer our reply, in jiffies. */
+#define IPOIB_RX_ESTABLISH	(30UL * HZ)
 
 /* What a completion is of; below them the slot or the send's number. */
 #define IPOIB_WR_RECV		BIT(31)
 #define IPOIB_WR_DRAIN		BIT(30)
 
 /**
- * struct ipoib_cm_data - private data of REQ and REP, RFC 4755 section 3.2
+ * struct ipoib_cm_data - private data of REQ and REP, RFC 4755 section 6
  * @qpn:	the sender's UD QPN, which is that of its link-layer address
  * @mtu:	the most it receives in a message, encapsulation header included
  */
@@ -139,6 +141,7 @@ enum ipoib_rx_flag {
  * @state:	under rx_lock
  * @last_wqe:	the queue pair takes no more from the SRQ; under rx_lock
  * @draining:	the drain's work request is posted; under rx_lock
+ * @established: the peer has answered our reply; under rx_lock
  * @created:	jiffies when it was accepted
  * @last_used:	jiffies when last received from
  * @packets:	received
@@ -159,6 +162,7 @@ struct ipoib_rx_conn {
 	enum ipoib_rx_state state;
 	bool last_wqe;
 	bool draining;
+	bool established;
 	unsigned long created;
 	unsigned long last_used;
 	u64 packets;
@@ -246,11 +250,13 @@ struct ipoib_conn {
 /**
  * struct ipoib_cm - an interface's part of connected mode
  * @able:	the adapter has what it takes
- * @has_srq:	it can share receive buffers
+ * @has_srq:	it can share receive buffers; where that fails, this is false until the
+ *		interface comes up anew. Under @setup, as what follows, or before others
+ *		know of the interface
  * @pages:	in a receive buffer
  * @max_len:	what it holds
  * @listener:	takes requests while the interface is up
- * @setup:	creation of @cq and @ring
+ * @setup:	creation of @cq and @ring, moderation
  * @cq:		completions of all connections, NULL before the first
  * @ring:	shared receive buffers, NULL before the first or without SRQ
  * @max_rx:	how many incoming connections @cq has room for
@@ -277,7 +283,7 @@ struct ipoib_cm {
 	unsigned int max_len;
 	struct ib_cm_id *listener;
 
-	struct mutex setup;	/* creation of cq and ring */
+	struct mutex setup;	/* creation of cq and ring, moderation */
 	struct ib_cq *cq;
 	struct ipoib_rc_ring *ring;
 	unsigned int max_rx;
@@ -310,6 +316,7 @@ void ipoib_cm_reset(struct ib_qp *qp);
 void ipoib_cm_reap(struct ipoib_dev *priv);
 void ipoib_cm_pause(struct ipoib_dev *priv, bool pause);
 int ipoib_cm_poll(struct napi_struct *napi, int budget);
+int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs);
 __be64 ipoib_cm_service_id(u32 qpn);
 int ipoib_cm_modify(struct ib_cm_id *id, struct ib_qp *qp,
 		    enum ib_qp_state state, u32 psn);

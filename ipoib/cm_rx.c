@@ -288,6 +288,15 @@ void ipoib_rx_conns_stop(struct ipoib_dev *priv)
 	cancel_work_sync(&cm->rx_work);
 }
 
+/*
+ * The peer has asked, and has not answered our reply, nor sent anything. It says itself
+ * how long ib_cm waits for its answer, which may be hours.
+ */
+static bool ipoib_rx_conn_is_half_open(const struct ipoib_rx_conn *c)
+{
+	return !c->established && !READ_ONCE(c->packets);
+}
+
 /**
  * ipoib_rx_conns_reap() - end incoming connections that nobody has used for long
  * @priv: the interface
@@ -296,12 +305,16 @@ void ipoib_rx_conns_reap(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
 	struct ipoib_rx_conn *c, *next;
+	unsigned long idle;
 
 	spin_lock_bh(&cm->rx_lock);
-	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node)
-		if (time_after(jiffies, READ_ONCE(c->last_used) +
-					2 * ipoib_idle()))
+	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node) {
+		idle = 2 * ipoib_idle();
+		if (ipoib_rx_conn_is_half_open(c))
+			idle = min(idle, IPOIB_RX_ESTABLISH);
+		if (time_after(jiffies, READ_ONCE(c->last_used) + idle))
 			ipoib_rx_conn_doom_locked(c);
+	}
 	spin_unlock_bh(&cm->rx_lock);
 }
 
@@ -382,13 +395,40 @@ static int ipoib_rx_conn_reply(struct ipoib_rx_conn *c,
 	return ib_send_cm_rep(c->id, &rep);
 }
 
-/* Counts the connection, unless there are too many. */
-static bool ipoib_rx_conn_count(struct ipoib_cm *cm)
+/*
+ * Is there room for one more from this LID? When half of what there may be is taken, no
+ * LID may have more than a quarter. If there is no room, the oldest half-open connection
+ * that takes it has to go, so that a later attempt finds some: requests may be forged.
+ * Called under rx_lock.
+ */
+static bool ipoib_rx_conn_has_room(struct ipoib_cm *cm, __be32 dlid)
 {
+	bool full = cm->rx_count >= cm->max_rx;
+	struct ipoib_rx_conn *c, *old = NULL;
+	unsigned int same = 0;
+
+	if (cm->rx_count < cm->max_rx / 2)
+		return true;
+	list_for_each_entry(c, &cm->rx[IPOIB_RX_LIVE], node) {
+		same += c->dlid == dlid;
+		if (!old && (full || c->dlid == dlid) && ipoib_rx_conn_is_half_open(c))
+			old = c;
+	}
+	if (!full && same < max(cm->max_rx / 4, 1U))
+		return true;
+	if (old)
+		ipoib_rx_conn_doom_locked(old);
+	return false;
+}
+
+/* Counts the connection, unless there are too many. */
+static bool ipoib_rx_conn_count(struct ipoib_rx_conn *c)
+{
+	struct ipoib_cm *cm = &c->priv->cm;
 	bool room;
 
 	spin_lock_bh(&cm->rx_lock);
-	room = cm->rx_count < cm->max_rx;
+	room = ipoib_rx_conn_has_room(cm, c->dlid);
 	if (room)
 		cm->rx_count++;
 	spin_unlock_bh(&cm->rx_lock);
@@ -425,6 +465,7 @@ static void ipoib_rx_conn_established(struct ipoib_rx_conn *c)
 	bool again = false;
 
 	spin_lock_bh(&cm->rx_lock);
+	c->established = true;
 	/* Too late: another one of its has taken its place. */
 	if (c->state != IPOIB_RX_LIVE) {
 		spin_unlock_bh(&cm->rx_lock);
@@ -495,7 +536,7 @@ static int ipoib_rx_conn_accept(struct ib_cm_id *id,
 	c = ipoib_rx_conn_alloc(id, event);
 	if (!c)
 		return -ENOMEM;
-	if (!ipoib_rx_conn_count(&priv->cm)) {
+	if (!ipoib_rx_conn_count(c)) {
 		kfree(c);
 		return -ENOSPC;
 	}

@@ -8,13 +8,17 @@
  * datagram goes by UD, until a later attempt succeeds.
  */
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/wait_bit.h>
 
 #include "cm.h"
 #include "ipoib.h"
 #include "trace.h"
 
-/* Of the connection manager: 4.096 us * 2^18 for an answer, six times. */
+/*
+ * Of the connection manager, which asks six times: 4.096 us * 2^18 for an answer, and
+ * twice the life time of a packet. With opensm's life time that is 18 seconds in all.
+ */
 #define IPOIB_CM_RESPONSE	18
 #define IPOIB_CM_RETRIES	5
 #define IPOIB_MAX_LIFE_TIME	20	/* of a packet: 4.096 us * 2^20 */
@@ -739,10 +743,8 @@ static void ipoib_conn_settle(struct ipoib_conn *c)
 	}
 }
 
-static void ipoib_conn_work(struct work_struct *work)
+static void ipoib_conn_proceed(struct ipoib_conn *c)
 {
-	struct ipoib_conn *c = container_of(to_delayed_work(work),
-					    struct ipoib_conn, work);
 	enum ipoib_conn_state state;
 	int err;
 
@@ -765,6 +767,16 @@ static void ipoib_conn_work(struct work_struct *work)
 			return;
 		}
 	}
+}
+
+/* The memory that it takes may be what packets of a disk are to make free. */
+static void ipoib_conn_work(struct work_struct *work)
+{
+	unsigned int flags = memalloc_noio_save();
+
+	ipoib_conn_proceed(container_of(to_delayed_work(work),
+					struct ipoib_conn, work));
+	memalloc_noio_restore(flags);
 }
 
 /* --- removal ------------------------------------------------------------- */

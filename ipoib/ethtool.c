@@ -160,7 +160,7 @@ static int ipoib_get_coalesce(struct net_device *dev,
 	return 0;
 }
 
-/* Called under rtnl. The CQ keeps this as long as there is the interface. */
+/* Called under rtnl. CQs that are made later get the same. */
 static int ipoib_set_coalesce(struct net_device *dev,
 			      struct ethtool_coalesce *coal,
 			      struct kernel_ethtool_coalesce *kernel_coal,
@@ -180,17 +180,13 @@ static int ipoib_set_coalesce(struct net_device *dev,
 		return -EINVAL;
 	}
 
-	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs);
+	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs) ?:
+	      ipoib_cm_moderate(priv, frames, usecs);
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG(extack, "the adapter has no interrupt moderation");
 	else if (err)
 		NL_SET_ERR_MSG(extack, "the adapter refuses these values");
-	if (err)
-		return err;
-
-	priv->rx_usecs = usecs;
-	priv->rx_frames = frames;
-	return 0;
+	return err;
 }
 
 static void ipoib_get_ringparam(struct net_device *dev,
@@ -200,7 +196,7 @@ static void ipoib_get_ringparam(struct net_device *dev,
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
-	ring->rx_max_pending = ipoib_max_ring(priv->hca);
+	ring->rx_max_pending = priv->max_ring;
 	ring->tx_max_pending = ring->rx_max_pending;
 	ring->rx_pending = priv->rx_size;
 	ring->tx_pending = priv->tx_size;

@@ -50,6 +50,8 @@
 #define IPOIB_MIN_TX_RING	128
 #define IPOIB_MIN_RX_RING	16
 #define IPOIB_MAX_RING		8192
+#define IPOIB_DEFAULT_TX_RING	128
+#define IPOIB_DEFAULT_RX_RING	256
 
 /* Receive: the head of a packet is linear, the rest of a 4K one is not. */
 #define IPOIB_RX_PAD		(NET_SKB_PAD + 4)
@@ -233,6 +235,7 @@ struct ipoib_path {
  * @backoff:	time to the next attempt after a failure; under dest.lock
  * @plain:	the subnet administrator knows no send-only full members; any time
  * @wanted:	found in the stack's list by the scan under way; under ctl
+ * @warned:	how often it was logged that a join failed; of the work
  * @status:	of the join; of the work once @answered, as is what follows
  * @rec:	the answer, if @status is 0
  * @mc:		the membership, asked for or granted
@@ -249,6 +252,7 @@ struct ipoib_mcast {
 	bool plain;
 
 	bool wanted;
+	unsigned int warned;
 
 	int status;
 	struct ib_sa_mcmember_rec rec;
@@ -380,6 +384,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @tx_queues:	how many
  * @tx_size:	slots in the ring of each, a power of two, as @rx_size; both are
  *		written under rtnl and @ctl, while the interface is down
+ * @max_ring:	the most slots that either can have
  * @hash_seed:	of @dests
  * @pkey:	the P_Key with the full-member bit; a child's is fixed, the one of
  *		a port's own interface is written under @ctl
@@ -413,6 +418,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @mcast_work:	follows the stack's list of groups
  * @mcast_short: there was no destination to be had for one of them; under @ctl
  * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
+ * @addr:	the link-layer address; changed under @ctl as well
  * @bcast_ok:	@bcast holds the group's parameters
  * @bcast:	the broadcast group's record
  * @qkey:	from @bcast, for the transmit path
@@ -428,8 +434,9 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @sync_work:	what needs rtnl; holds the netdev
  * @admin_mtu:	what the administrator set; under rtnl
  * @announce:	peers are to be told of the address; under rtnl
- * @rx_usecs:	how long an event of @recv_cq may wait; under rtnl
- * @rx_frames:	how many packets it may wait for; under rtnl
+ * @rx_usecs:	how long the event of a CQ that receives may wait; under rtnl, and
+ *		written under cm.setup, too
+ * @rx_frames:	how many packets it may wait for; the same
  * @debug_mcg:	debugfs file; under rtnl
  * @debug_path:	debugfs file; under rtnl
  * @debug_conn:	debugfs file; under rtnl
@@ -462,6 +469,7 @@ struct ipoib_dev {
 	struct ipoib_tx_queue *tx;
 	unsigned int tx_queues;
 	unsigned int tx_size;
+	unsigned int max_ring;
 	u32 hash_seed;
 
 	u16 pkey;
@@ -494,6 +502,7 @@ struct ipoib_dev {
 
 	struct work_struct mcast_work;
 	spinlock_t bcast_lock;	/* down to mcast_mtu, and the carrier */
+	u8 addr[INFINIBAND_ALEN];
 	bool bcast_ok;
 	struct ib_sa_mcmember_rec bcast;
 	u32 qkey;
@@ -634,7 +643,8 @@ struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 /* netdev.c */
 void ipoib_setup(struct net_device *dev);
 void ipoib_spread_tx(struct ipoib_dev *priv);
-void ipoib_make_address(struct ipoib_dev *priv, u8 *addr);
+void ipoib_make_address(struct ipoib_dev *priv);
+void ipoib_get_address(struct ipoib_dev *priv, u8 *addr);
 void ipoib_set_broadcast(struct ipoib_dev *priv);
 int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 		   struct netlink_ext_ack *extack);
@@ -673,7 +683,6 @@ int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 int ipoib_qp_start(struct ipoib_dev *priv);
 void ipoib_qp_stop(struct ipoib_dev *priv);
 int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
-unsigned int ipoib_max_ring(struct ib_device *hca);
 
 /* rx.c */
 int ipoib_rx_init(struct ipoib_dev *priv);

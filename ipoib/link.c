@@ -88,6 +88,9 @@ static void ipoib_set_identity(struct ipoib_dev *priv,
 	priv->gid = id->gid;
 	put_unaligned_be16(id->pkey, &priv->dev->broadcast[8]);
 	netif_addr_unlock_bh(priv->dev);
+	/* The first time is before there is a queue pair. */
+	if (priv->qp)
+		ipoib_make_address(priv);
 }
 
 /**
@@ -128,10 +131,7 @@ static void ipoib_sync_address(struct ipoib_dev *priv)
 	u8 addr[INFINIBAND_ALEN];
 	bool changed;
 
-	mutex_lock(&priv->ctl);
-	ipoib_make_address(priv, addr);
-	mutex_unlock(&priv->ctl);
-
+	ipoib_get_address(priv, addr);
 	netif_addr_lock_bh(dev);
 	changed = memcmp(dev->dev_addr, addr, sizeof(addr));
 	if (changed)
@@ -248,6 +248,9 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	lockdep_assert_held(&priv->ctl);
 
 	if (priv->pkey_index < 0 || !priv->has_gid) {
+		/* In the words of the kernel's driver, which people look for. */
+		if (priv->pkey_index < 0 && net_ratelimit())
+			netdev_warn(priv->dev, "P_Key 0x%04x is not found\n", priv->pkey);
 		ipoib_dbg(priv, "waits for its %s\n",
 			  priv->has_gid ? "P_Key" : "GUID");
 		/* The core does not tell its clients when a port gets a GUID. */
@@ -326,6 +329,7 @@ int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 	mutex_lock(&priv->ctl);
 	ipoib_link_down(priv);
 	err = ipoib_verbs_resize(priv, rx_size, tx_size);
+	ipoib_make_address(priv);
 	if (priv->admin_up)
 		ipoib_link_try_up(priv);
 	mutex_unlock(&priv->ctl);

@@ -15,11 +15,11 @@ MODULE_DESCRIPTION("IP over InfiniBand");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RTNL_LINK("ipoib");
 
-unsigned int ipoib_send_queue_size = 128;
+unsigned int ipoib_send_queue_size = IPOIB_DEFAULT_TX_RING;
 module_param_named(send_queue_size, ipoib_send_queue_size, uint, 0444);
 MODULE_PARM_DESC(send_queue_size, "Packets in the send ring (128 to 8192)");
 
-static unsigned int recv_queue_size = 256;
+static unsigned int recv_queue_size = IPOIB_DEFAULT_RX_RING;
 module_param(recv_queue_size, uint, 0444);
 MODULE_PARM_DESC(recv_queue_size, "Buffers in the receive ring (16 to 8192)");
 
@@ -42,7 +42,10 @@ module_param_named(data_debug_level, ipoib_data_debug_level, int, 0644);
 MODULE_PARM_DESC(data_debug_level, "Log every packet if above 0");
 #endif
 
-/* All of the driver's work; nothing of it waits for anything of it. */
+/*
+ * All of the driver's work. flush_work, gc_work and evict_work wait for the works of
+ * destinations, connections and what these receive; those wait for none of them.
+ */
 struct workqueue_struct *ipoib_wq;
 struct workqueue_struct *ipoib_rtnl_wq;
 struct ib_sa_client ipoib_sa_client;
@@ -208,6 +211,11 @@ static int ipoib_add_one(struct ib_device *hca)
 	rdma_for_each_port(hca, port) {
 		if (!rdma_protocol_ib(hca, port))
 			continue;
+		if (rdma_core_cap_opa_port(hca, port)) {
+			dev_warn(&hca->dev, "no IPoIB interface for port %u: Omni-Path, not InfiniBand\n",
+				 port);
+			continue;
+		}
 		priv = ipoib_add_port(hca, port);
 		if (IS_ERR(priv))
 			dev_warn(&hca->dev, "no IPoIB interface for port %u: %ld\n",

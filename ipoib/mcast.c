@@ -15,6 +15,8 @@
 #define IPOIB_JOIN_SEND_FULL	BIT(SENDONLY_FULLMEMBER_JOIN)
 #define IPOIB_JOIN_SEND		BIT(SENDONLY_NONMEBER_JOIN)
 
+#define IPOIB_MCAST_WARNINGS	20	/* of one group */
+
 /* What every group of the link has in common with its broadcast group. */
 #define IPOIB_COMMON_MASK						\
 	(IB_SA_MCMEMBER_REC_QKEY |					\
@@ -113,6 +115,21 @@ static void ipoib_mcast_leave(struct ipoib_mcast *m)
 	spin_unlock_bh(&m->dest.lock);
 }
 
+/*
+ * In the words of the kernel's driver, which people look for; as there, so many times for
+ * a group. That nobody answers, or not yet, is no news.
+ */
+static void ipoib_mcast_warn(struct ipoib_mcast *m, int err)
+{
+	if (err == -ETIMEDOUT || err == -EAGAIN || m->warned >= IPOIB_MCAST_WARNINGS ||
+	    !net_ratelimit())
+		return;
+	m->warned++;
+	netdev_warn(m->dest.priv->dev, "%smulticast join failed for %pI6, status %d\n",
+		    m->join_state == IPOIB_JOIN_FULL ? "" : "sendonly ",
+		    m->dest.gid.raw, err);
+}
+
 static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 {
 	struct ipoib_dest *d = &m->dest;
@@ -121,10 +138,6 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 	ipoib_count(d->priv, IPOIB_MCAST_JOIN_FAILED);
 	ipoib_dbg_mcast(d->priv, "joining %pI6, state %#x failed: %d\n",
 			d->gid.raw, m->join_state, err);
-	if (ipoib_mcast_is_bcast(m) && err != -ETIMEDOUT && err != -EAGAIN &&
-	    net_ratelimit())
-		netdev_warn(d->priv->dev, "cannot join the broadcast group: %d\n",
-			    err);
 
 	/* Not every subnet administrator knows send-only full members. */
 	if (m->join_state == IPOIB_JOIN_SEND_FULL && err == -EINVAL) {
@@ -132,6 +145,7 @@ static void ipoib_mcast_failed(struct ipoib_mcast *m, bool listen, int err)
 		ipoib_dest_kick(d, 0);
 		return;
 	}
+	ipoib_mcast_warn(m, err);
 
 	if (ipoib_sa_silent(err))
 		ipoib_sa_missed(d->priv);

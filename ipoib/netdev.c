@@ -164,19 +164,36 @@ void ipoib_set_broadcast(struct ipoib_dev *priv)
 }
 
 /**
- * ipoib_make_address() - the link-layer address, RFC 4391 section 9.1.1
- * @priv: the interface; its GID is read under ctl
- * @addr: the address
+ * ipoib_make_address() - make the link-layer address, RFC 4391 section 9.1.1
+ * @priv: the interface, with its queue pair; under ctl, or not yet registered
  *
  * That connections are accepted, in either mode, is part of it: RFC 4755
  * section 3.1.
  */
-void ipoib_make_address(struct ipoib_dev *priv, u8 *addr)
+void ipoib_make_address(struct ipoib_dev *priv)
 {
+	u8 *addr = priv->addr;
+
+	spin_lock_bh(&priv->bcast_lock);
 	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
 	if (priv->cm.able)
 		addr[0] |= IPOIB_FLAG_RC;
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
+	spin_unlock_bh(&priv->bcast_lock);
+}
+
+/**
+ * ipoib_get_address() - copy the link-layer address
+ * @priv: the interface
+ * @addr: the copy
+ *
+ * Whoever holds rtnl need not wait for ctl, which others may hold for seconds.
+ */
+void ipoib_get_address(struct ipoib_dev *priv, u8 *addr)
+{
+	spin_lock_bh(&priv->bcast_lock);
+	memcpy(addr, priv->addr, INFINIBAND_ALEN);
+	spin_unlock_bh(&priv->bcast_lock);
 }
 
 /* A child that is gone for the stack may still be asked for its iflink. */
@@ -190,7 +207,6 @@ static void ipoib_put_parent(struct net_device *dev)
 static int ipoib_init(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
-	u8 addr[INFINIBAND_ALEN];
 	struct ipoib_tx_queue *q;
 	int err;
 
@@ -209,8 +225,8 @@ static int ipoib_init(struct net_device *dev)
 	}
 
 	ipoib_cm_init(priv);
-	ipoib_make_address(priv, addr);
-	dev_addr_mod(dev, 0, addr, sizeof(addr));
+	ipoib_make_address(priv);
+	dev_addr_mod(dev, 0, priv->addr, sizeof(priv->addr));
 	ipoib_init_features(dev);
 
 	netif_napi_add(dev, &priv->rx_napi, ipoib_rx_poll);

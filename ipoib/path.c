@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unicast destinations: one PathRecord query each, RFC 4391 section 9.3.
+ * Unicast destinations: one PathRecord query each, RFC 4391 section 9.1.2.
  *
  * The query's answer is only noted by its callback. The destination's work,
  * which alone sends queries, takes it from there.
@@ -10,6 +10,7 @@
  * on asking for all of them, and with its answer the others' pauses are over.
  */
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 
 #include "compat.h"
 #include "ipoib.h"
@@ -277,11 +278,9 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 	ipoib_dest_fail(d, ipoib_path_backoff(d->priv, silence, tries));
 }
 
-static void ipoib_path_work(struct work_struct *work)
+static void ipoib_path_step(struct ipoib_path *p)
 {
-	struct ipoib_dest *d = container_of(to_delayed_work(work),
-					    struct ipoib_dest, work);
-	struct ipoib_path *p = ipoib_to_path(d);
+	struct ipoib_dest *d = &p->dest;
 	bool answered, busy;
 	int err;
 
@@ -321,6 +320,17 @@ static void ipoib_path_work(struct work_struct *work)
 		if (err)
 			ipoib_path_failed(p, err);
 	}
+}
+
+/* The memory that it takes may be what packets of a disk are to make free. */
+static void ipoib_path_work(struct work_struct *work)
+{
+	struct ipoib_dest *d = container_of(to_delayed_work(work),
+					    struct ipoib_dest, work);
+	unsigned int flags = memalloc_noio_save();
+
+	ipoib_path_step(ipoib_to_path(d));
+	memalloc_noio_restore(flags);
 }
 
 /**
@@ -394,8 +404,11 @@ void ipoib_path_release(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 
-	if (!completion_done(&p->idle))
+	/* Once it was answered, its id may be that of somebody else's query. */
+	spin_lock_bh(&d->lock);
+	if (p->busy)
 		ib_sa_cancel_query(p->query_id, p->query);
+	spin_unlock_bh(&d->lock);
 	wait_for_completion(&p->idle);
 	ipoib_conns_release(p);
 }

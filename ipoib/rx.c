@@ -17,59 +17,68 @@ static unsigned int ipoib_rx_head_size(void)
 	       SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 }
 
-static void ipoib_rx_buf_free(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
+static void ipoib_rx_free_head(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
 {
-	if (buf->head) {
-		ib_dma_unmap_single(priv->hca, buf->sge[0].addr, IPOIB_RX_HEAD,
-				    DMA_FROM_DEVICE);
-		skb_free_frag(buf->head);
-	}
-	if (buf->tail) {
-		ib_dma_unmap_single(priv->hca, buf->sge[1].addr,
-				    priv->rx_tail_len, DMA_FROM_DEVICE);
-		skb_free_frag(buf->tail);
-	}
+	ib_dma_unmap_single(priv->hca, buf->sge[0].addr, IPOIB_RX_HEAD,
+			    DMA_FROM_DEVICE);
+	skb_free_frag(buf->head);
 	buf->head = NULL;
+}
+
+static void ipoib_rx_free_tail(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
+{
+	ib_dma_unmap_single(priv->hca, buf->sge[1].addr, priv->rx_tail_len,
+			    DMA_FROM_DEVICE);
+	skb_free_frag(buf->tail);
 	buf->tail = NULL;
 }
 
-/* Gives the slot fresh fragments, or leaves it without any. */
-static int ipoib_rx_buf_alloc(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
+static void ipoib_rx_buf_free(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
 {
-	struct ib_sge *sge = buf->sge;
-	void *head, *tail = NULL;
+	if (buf->head)
+		ipoib_rx_free_head(priv, buf);
+	if (buf->tail)
+		ipoib_rx_free_tail(priv, buf);
+}
 
-	head = netdev_alloc_frag(ipoib_rx_head_size());
-	if (!head)
-		return -ENOMEM;
-	sge[0].addr = ib_dma_map_single(priv->hca, head + IPOIB_RX_PAD,
-					IPOIB_RX_HEAD, DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(priv->hca, sge[0].addr))
-		goto free_head;
+/* A fragment of @size bytes, @len of which from @pad on are mapped at @addr, or NULL. */
+static void *ipoib_rx_alloc(struct ipoib_dev *priv, unsigned int size,
+			    unsigned int pad, unsigned int len, u64 *addr)
+{
+	void *frag = netdev_alloc_frag(size);
+	u64 at;
 
-	if (priv->rx_tail_len) {
-		tail = netdev_alloc_frag(priv->rx_tail_len);
-		if (!tail)
-			goto unmap_head;
-		sge[1].addr = ib_dma_map_single(priv->hca, tail,
-						priv->rx_tail_len,
-						DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(priv->hca, sge[1].addr))
-			goto free_tail;
+	if (!frag)
+		return NULL;
+	at = ib_dma_map_single(priv->hca, frag + pad, len, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(priv->hca, at)) {
+		skb_free_frag(frag);
+		return NULL;
 	}
+	*addr = at;
+	return frag;
+}
 
-	buf->head = head;
-	buf->tail = tail;
+/* Gives the slot a fresh head, and with @tail a fresh tail, or leaves it as it is. */
+static int ipoib_rx_buf_alloc(struct ipoib_dev *priv, struct ipoib_rx_buf *buf,
+			      bool tail)
+{
+	struct ipoib_rx_buf fresh = *buf;
+
+	fresh.head = ipoib_rx_alloc(priv, ipoib_rx_head_size(), IPOIB_RX_PAD,
+				    IPOIB_RX_HEAD, &fresh.sge[0].addr);
+	if (!fresh.head)
+		return -ENOMEM;
+	if (tail) {
+		fresh.tail = ipoib_rx_alloc(priv, priv->rx_tail_len, 0,
+					    priv->rx_tail_len, &fresh.sge[1].addr);
+		if (!fresh.tail) {
+			ipoib_rx_free_head(priv, &fresh);
+			return -ENOMEM;
+		}
+	}
+	*buf = fresh;
 	return 0;
-
-free_tail:
-	skb_free_frag(tail);
-unmap_head:
-	ib_dma_unmap_single(priv->hca, sge[0].addr, IPOIB_RX_HEAD,
-			    DMA_FROM_DEVICE);
-free_head:
-	skb_free_frag(head);
-	return -ENOMEM;
 }
 
 /* A copy of a small packet; the buffer stays in the ring. */
@@ -91,25 +100,24 @@ static struct sk_buff *ipoib_rx_copy(struct ipoib_dev *priv,
 	return skb;
 }
 
-/* The buffer itself as a packet; the slot gets a new one. */
+/* The buffer itself as a packet; the slot gets a new one, but keeps an empty tail. */
 static struct sk_buff *ipoib_rx_take(struct ipoib_dev *priv,
 				     struct ipoib_rx_buf *buf, unsigned int len)
 {
 	struct ipoib_rx_buf old = *buf;
 	unsigned int head_len = min_t(unsigned int, len, IPOIB_RX_HEAD);
+	bool tail = len > head_len;
 	struct sk_buff *skb;
 	struct page *page;
 
-	if (ipoib_rx_buf_alloc(priv, buf)) {
-		/* The old fragments stay; their addresses may be gone. */
-		buf->sge[0].addr = old.sge[0].addr;
-		buf->sge[1].addr = old.sge[1].addr;
+	if (ipoib_rx_buf_alloc(priv, buf, tail))
 		return NULL;
-	}
 
 	skb = build_skb(old.head, ipoib_rx_head_size());
 	if (!skb) {
-		ipoib_rx_buf_free(priv, &old);
+		ipoib_rx_free_head(priv, &old);
+		if (tail)
+			ipoib_rx_free_tail(priv, &old);
 		return NULL;
 	}
 	ib_dma_unmap_single(priv->hca, old.sge[0].addr, IPOIB_RX_HEAD,
@@ -117,18 +125,14 @@ static struct sk_buff *ipoib_rx_take(struct ipoib_dev *priv,
 	skb_reserve(skb, IPOIB_RX_PAD);
 	__skb_put(skb, head_len);
 
-	if (!old.tail)
+	if (!tail)
 		return skb;
 
 	ib_dma_unmap_single(priv->hca, old.sge[1].addr, priv->rx_tail_len,
 			    DMA_FROM_DEVICE);
-	if (len > head_len) {
-		page = virt_to_head_page(old.tail);
-		skb_add_rx_frag(skb, 0, page, old.tail - page_address(page),
-				len - head_len, priv->rx_tail_len);
-	} else {
-		skb_free_frag(old.tail);
-	}
+	page = virt_to_head_page(old.tail);
+	skb_add_rx_frag(skb, 0, page, old.tail - page_address(page),
+			len - head_len, priv->rx_tail_len);
 	return skb;
 }
 
@@ -338,7 +342,7 @@ int ipoib_rx_fill(struct ipoib_dev *priv)
 	for (i = priv->rx_size; i-- > 0; ) {
 		struct ipoib_rx_buf *buf = &priv->rx_ring[i];
 
-		if (ipoib_rx_buf_alloc(priv, buf))
+		if (ipoib_rx_buf_alloc(priv, buf, priv->rx_tail_len))
 			return -ENOMEM;
 		buf->wr.next = first;
 		first = &buf->wr;

@@ -47,6 +47,7 @@ static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
 				     struct ib_cq *recv, unsigned int max_recv)
 {
 	const struct ib_device_attr *hca = &priv->hca->attrs;
+	struct ib_qp *qp;
 	struct ib_qp_init_attr attr = {
 		.event_handler	= ipoib_qp_event,
 		.qp_context	= priv,
@@ -67,7 +68,11 @@ static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
 		attr.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	if (hca->kernel_cap_flags & IBK_UD_TSO)
 		attr.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
-	return ib_create_qp(priv->pd, &attr);
+	qp = ib_create_qp(priv->pd, &attr);
+	/* What it was really given; that may be less than was asked for. */
+	if (!IS_ERR(qp))
+		priv->max_send_sge = min(priv->max_send_sge, attr.cap.max_send_sge);
+	return qp;
 }
 
 static void ipoib_destroy_tx_queue(struct ipoib_tx_queue *q)
@@ -170,27 +175,51 @@ free_rx:
 	return err;
 }
 
-/**
- * ipoib_max_ring() - the largest ring that there can be
- * @hca: the adapter
- *
- * Return: how many slots it has, a power of two.
- */
-unsigned int ipoib_max_ring(struct ib_device *hca)
-{
-	unsigned int most = min(hca->attrs.max_qp_wr, hca->attrs.max_cqe - 1);
-
-	most = clamp(most, 1U, (unsigned int)IPOIB_MAX_RING);
-	return rounddown_pow_of_two(most);
-}
-
-/* The rings the module parameters ask for, where the adapter has them. */
+/* The rings that the module parameters ask for, as far as the adapter says it has them. */
 static void ipoib_limit_rings(struct ipoib_dev *priv)
 {
-	unsigned int most = ipoib_max_ring(priv->hca);
+	const struct ib_device_attr *hca = &priv->hca->attrs;
+	unsigned int most = min(hca->max_qp_wr, hca->max_cqe - 1);
 
-	priv->tx_size = min(priv->tx_size, most);
-	priv->rx_size = min(priv->rx_size, most);
+	most = clamp(most, 1U, (unsigned int)IPOIB_MAX_RING);
+	priv->max_ring = rounddown_pow_of_two(most);
+	priv->tx_size = min(priv->tx_size, priv->max_ring);
+	priv->rx_size = min(priv->rx_size, priv->max_ring);
+}
+
+/* Halves the larger ring. Returns false where both are as small as by default. */
+static bool ipoib_halve_ring(struct ipoib_dev *priv)
+{
+	bool tx = priv->tx_size > IPOIB_DEFAULT_TX_RING;
+	bool rx = priv->rx_size > IPOIB_DEFAULT_RX_RING;
+
+	if (tx && (!rx || priv->tx_size >= priv->rx_size))
+		priv->tx_size /= 2;
+	else if (rx)
+		priv->rx_size /= 2;
+	return tx || rx;
+}
+
+/*
+ * The adapter's limits are those of small work requests. Of large ones, as IPoIB's are,
+ * there may be fewer, and only an attempt shows how many.
+ */
+static int ipoib_create_fitting_rings(struct ipoib_dev *priv)
+{
+	unsigned int tx = priv->tx_size, rx = priv->rx_size;
+	int n;
+
+	do
+		n = ipoib_create_rings(priv);
+	while ((n == -ENOMEM || n == -EINVAL) && ipoib_halve_ring(priv));
+	if (n < 0 || (tx == priv->tx_size && rx == priv->rx_size))
+		return n;
+
+	priv->max_ring = max(priv->tx_size, priv->rx_size);
+	if (net_ratelimit())
+		netdev_warn(priv->dev, "the adapter has no rings of %u receives and %u sends, but of %u and %u\n",
+			    rx, tx, priv->rx_size, priv->tx_size);
+	return n;
 }
 
 /**
@@ -219,7 +248,7 @@ int ipoib_verbs_init(struct ipoib_dev *priv)
 		err = -ENOMEM;
 		goto dealloc_pd;
 	}
-	err = ipoib_create_rings(priv);
+	err = ipoib_create_fitting_rings(priv);
 	if (err < 0)
 		goto free_tx;
 	priv->tx_queues = err;

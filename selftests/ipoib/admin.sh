@@ -79,6 +79,19 @@ kept() {
 	ethtool -G ib0 rx 512 && asked "32 16 2" && moderation_is "16 32"
 }
 
+# Connections have one of their own, as soon as there is one.
+of_connections() {
+	local status
+
+	echo connected > /sys/class/net/ib0/mode &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 && asked "32 16 3" &&
+	ethtool -C ib0 rx-usecs 8 rx-frames 16 && asked "16 8 5" &&
+	ethtool -C ib0 rx-usecs 16 rx-frames 32
+	status=$?
+	echo datagram > /sys/class/net/ib0/mode
+	return $status
+}
+
 gone() {
 	rmmod moderate && ethtool -G ib0 rx 256 && moderation_is "0 0"
 }
@@ -204,7 +217,7 @@ levels() {
 
 mountpoint -q /sys/kernel/config ||
 	mount -t configfs configfs /sys/kernel/config || exit
-if ours; then plan 24; else plan 17; fi
+if ours; then plan 25; else plan 17; fi
 check "the driver's name" driver
 check "speed, from the port's rate and width" speed_is 40000Mb/s
 check "of a slower cable" speed 10
@@ -222,6 +235,7 @@ check "moderation, as the adapter has it" moderated
 check "more than it has" too_much
 if ours; then
 	check "other rings have it, too" kept
+	check "connections, too" of_connections
 	check "as long as the adapter has it" gone
 else
 	check "and none again" not_any_more

@@ -238,6 +238,15 @@ bad_groups() {
 	return $status
 }
 
+# With the words that people look for
+logged_groups() {
+	local n
+
+	n=$(dmesg | grep -c "ib0: multicast join failed for ff12:[46]01b:ffff:[0-9a-f:]*, status -")
+	echo "$n lines"
+	[ "$n" -ge 1 ] && [ "$n" -le 100 ]
+}
+
 # When it goes up the interface asks at once, and a second later.
 bad_broadcast() {
 	local i bad
@@ -341,7 +350,7 @@ nothing_set() {
 # The path records that the kernel's driver believes: with other DGIDs, multicast
 # LIDs, no MTU, and rate 0
 stock_paths="0 1 2 4 5 6 7 8 9 a"
-plan 23
+plan 24
 mlid=$(mlid)
 start_sa
 : > $sent
@@ -367,6 +376,7 @@ check "its paths of nonsense" bad_paths
 check "its errors" errors
 check "its other tricks" tricks
 check "its groups of nonsense" bad_groups
+check "which are logged, some times" logged_groups
 check "its broadcast groups of nonsense: no carrier" bad_broadcast
 check "all is well after it" honest_again
 check "connections in somebody else's name" other_names

@@ -114,7 +114,17 @@ objection() {
 	[ $status -eq 0 ] && narrow_again
 }
 
-if ours; then plan 21; else plan 19; fi
+# A P_Key that is not in the port's table: that people find in the log.
+no_key() {
+	echo "test: no key" > /dev/kmsg
+	ip link add link ib0 name lost type ipoib pkey 0x8123 && ip link set lost up &&
+	until_true 5 eval "dmesg | sed '1,/test: no key/d' |
+		grep 'lost: P_Key 0x8123 is not found'"
+	dmesg | sed '1,/test: no key/d'
+	dmesg | sed '1,/test: no key/d' | grep -q 'lost: P_Key 0x8123 is not found'
+}
+
+if ours; then plan 22; else plan 20; fi
 check "carrier" carrier
 check "type is InfiniBand" file $net/type 32
 check "address length" file $net/addr_len 20
@@ -140,4 +150,6 @@ check "after connected mode it has that again" narrow_again
 ! ours || check "no mode whose MTU is refused" objection
 ip link del narrow
 partitions
+check "a missing P_Key is logged" no_key
+ip link del lost
 finish

@@ -120,13 +120,70 @@ reaped() {
 	until_true 60 no_queue_pairs softib
 }
 
+# --- an adapter that has less than it says -----------------------------------
+
+# anew PARAMETER...: the driver, for all nodes
+anew() {
+	modprobe ib_ipoib "$@" && give_all && up node1 node2 node3 node4 &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+}
+
+# It takes 1000 work requests; the others take what was asked for.
+poor() {
+	unload && insmod "$BUILD/$KERNEL/selftests/ipoib/poor/poor.ko" most=1000 &&
+	anew send_queue_size=8192 recv_queue_size=2048 max_nonsrq_conn_qp=4 &&
+	sizes_are node1 "512 512" && sizes_are node2 "2048 8192" &&
+	same "$(ethtool -g ib0 | awk '$1 == "RX:" { print $2; exit }')" 512
+}
+
+# Node 2 opens a connection to it, whose buffers are that connection's alone.
+unshared() {
+	connected node1 node2 && until_true 20 large_pings 3 10.77.0.2 &&
+	connects node2 && same "$(counter conn_refused)" 0 &&
+	not eval 'rdma resource show srq | grep "dev softib0 "' && datagram node1 node2
+}
+
+# end NODE-NUMBER: of a connection: GID, LID and QPN
+end() {
+	local address
+
+	address=$(lladdr "node$1")
+	echo "$(< "/sys/class/infiniband/softib$(($1 - 1))/ports/1/gids/0") $(lid "$1")" \
+		"0x$(cut -c 4-11 <<< "$address" | tr -d :)"
+}
+
+asked() {
+	[ "$(($(counter conn_accepted) + $(counter conn_refused)))" -ge "$1" ]
+}
+
+# Node 4 asks for more connections than there may be, in its own name and in that of
+# others, and takes hours to answer. Others get one all the same.
+others_too() {
+	local before n
+
+	down node1 && up node1 && ip neigh flush dev ib0 || return
+	before=$(($(counter conn_accepted) + $(counter conn_refused)))
+	for n in 4 2 3; do
+		# shellcheck disable=SC2046 # one argument a word
+		"${0%/*}/request.py" softib3 $(end 1) 8 $(end $n) 31 || return
+	done
+	until_true 10 asked $((before + 24)) || asked $((before + 24)) || return
+	connected node1 node3 &&
+	until_true 20 on node3 ping -q -c 1 -W 1 -M "do" -s 60000 10.77.0.1 &&
+	connects node3 && datagram node1 node3
+}
+
+rich() {
+	unload && rmmod poor && anew && sizes_are node1 "256 128"
+}
+
 if ! ours; then
 	plan 1
 	check "the kernel's driver has fixed rings" refused "not supported" rx 512
 	finish
 fi
 
-if [ -e $failslab ]; then plan 18; else plan 17; fi
+if [ -e $failslab ]; then plan 22; else plan 21; fi
 check "sizes as loaded" sizes_are node1 "256 128"
 check "bounds" bounds
 check "larger rings" resized 1000 1000 "1024 1024"
@@ -150,6 +207,8 @@ check "and comes back" no_loss -q -c 3 10.77.0.2
 idle 300
 check "others stay" kept
 datagram node1 node2
-ethtool -G ib0 rx 256 tx 128
-until_true 20 ping -q -c 1 -W 1 10.77.0.2
+check "an adapter with less room than it says has smaller rings" poor
+check "and connections, though it shares no buffers" unshared
+check "those who do not go on keep nobody out" others_too
+check "another one has what was asked for" rich
 finish
