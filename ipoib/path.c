@@ -193,6 +193,9 @@ static void ipoib_path_resume(struct ipoib_dest *d)
 		again = p->ask || waiting;
 		d->failed = false;
 	}
+	/* What was asked in the silence may be lost: then it is asked again soon. */
+	if (p->busy)
+		p->tries = 0;
 	spin_unlock_bh(&d->lock);
 
 	if (again)

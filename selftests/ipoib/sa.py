@@ -13,9 +13,9 @@
 #				groups.py joins them
 #
 # and, after SIGUSR1, about the broadcast group with the first COUNT of BROADCAST, one
-# after the other. After SIGUSR2 it knows no send-only full members. Prints how long
-# these lists are, each lie when it is told, when it has become so old, and how else
-# somebody has joined what.
+# after the other. After SIGUSR2 it knows no send-only full members. After SIGHUP it hears
+# nothing, until the next one. Prints how long these lists are, each lie when it is told,
+# when a signal has come, and how else somebody has joined what.
 
 import fcntl
 import glob
@@ -94,7 +94,8 @@ class Agent:
     def __init__(self, device, mlid, count):
         self.lids, self.mlid = ports(), mlid
         self.broadcast, self.told = [], 0
-        self.old = False
+        self.old = self.silent = False
+        signal.signal(signal.SIGHUP, lambda *_: self.fall_silent())
         signal.signal(signal.SIGUSR1, lambda *_: self.lie_more(count))
         signal.signal(signal.SIGUSR2, lambda *_: self.become_old())
         self.own = int(read("/sys/class/infiniband/%s/ports/1/lid" % device), 16)
@@ -111,6 +112,11 @@ class Agent:
 
     def lie_more(self, count):
         self.broadcast = BROADCAST[:count]
+
+    def fall_silent(self):
+        """Or answer again, but nothing that was asked before"""
+        self.silent = not self.silent
+        tell("silent" if self.silent else "answers")
 
     def become_old(self):
         self.old = True
@@ -174,6 +180,8 @@ class Agent:
     def serve(self):
         while True:
             message = os.read(self.fd, HEADER + MAD)
+            if self.silent:
+                continue
             header, request = message[:HEADER], message[HEADER:]
             attribute = struct.unpack_from(">H", request, 16)[0]
             if attribute == PATH:
