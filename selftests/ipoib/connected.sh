@@ -55,12 +55,17 @@ capable() {
 
 # --- packets ---------------------------------------------------------------
 
+# One that comes before the group is there again, or the way to it, is lost.
+solicited() {
+	on node2 timeout 3 "${0%/*}/solicit.py" fd77::1
+}
+
 # Nodes that have nothing to say but where they are. The kernel's driver opens a
 # connection for the answer to a solicitation.
 resolution() {
 	connected node1 node2 && down node1 node2 && up node1 node2 &&
 	on node2 arping -q -c 1 -w 10 -I ib0 10.77.0.1 &&
-	{ ! ours || on node2 "${0%/*}/solicit.py" fd77::1; } && not connects node1
+	{ ! ours || until_true 20 solicited; } && not connects node1
 }
 
 by_connection() {
