@@ -446,6 +446,9 @@ enum softib_sma_result {
 enum softib_sma_result softib_sma(struct softib_port *port,
 				  struct ib_smp *smp);
 
+/* mad.c */
+bool softib_get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn, void *mad);
+
 /* sma_switch.c */
 u16 softib_get_switch_info(struct softib_switch *sw, struct ib_smp *smp);
 u16 softib_set_switch_info(struct softib_switch *sw, struct ib_smp *smp);

@@ -165,14 +165,16 @@ static bool is_local_gid(struct softib_hca *hca, const union ib_gid *gid)
 	return false;
 }
 
-/* IBA 9.6.1: the checks that come before those of the QP */
-static bool receive(struct softib_hca *hca, struct sk_buff *skb)
+/* IBA 9.6.1: the checks that come before those of the QP. What the agents answer is gone
+ * then.
+ */
+static bool receive(struct softib_hca *hca, struct sk_buff **skb)
 {
 	struct softib_port *port = softib_hca_port(hca);
 	struct softib_pkt pkt;
 	struct rvt_qp *qp;
 
-	if (READ_ONCE(hca->deaf) || !softib_pkt_parse(skb, &pkt))
+	if (READ_ONCE(hca->deaf) || !softib_pkt_parse(*skb, &pkt))
 		return false;
 	if (pkt.qpn == SOFTIB_MULTICAST_QPN)
 		return receive_mcast(hca, &pkt);
@@ -184,10 +186,12 @@ static bool receive(struct softib_hca *hca, struct sk_buff *skb)
 	} else if (!softib_port_has_lid(port, pkt.dlid)) {
 		return false;
 	}
-	if (!pkt.qpn != (softib_vl(skb) == SOFTIB_VL_SMP))
+	if (!pkt.qpn != (softib_vl(*skb) == SOFTIB_VL_SMP))
 		return false;
 	if (pkt.grh && !is_local_gid(hca, &pkt.grh->dgid))
 		return false;
+	if (pkt.qpn <= 1 && softib_mad_receive(hca, skb, pkt.qpn))
+		return true;
 
 	qp = rvt_lookup_qpn(&hca->rdi, &hca->ibp, pkt.qpn);
 	if (!qp)
@@ -208,7 +212,7 @@ static bool work_rx(struct softib_hca *hca)
 		if (!skb)
 			return false;
 		rcu_read_lock();
-		if (!receive(hca, skb))
+		if (!receive(hca, &skb))
 			hca->ibp.n_pkt_drops++;
 		rcu_read_unlock();
 		consume_skb(skb);
@@ -567,14 +571,13 @@ err_dealloc:
  * softib_hca_unregister - take an HCA away from its consumers
  * @hca:	the HCA; softib_topology is held
  *
- * Its link still works, so that they can say goodbye, but the subnet manager gets no
- * answers any more. Afterwards it has no QP, so it originates nothing but traps.
+ * Its link still works, so that they can say goodbye, and its agents still answer.
+ * Afterwards it has no QP, so it originates nothing but traps.
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
 	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
-	WRITE_ONCE(hca->leaving, true);
 	/* Consumers go, and with them the QPs; then nobody is left to receive
 	 * anything. rdmavt would let the consumers go, too, but free its table
 	 * of QPs at once.

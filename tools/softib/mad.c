@@ -1,10 +1,121 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where ib_mad hands an HCA's agents the MADs that it received
+ * An HCA's agents, which answer subnet management and performance management
+ *
+ * They look at what arrives before ib_mad does, as an adapter's firmware would: they answer
+ * also while the kernel has no QP0 and QP1, as when the HCA moves to another network
+ * namespace. ib_mad then has no part in it: its own way to send an agent's answer,
+ * agent_send_response(), holds no reference to what ib_agent_port_close() frees.
  */
 #include <rdma/ib_pma.h>
 
 #include "softib.h"
+
+/**
+ * softib_get_mad - copy the MAD in a packet
+ * @skb:	the packet, which is made writable, so that the copy can be put back
+ * @pkt:	what softib_pkt_parse() says about it then
+ * @qpn:	the QP that it has to be for
+ * @mad:	takes the MAD
+ *
+ * Return: true if it is a proper one.
+ */
+bool softib_get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn, void *mad)
+{
+	if (skb_ensure_writable(skb, skb->len) || !softib_pkt_parse(skb, pkt) ||
+	    pkt->opcode != IB_OPCODE_UD_SEND_ONLY || pkt->qpn != qpn ||
+	    pkt->len != IB_MGMT_MAD_SIZE)
+		return false;
+	memcpy(mad, pkt->payload, IB_MGMT_MAD_SIZE);
+	return true;
+}
+
+/* A directed route that ends at an HCA, C14-9; who sent the SMP has moved the hop pointer
+ * on. The way back begins with the port that the SMP came in by, C14-13.
+ */
+static enum softib_sma_result answer_dr(struct softib_port *port, struct ib_smp *smp)
+{
+	if (ib_get_smp_direction(smp))
+		return SOFTIB_SMA_PASS;
+	if (smp->dr_slid != IB_LID_PERMISSIVE || smp->dr_dlid != IB_LID_PERMISSIVE ||
+	    !smp->hop_cnt || smp->hop_cnt >= IB_SMP_MAX_PATH_HOPS ||
+	    smp->hop_ptr != smp->hop_cnt)
+		return SOFTIB_SMA_DROP;
+	smp->return_path[smp->hop_ptr] = port->num;
+	return softib_sma(port, smp);
+}
+
+static enum softib_sma_result answer_smp(struct softib_port *port, struct ib_smp *smp)
+{
+	switch (smp->mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		return answer_dr(port, smp);
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+		return softib_sma(port, smp);
+	default:
+		return SOFTIB_SMA_PASS;
+	}
+}
+
+/* Wrong keys are for QP1 to count. The answer is in a partition that the asker can hear:
+ * its key may be that of a limited member.
+ */
+static enum softib_sma_result answer_pma(struct softib_port *port, struct softib_pkt *pkt,
+					 struct ib_pma_mad *mad)
+{
+	int index = softib_find_pkey(port, ib_bth_get_pkey(pkt->bth));
+
+	if (index < 0 || ib_get_qkey(pkt->bth) != IB_QP1_QKEY || !softib_pma(port, mad))
+		return SOFTIB_SMA_PASS;
+	pkt->bth->bth[0] &= ~cpu_to_be32(IB_BTH_PKEY_MASK);
+	pkt->bth->bth[0] |= cpu_to_be32(READ_ONCE(port->pkeys[index]));
+	return SOFTIB_SMA_REPLY;
+}
+
+static noinline_for_stack enum softib_sma_result
+answer(struct softib_port *port, struct sk_buff *skb, u32 qpn)
+{
+	union {
+		struct ib_smp smp;
+		struct ib_pma_mad pma;
+	} mad;
+	enum softib_sma_result result;
+	struct softib_pkt pkt;
+
+	if (!softib_get_mad(skb, &pkt, qpn, &mad))
+		return SOFTIB_SMA_DROP;
+	result = qpn ? answer_pma(port, &pkt, &mad.pma) : answer_smp(port, &mad.smp);
+	if (result != SOFTIB_SMA_REPLY)
+		return result;
+	memcpy(pkt.payload, &mad, sizeof(mad));
+	softib_pkt_reverse(skb, &pkt);
+	softib_cb(skb)->hops = 0;
+	return result;
+}
+
+/**
+ * softib_mad_receive - give an HCA's agents the first look at a packet for QP0 or QP1
+ * @hca:	the HCA
+ * @skb:	the packet; NULL if the agents have sent it back as an answer
+ * @qpn:	which QP
+ *
+ * Called with bottom halves disabled.
+ *
+ * Return: true if it was the agents' business, false if it is the QP's.
+ */
+bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb, u32 qpn)
+{
+	switch (answer(softib_hca_port(hca), *skb, qpn)) {
+	case SOFTIB_SMA_REPLY:
+		softib_hca_send(hca, *skb);
+		*skb = NULL;
+		return true;
+	case SOFTIB_SMA_DROP:
+		return true;
+	default:
+		return false;
+	}
+}
 
 static int process_smp(struct softib_port *port, struct ib_smp *smp)
 {
@@ -19,7 +130,7 @@ static int process_smp(struct softib_port *port, struct ib_smp *smp)
 }
 
 /**
- * softib_process_mad - give an HCA's agents the first look at a MAD
+ * softib_process_mad - give an HCA's agents the first look at a MAD of the HCA's own
  * @ibdev:	the HCA
  * @flags:	unused: M_Keys are always checked
  * @port_num:	the port
@@ -30,6 +141,10 @@ static int process_smp(struct softib_port *port, struct ib_smp *smp)
  * @out_size:	left at the size of a MAD
  * @out_pkey_index: unused
  *
+ * Such a MAD never leaves the HCA: it has a directed route without hops, or reads the
+ * counters for sysfs. Of what came from elsewhere, ib_mad gets what the agents have let
+ * pass.
+ *
  * Return: a mask of IB_MAD_RESULT_*.
  */
 int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
@@ -37,26 +152,19 @@ int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_mad *in, struct ib_mad *out,
 		       size_t *out_size, u16 *out_pkey_index)
 {
-	struct softib_hca *hca = to_softib_hca(ibdev);
-	struct softib_port *port = softib_hca_port(hca);
+	struct softib_port *port = softib_hca_port(to_softib_hca(ibdev));
 
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		*out = *in;
+		return process_smp(port, (struct ib_smp *)out);
 	case IB_MGMT_CLASS_PERF_MGMT:
-		break;
+		*out = *in;
+		if (softib_pma(port, (struct ib_pma_mad *)out))
+			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+		return IB_MAD_RESULT_SUCCESS;
 	default:
 		return IB_MAD_RESULT_SUCCESS;
 	}
-	/* ib_mad would answer by the agent that it frees: agent_send_response()
-	 * holds no reference to what ib_agent_port_close() unregisters.
-	 */
-	if (READ_ONCE(hca->leaving))
-		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
-	*out = *in;
-	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT)
-		return process_smp(port, (struct ib_smp *)out);
-	if (softib_pma(port, (struct ib_pma_mad *)out))
-		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
-	return IB_MAD_RESULT_SUCCESS;
 }

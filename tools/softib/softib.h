@@ -66,7 +66,6 @@
  * @iter_sem:	held by readers that go through all QPs; who frees one takes it for writing
  *		first, when the QP cannot be found any more
  * @detaching:	how many QPs leave multicast groups; @work receives nothing meanwhile
- * @leaving:	consumers go: questions about its port are not answered any more
  * @deaf:	consumers have gone: rdmavt frees its table of QPs, in which @work
  *		looks for receivers
  */
@@ -108,7 +107,6 @@ struct softib_hca {
 	bool registered;
 	struct rw_semaphore iter_sem;
 	atomic_t detaching;
-	bool leaving;
 	bool deaf;
 };
 
@@ -344,6 +342,7 @@ void softib_verbs_registered(struct softib_hca *hca);
 extern const enum ib_wc_opcode softib_wc_opcode[];
 
 /* mad.c */
+bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb, u32 qpn);
 int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_wc *wc, const struct ib_grh *grh,
 		       const struct ib_mad *in, struct ib_mad *out,
@@ -393,6 +392,7 @@ void softib_offload_send(struct softib_hca *hca, const struct rvt_swqe *wqe,
 bool softib_offload_receive(struct softib_hca *hca, void *payload, u32 len);
 
 /* ud.c */
+int softib_find_pkey(struct softib_port *port, u16 pkey);
 bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out);
 void softib_ud_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
 

@@ -125,20 +125,6 @@ static struct softib_port *route_smp(struct softib_switch *sw,
 	return dr_response(sw, smp);
 }
 
-/* A copy of the MAD in a packet, which has to be a proper one, on @qpn; the
- * packet is made writable so that the copy can be put back.
- */
-static bool get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn,
-		    void *mad)
-{
-	if (skb_ensure_writable(skb, skb->len) || !softib_pkt_parse(skb, pkt) ||
-	    pkt->opcode != IB_OPCODE_UD_SEND_ONLY || pkt->qpn != qpn ||
-	    pkt->len != IB_MGMT_MAD_SIZE)
-		return false;
-	memcpy(mad, pkt->payload, IB_MGMT_MAD_SIZE);
-	return true;
-}
-
 /* Where an SMP goes next, or NULL. It is off the stack when it goes there: it
  * may find sixteen switches in a row.
  */
@@ -151,7 +137,7 @@ process_dr(struct softib_switch *sw, struct softib_port *in,
 	struct ib_smp smp;
 	bool request;
 
-	if (softib_vl(skb) != SOFTIB_VL_SMP || !get_mad(skb, &pkt, 0, &smp))
+	if (softib_vl(skb) != SOFTIB_VL_SMP || !softib_get_mad(skb, &pkt, 0, &smp))
 		return NULL;
 	request = !ib_get_smp_direction(&smp);
 	out = route_smp(sw, in, &smp);
@@ -189,12 +175,12 @@ static noinline_for_stack bool process_own(struct softib_switch *sw,
 	struct softib_pkt pkt;
 
 	if (softib_vl(skb) == SOFTIB_VL_SMP) {
-		if (!get_mad(skb, &pkt, 0, &mad) ||
+		if (!softib_get_mad(skb, &pkt, 0, &mad) ||
 		    mad.smp.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED ||
 		    softib_sma(in, &mad.smp) != SOFTIB_SMA_REPLY)
 			return false;
 	} else {
-		if (!get_mad(skb, &pkt, 1, &mad) ||
+		if (!softib_get_mad(skb, &pkt, 1, &mad) ||
 		    ib_get_qkey(pkt.bth) != IB_QP1_QKEY ||
 		    !softib_pma(&sw->node.ports[0], &mad.pma))
 			return false;

@@ -121,8 +121,14 @@ bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 	return true;
 }
 
-/* Index in the P_KeyTable of a key that matches, or a negative number */
-static int find_pkey(struct softib_port *port, u16 pkey)
+/**
+ * softib_find_pkey - look for a P_Key that matches (IBA 10.9.3)
+ * @port:	the port in whose table to look
+ * @pkey:	the key of a packet
+ *
+ * Return: its index in the table, or a negative number.
+ */
+int softib_find_pkey(struct softib_port *port, u16 pkey)
 {
 	int i;
 
@@ -144,7 +150,7 @@ static bool keys_ok(struct rvt_qp *qp, const struct softib_pkt *pkt,
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
 		return true;
 	if (qp->ibqp.qp_type == IB_QPT_GSI)
-		index = find_pkey(port, pkey);
+		index = softib_find_pkey(port, pkey);
 	if (index < 0 ||
 	    !softib_pkey_ok(READ_ONCE(port->pkeys[index]), pkey)) {
 		hca->ibp.pkey_violations++;
