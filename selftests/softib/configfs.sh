@@ -52,7 +52,7 @@ from_sysfs() {
 	add_hca uevent && [ -e "$hcas/uevent" ] && rmdir "$conf/hcas/uevent"
 }
 
-plan 52
+plan 53
 
 insmod "$module" hcas=0
 check "an empty fabric" test -z "$(ls $hcas/)"
@@ -179,6 +179,8 @@ mkdir $conf/hcas/spare
 check "no other bad value is taken" bad_values
 cat $conf/hcas/alpha/node_guid > $conf/hcas/spare/node_guid
 check "nor a GUID twice" refuses 1 hcas/spare/enable "File exists"
+echo $(($(< $conf/hcas/alpha/node_guid) + 1)) > $conf/hcas/spare/node_guid
+check "nor that of another HCA's port" refuses 1 hcas/spare/enable "File exists"
 check "nor a bad name" not mkdir "$conf/hcas/a b" "$conf/hcas/%d" \
 	"$conf/links/-1" 2> /dev/null
 check "a switch has no less than one port" sh -c "mkdir $conf/switches/small &&

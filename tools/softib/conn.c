@@ -168,7 +168,7 @@ void softib_conn_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 	}
 	if (!softib_pkey_ok(ib_bth_get_pkey(pkt->bth),
 			    READ_ONCE(port->pkeys[qp->s_pkey_index]))) {
-		hca->ibp.pkey_violations++;
+		softib_violation(&hca->ibp.pkey_violations);
 		return;
 	}
 

@@ -126,8 +126,8 @@ struct softib_port {
  *		disabled
  * @port_event:	something that the node's consumers are to hear of happened to
  *		@port; called with softib_mgmt_lock held; may be NULL
- * @port_update: @port's info changed; called with softib_mgmt_lock held; may be
- *		NULL
+ * @port_update: @port's info changed, as the subnet manager asked for with @in; called
+ *		with softib_mgmt_lock held; may be NULL
  * @get_desc:	the NodeDescription
  * @port_fill:	adds to PortInfo what only the node knows: CapabilityMask and
  *		counts of violations; called with softib_mgmt_lock held
@@ -136,7 +136,7 @@ struct softib_node_ops {
 	void (*receive)(struct softib_port *port, struct sk_buff *skb);
 	void (*send)(struct softib_node *node, struct sk_buff *skb);
 	void (*port_event)(struct softib_port *port, enum ib_event_type event);
-	void (*port_update)(struct softib_port *port);
+	void (*port_update)(struct softib_port *port, const struct ib_port_info *in);
 	const char *(*get_desc)(struct softib_node *node);
 	void (*port_fill)(struct softib_port *port, struct ib_port_info *info);
 };

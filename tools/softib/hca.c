@@ -446,12 +446,16 @@ static void hca_port_fill(struct softib_port *port, struct ib_port_info *info)
 	info->qkey_violations = cpu_to_be16(ibp->qkey_violations);
 }
 
-/* rdmavt keeps its own copy of what it answers queries with. */
-static void hca_port_update(struct softib_port *port)
+/* rdmavt keeps its own copy of what it answers queries with. Zero clears a count. */
+static void hca_port_update(struct softib_port *port, const struct ib_port_info *in)
 {
 	struct rvt_ibport *ibp = &node_to_hca(port->node)->ibp;
 	const struct ib_port_info *info = &port->info;
 
+	if (!in->pkey_violations)
+		ibp->pkey_violations = 0;
+	if (!in->qkey_violations)
+		ibp->qkey_violations = 0;
 	WRITE_ONCE(ibp->gid_prefix, info->gid_prefix);
 	ibp->sm_lid = be16_to_cpu(info->sm_lid);
 	ibp->sm_sl = info->neighbormtu_mastersmsl & 0xf;
@@ -547,7 +551,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid,
 	ret = softib_verbs_init(hca);
 	if (ret)
 		goto err_remove;
-	hca_port_update(softib_hca_port(hca));
+	hca_port_update(softib_hca_port(hca), &softib_hca_port(hca)->info);
 	ret = rvt_register_device(rdi);
 	if (ret)
 		goto err_remove;

@@ -26,6 +26,15 @@ struct softib_node *softib_node_find(const char *name)
 	return NULL;
 }
 
+/* GUIDs of a node and its ports: an HCA's port has the next one. */
+static bool guids_overlap(const struct softib_node *a, const struct softib_node *b)
+{
+	u64 first_a = be64_to_cpu(a->guid), first_b = be64_to_cpu(b->guid);
+
+	return first_a <= first_b + !softib_is_switch(b) &&
+	       first_b <= first_a + !softib_is_switch(a);
+}
+
 /**
  * softib_node_add - let a node be found
  * @node:	the node; softib_topology is held
@@ -39,7 +48,7 @@ int softib_node_add(struct softib_node *node)
 	lockdep_assert_held(&softib_topology);
 	list_for_each_entry(other, &nodes, list)
 		if (!strcmp(node->name, other->name) ||
-		    node->guid == other->guid)
+		    guids_overlap(node, other))
 			return -EEXIST;
 	list_add_tail(&node->list, &nodes);
 	return 0;

@@ -20,21 +20,20 @@ void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
 		__set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &priv->events);
 }
 
-/* rdmavt flushes the receives that are there when a QP falls into error; for
- * those that come later it falls again.
+/* rdmavt flushes the receives that are there when a QP falls into error, but not those
+ * that come later.
  */
-static void fall_again(struct rvt_qp *qp)
+static bool flush_late(struct rvt_qp *qp)
 {
 	unsigned long flags;
+	bool error;
 
 	spin_lock_irqsave(&qp->r_lock, flags);
-	spin_lock(&qp->s_lock);
-	if (qp->state == IB_QPS_ERR) {
-		qp->state = IB_QPS_SQE;
-		rvt_error_qp(qp, IB_WC_WR_FLUSH_ERR);
-	}
-	spin_unlock(&qp->s_lock);
+	error = qp->state == IB_QPS_ERR;
+	if (error)
+		softib_flush_receives(qp);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
+	return error;
 }
 
 /* User space posts receives without a word to the kernel. */
@@ -42,7 +41,8 @@ static void late_receives(struct timer_list *t)
 {
 	struct softib_qp *priv = from_timer(priv, t, late_timer);
 
-	fall_again(priv->qp);
+	if (flush_late(priv->qp))
+		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
 }
 
 /**
@@ -59,7 +59,7 @@ void softib_qp_posted(struct rvt_qp *qp)
 	 */
 	smp_mb();
 	if (unlikely(READ_ONCE(qp->state) == IB_QPS_ERR) && !qp->ip && !qp->ibqp.srq)
-		fall_again(qp);
+		flush_late(qp);
 }
 
 /**
@@ -78,18 +78,20 @@ void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp)
 }
 
 /* What was posted is gone with a reset (IBA 10.3.1.1), but rdmavt would go on to write
- * into it. User space resets its own.
+ * into it. User space resets its own head and tail.
  */
 static void forget_receives(struct rvt_qp *qp)
 {
 	struct rvt_krwq *kwq = qp->r_rq.kwq;
 
-	if (!kwq || qp->ip)
+	if (!kwq)
 		return;
 	spin_lock(&kwq->p_lock);
 	spin_lock(&kwq->c_lock);
-	kwq->head = 0;
-	kwq->tail = 0;
+	if (!qp->ip) {
+		kwq->head = 0;
+		kwq->tail = 0;
+	}
 	kwq->count = 0;
 	spin_unlock(&kwq->c_lock);
 	spin_unlock(&kwq->p_lock);

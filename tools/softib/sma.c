@@ -157,8 +157,8 @@ static u8 merge(u8 old, u8 new, u8 mask)
 	return (old & ~mask) | (new & mask);
 }
 
-static void note_changes(struct softib_port *port,
-			 const struct ib_port_info *old)
+static void note_changes(struct softib_port *port, const struct ib_port_info *old,
+			 const struct ib_port_info *in)
 {
 	const struct ib_port_info *new = &port->info;
 
@@ -170,12 +170,14 @@ static void note_changes(struct softib_port *port,
 	if (new->sm_lid != old->sm_lid ||
 	    new->neighbormtu_mastersmsl != old->neighbormtu_mastersmsl)
 		softib_port_event(port, IB_EVENT_SM_CHANGE);
+	if (in->clientrereg_resv_subnetto & 0x80)
+		softib_port_event(port, IB_EVENT_CLIENT_REREGISTER);
 }
 
 /* The components that a port with a LID has: of an HCA, and a switch's own */
 static u16 set_endport(struct softib_port *port, const struct ib_port_info *in)
 {
-	struct ib_port_info *info = &port->info, old = *info;
+	struct ib_port_info *info = &port->info;
 	u16 lid = be16_to_cpu(in->lid), sm_lid = be16_to_cpu(in->sm_lid);
 	u8 lmc = in->mkeyprot_resv_lmc & 7;
 
@@ -199,10 +201,6 @@ static u16 set_endport(struct softib_port *port, const struct ib_port_info *in)
 	info->clientrereg_resv_subnetto = in->clientrereg_resv_subnetto & 0x1f;
 	WRITE_ONCE(port->lid, lid);
 	WRITE_ONCE(port->lmc, lmc);
-
-	note_changes(port, &old);
-	if (in->clientrereg_resv_subnetto & 0x80)
-		softib_port_event(port, IB_EVENT_CLIENT_REREGISTER);
 	return OK;
 }
 
@@ -251,7 +249,7 @@ static u16 set_link(struct softib_port *port, const struct ib_port_info *in)
 static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 {
 	const struct ib_port_info *in = (const struct ib_port_info *)smp->data;
-	struct ib_port_info *info;
+	struct ib_port_info *info, old;
 	u8 mtu = in->neighbormtu_mastersmsl >> 4;
 	u16 status = OK;
 
@@ -259,6 +257,7 @@ static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 	if (!port)
 		return BAD_FIELD;
 	info = &port->info;
+	old = *info;
 	if (!softib_is_switch(port->node) || !port->num)
 		status = set_endport(port, in);
 	if (status)
@@ -277,7 +276,10 @@ static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 	if (!in->mkey_violations)
 		info->mkey_violations = 0;
 	if (port->node->ops->port_update)
-		port->node->ops->port_update(port);
+		port->node->ops->port_update(port, in);
+	/* Who hears of it asks for what it is now. */
+	if (!softib_is_switch(port->node) || !port->num)
+		note_changes(port, &old, in);
 
 	/* A switch's own port has no link: it is always active. */
 	if (!port->num)

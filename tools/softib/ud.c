@@ -153,11 +153,11 @@ static bool keys_ok(struct rvt_qp *qp, const struct softib_pkt *pkt,
 		index = softib_find_pkey(port, pkey);
 	if (index < 0 ||
 	    !softib_pkey_ok(READ_ONCE(port->pkeys[index]), pkey)) {
-		hca->ibp.pkey_violations++;
+		softib_violation(&hca->ibp.pkey_violations);
 		return false;
 	}
 	if (ib_get_qkey(pkt->bth) != qp->qkey) {
-		hca->ibp.qkey_violations++;
+		softib_violation(&hca->ibp.qkey_violations);
 		return false;
 	}
 	wc->pkey_index = qp->ibqp.qp_type == IB_QPT_GSI ? index : 0;
