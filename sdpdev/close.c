@@ -54,7 +54,7 @@ void sdp_abort(struct sdp_ep *ep, u8 reason, int err)
 
 	if (ep->ending || ep->kill || !ep->conn)
 		return;
-	if (!ep->live || sdp_tx_credits(ep) < 1) {
+	if (!ep->live || sdp_credit_tx(&ep->credit) < 1) {
 		sdp_conn_ended(ep, reason, err);
 		return;
 	}

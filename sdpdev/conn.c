@@ -28,11 +28,7 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->purge = false;
 	ep->destroyed = false;
 	sdp_size_init(ep);
-	ep->rx_posted = 0;
 	ep->rx_queued = 0;
-	ep->rx_mseq = 0;
-	ep->adv_bufs = ep->rx_min;
-	ep->adv_mseq = 0;
 	ep->rx_mode = SDP_MODE_COMBINED;
 	ep->rx_advert = false;
 	ep->tx_used = 0;
@@ -47,9 +43,6 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->tx_nagle = false;
 	ep->tx_small = 0;
 	ep->tx_oob = 0;
-	ep->tx_mseq = 0;
-	ep->tx_acked = 0;
-	ep->tx_bufs_told = 0;
 	ep->tx_mode = SDP_MODE_COMBINED;
 	ep->send_sm = 0;
 	ep->cancel_acks = 0;
@@ -66,8 +59,8 @@ static int sdp_conn_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	err = ep->xprt->post_recv(ep->conn, buf);
 	if (err)
 		return err;
-	ep->rx_posted++;
-	ep->rx_bufs++;
+	ep->credit.bufs++;
+	sdp_credit_posted(&ep->credit, true);
 	return 0;
 }
 
@@ -84,7 +77,7 @@ int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want)
 	struct sdp_xprt_buf *buf;
 	int err = 0;
 
-	while (!err && READ_ONCE(ep->rx_bufs) < want) {
+	while (!err && READ_ONCE(ep->credit.bufs) < want) {
 		buf = sdp_buf_alloc(ep, ep->rx_size, true);
 		if (!buf)
 			return -ENOBUFS;
@@ -129,7 +122,7 @@ static int sdp_conn_ctl_bufs(struct sdp_ep *ep)
  */
 int sdp_conn_bufs(struct sdp_ep *ep)
 {
-	return sdp_conn_ctl_bufs(ep) ? : sdp_conn_recv_bufs(ep, ep->rx_min);
+	return sdp_conn_ctl_bufs(ep) ? : sdp_conn_recv_bufs(ep, ep->credit.min);
 }
 
 /**

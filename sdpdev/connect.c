@@ -159,7 +159,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
 	sdp_account_share(ep, false, &params);
 
-	hello.bufs = ep->rx_min;
+	hello.bufs = ep->credit.min;
 	hello.rcv_sz = ep->rx_size;
 	hello.src = params.local;
 	hello.dst = params.peer;
@@ -200,8 +200,7 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 		sdp_connect_failed(ep, SDP_REASON_BAD_HELLO, -EPROTO);
 		return;
 	}
-	ep->tx_bufs_told = hello.bufs;
-	ep->tx_idle_bufs = hello.bufs;
+	sdp_credit_peer(&ep->credit, hello.bufs);
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	ep->live = true;
 	ep->carrier = SDP_CARRIER_SDP;

@@ -200,7 +200,7 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 	hidden = sdp_urg_hidden(ep);
 	/* No more comes than there are buffers for, whatever is waited for. */
 	if (avail >= hidden + max(opts.rcvlowat, 1) ||
-	    (avail > hidden && sdp_rx_credits(ep) <= SDP_KEPT_CREDITS))
+	    (avail > hidden && sdp_credit_rx(&ep->credit) <= SDP_KEPT_CREDITS))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (ep->urg.state == SDP_URG_VALID)
 		mask |= EPOLLPRI;
@@ -297,7 +297,7 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 	if (ep->tx_ring.size)
 		info->ring_data_offset = sdp_ring_data_offset();
 	if (ep->live)
-		info->tx_credits = max(sdp_tx_credits(ep), 0);
+		info->tx_credits = max(sdp_credit_tx(&ep->credit), 0);
 	info->tx_bytes = ep->tx_bytes;
 	info->rx_bytes = ep->rx_bytes;
 	info->tx_msgs = ep->tx_msgs;

@@ -381,8 +381,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	list_add_tail(&ep->coming_node, &listener->coming);
 	spin_unlock(&listener->lock);
-	ep->tx_bufs_told = hello.bufs;
-	ep->tx_idle_bufs = hello.bufs;
+	sdp_credit_peer(&ep->credit, hello.bufs);
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	sdp_conn_kick(ep);
 	spin_unlock_bh(&ep->lock);
@@ -414,7 +413,7 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 		.peer = ep->peer,
 	};
 	struct sdp_hello hello = {
-		.bufs = ep->rx_min,
+		.bufs = ep->credit.min,
 		.rcv_sz = ep->rx_size,
 	};
 	struct sdp_hah hah;

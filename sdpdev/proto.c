@@ -9,6 +9,7 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 
+#include "credit.h"
 #include "proto.h"
 #include "transport.h"
 

@@ -52,8 +52,6 @@ enum sdp_mode {
 #define SDP_OOB_PRES		BIT(0)	/* the last byte is urgent */
 #define SDP_OOB_PEND		BIT(1)	/* an urgent byte is there or comes */
 
-/* Credits that no Data message may use: they are for control messages. */
-#define SDP_KEPT_CREDITS	2
 /* Smallest receive buffer that a peer may have, header included. */
 #define SDP_MIN_RCV_SZ		256
 

@@ -22,19 +22,19 @@ u64 sdp_rx_avail(struct sdp_ep *ep)
 
 static void sdp_rx_drop(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 {
-	ep->rx_bufs--;
+	ep->credit.bufs--;
 	sdp_buf_free(ep, ep->conn, buf);
 }
 
 /*
  * A receive buffer that has served goes back to the transport, unless SO_RCVBUF has
- * become less than there are.
+ * become less than there are.  With @fresh it has carried stream bytes.
  */
-static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf, bool fresh)
 {
-	if (!ep->ending && !ep->kill && ep->rx_bufs <= ep->rx_max &&
+	if (!ep->ending && !ep->kill && !sdp_credit_over_limit(&ep->credit) &&
 	    !ep->xprt->post_recv(ep->conn, buf))
-		ep->rx_posted++;
+		sdp_credit_posted(&ep->credit, fresh);
 	else
 		sdp_rx_drop(ep, buf);
 }
@@ -54,7 +54,7 @@ static void sdp_rx_to_ring(struct sdp_ep *ep)
 		if (buf->off < buf->len)
 			return;
 		list_del(&buf->list);
-		sdp_rx_repost(ep, buf);
+		sdp_rx_repost(ep, buf, true);
 	}
 }
 
@@ -195,20 +195,14 @@ static bool sdp_rx_dispatch(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
 /* What all messages have in common; returns what is wrong with this one. */
 static enum sdp_bad sdp_rx_header(struct sdp_ep *ep, const struct sdp_pdu *pdu)
 {
-	s32 granted = sdp_rx_credits(ep);
+	struct sdp_credit *c = &ep->credit;
 
-	if (pdu->mseq != ep->rx_mseq + 1)
+	if (pdu->mseq != c->rx_mseq + 1)
 		return SDP_BAD_MSEQ;
-	if (pdu->mseq_ack - ep->tx_acked > ep->tx_mseq - ep->tx_acked)
+	if (pdu->mseq_ack - c->tx_acked > c->tx_mseq - c->tx_acked)
 		return SDP_BAD_MSEQ_ACK;
-	if (granted <= (pdu->payload ? SDP_KEPT_CREDITS : 0))
+	if (!sdp_credit_received(c, pdu->mseq, pdu->mseq_ack, pdu->bufs, pdu->payload))
 		return SDP_BAD_CREDITS;
-	if (pdu->bufs < ep->tx_mseq - pdu->mseq_ack)
-		return SDP_BAD_CREDITS;
-
-	ep->rx_mseq = pdu->mseq;
-	ep->tx_acked = pdu->mseq_ack;
-	ep->tx_bufs_told = pdu->bufs;
 	ep->rx_msgs++;
 	return SDP_BAD_NOTHING;
 }
@@ -246,12 +240,13 @@ static void sdp_rx_one(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	u64 before = ep->rx_bytes;
 	bool kept;
 
-	ep->rx_posted--;
+	ep->credit.posted--;
 	kept = sdp_rx_message(ep, buf);
-	if (!kept && sdp_rx_empty(buf) && sdp_size_surplus(ep))
+	if (!kept && sdp_rx_empty(buf) && sdp_size_quiet(ep) &&
+	    sdp_credit_is_surplus(&ep->credit))
 		sdp_rx_drop(ep, buf);
 	else if (!kept)
-		sdp_rx_repost(ep, buf);
+		sdp_rx_repost(ep, buf, false);
 	sdp_tx_push(ep);
 	if (ep->rx_bytes != before)
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
@@ -292,7 +287,7 @@ void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 {
 	spin_lock_bh(&ep->lock);
 	if (error || ep->ending || ep->kill) {
-		ep->rx_posted--;
+		ep->credit.posted--;
 		sdp_buf_free(ep, conn, buf);
 		goto out;
 	}
@@ -317,7 +312,7 @@ static void sdp_rx_take(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
 	if (buf->off < buf->len)
 		return;
 	list_del(&buf->list);
-	sdp_rx_repost(ep, buf);
+	sdp_rx_repost(ep, buf, true);
 }
 
 /**

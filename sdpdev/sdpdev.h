@@ -42,6 +42,7 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "credit.h"
 #include "proto.h"
 #include "transport.h"
 
@@ -275,17 +276,12 @@ struct sdp_kring {
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
- * @rx_posted: receive buffers that the transport has, or that are in @rx_early
- * @rx_bufs: receive buffers that there are
- * @rx_min: how many there are while nothing is received
- * @rx_max: how many there may be, by SO_RCVBUF
- * @rx_depth: that the transport can have
+ * @credit: the credits of both directions, and receive buffers; those in @rx_early
+ *	count as posted
+ * @rx_depth: receive buffers that the transport can have
  * @rx_grow: @work is to add some
  * @rx_last: jiffies when stream bytes last came
- * @rx_size: their size
- * @rx_mseq: last MSeq received
- * @adv_bufs: Bufs as last told to the peer
- * @adv_mseq: the MSeqAck told with it
+ * @rx_size: size of receive buffers
  * @rx_mode: mode of the half connection from the peer
  * @rx_advert: the peer has advertised a source since the last cancellation
  * @urg: urgent data
@@ -304,10 +300,6 @@ struct sdp_kring {
  * @tx_posted: messages that the transport has
  * @tx_unacked: stream bytes in them
  * @tx_size: largest message that the peer takes
- * @tx_idle_bufs: buffers that the peer had when the connection was made
- * @tx_return: credits to be given back, one by each empty Data message
- * @tx_returnable: that may be given back until stream bytes are sent again
- * @tx_grown: the peer has had more than @tx_idle_bufs buffers
  * @tx_last: jiffies when stream bytes were last sent
  * @idle: gives back what is not used; pending when stream bytes were sent
  * @tx_owned: a writer is at work: nobody else fills buffers
@@ -320,9 +312,6 @@ struct sdp_kring {
  * @tx_small: where in the stream the last message that had room ended
  * @tx_oob: buffers among @tx_pending with an urgent byte
  * @tx_nospace: somebody wants to know when there is room again
- * @tx_mseq: last MSeq sent
- * @tx_acked: last MSeqAck received
- * @tx_bufs_told: Bufs received with it
  * @tx_mode: mode of the half connection to the peer
  * @send_sm: SendSm owed to the peer
  * @cancel_acks: SinkCancelAck owed to the peer
@@ -421,17 +410,11 @@ struct sdp_ep {
 	struct list_head rx_early;
 	struct list_head rx_queue;
 	u32 rx_queued;
-	u32 rx_posted;
-	u32 rx_bufs;
-	u32 rx_min;
-	u32 rx_max;
+	struct sdp_credit credit;
 	u32 rx_depth;
 	bool rx_grow;
 	unsigned long rx_last;
 	u32 rx_size;
-	u32 rx_mseq;
-	u32 adv_bufs;
-	u32 adv_mseq;
 	u8 rx_mode;
 	bool rx_advert;
 	struct sdp_urg urg;
@@ -452,10 +435,6 @@ struct sdp_ep {
 	u32 tx_posted;
 	u32 tx_unacked;
 	u32 tx_size;
-	u32 tx_idle_bufs;
-	u32 tx_return;
-	u32 tx_returnable;
-	bool tx_grown;
 	unsigned long tx_last;
 	struct delayed_work idle;
 	bool tx_owned;
@@ -468,9 +447,6 @@ struct sdp_ep {
 	u64 tx_small;
 	u32 tx_oob;
 	bool tx_nospace;
-	u32 tx_mseq;
-	u32 tx_acked;
-	u32 tx_bufs_told;
 	u8 tx_mode;
 	u32 send_sm;
 	u32 cancel_acks;
@@ -596,8 +572,7 @@ void sdp_size_received(struct sdp_ep *ep);
 void sdp_size_grow(struct sdp_ep *ep);
 void sdp_size_watch(struct sdp_ep *ep);
 void sdp_size_soon(struct sdp_ep *ep);
-bool sdp_size_surplus(struct sdp_ep *ep);
-bool sdp_size_untold(struct sdp_ep *ep);
+bool sdp_size_quiet(const struct sdp_ep *ep);
 void sdp_size_told(struct sdp_ep *ep);
 void sdp_size_sent(struct sdp_ep *ep);
 void sdp_size_stop(struct sdp_ep *ep);
@@ -708,8 +683,6 @@ void sdp_tx_uncork(struct sdp_ep *ep);
 void sdp_tx_look(struct sdp_ep *ep);
 ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 		 long timeo);
-s32 sdp_tx_credits(const struct sdp_ep *ep);
-s32 sdp_rx_credits(const struct sdp_ep *ep);
 u64 sdp_tx_unsent(struct sdp_ep *ep);
 u64 sdp_tx_queued(struct sdp_ep *ep);
 bool sdp_tx_room(struct sdp_ep *ep);

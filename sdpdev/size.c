@@ -40,9 +40,8 @@ void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts)
 {
 	u32 limit = sdp_size_bufs(ep, opts->sndbuf, 2, ep->tx_depth);
 
-	ep->rx_max = sdp_size_bufs(ep, opts->rcvbuf, SDP_KEPT_CREDITS + 2,
-				   ep->rx_depth);
-	ep->rx_min = min(READ_ONCE(sdp_idle_bufs), ep->rx_max);
+	sdp_credit_limit(&ep->credit, READ_ONCE(sdp_idle_bufs),
+			 sdp_size_bufs(ep, opts->rcvbuf, SDP_MIN_BUFS, ep->rx_depth));
 	/* It may be less for want of memory. */
 	if (limit != ep->tx_limit)
 		ep->tx_max = limit;
@@ -79,14 +78,10 @@ void sdp_size_init(struct sdp_ep *ep)
 	ep->tx_depth = READ_ONCE(sdp_send_bufs);
 	ep->tx_limit = 0;
 	sdp_size_limit(ep, &opts);
-	ep->rx_bufs = 0;
+	sdp_credit_init(&ep->credit);
 	ep->rx_grow = false;
 	ep->rx_last = jiffies;
 	ep->tx_bufs = 0;
-	ep->tx_idle_bufs = 0;
-	ep->tx_return = 0;
-	ep->tx_returnable = 0;
-	ep->tx_grown = false;
 	ep->tx_last = jiffies;
 }
 
@@ -99,8 +94,7 @@ void sdp_size_received(struct sdp_ep *ep)
 	ep->rx_last = jiffies;
 	sdp_size_look(ep);
 	/* What a peer sends before anybody accepts its connection gets no more room. */
-	if (sdp_rx_credits(ep) > SDP_KEPT_CREDITS || ep->rx_grow || ep->listener ||
-	    ep->rx_bufs >= ep->rx_max)
+	if (ep->rx_grow || ep->listener || !sdp_credit_wants_more(&ep->credit))
 		return;
 	ep->rx_grow = true;
 	sdp_conn_kick(ep);
@@ -117,20 +111,19 @@ void sdp_size_received(struct sdp_ep *ep)
  */
 void sdp_size_grow(struct sdp_ep *ep)
 {
-	sdp_conn_recv_bufs(ep, min(READ_ONCE(ep->rx_bufs) * 2, ep->rx_max));
+	sdp_conn_recv_bufs(ep, min(READ_ONCE(ep->credit.bufs) * 2, ep->credit.max));
 	spin_lock_bh(&ep->lock);
 	sdp_tx_push(ep);
 	spin_unlock_bh(&ep->lock);
 }
 
 /**
- * sdp_size_surplus() - is a receive buffer one too many?
- * @ep: the endpoint, ep->lock held; an empty Data message came
+ * sdp_size_quiet() - have no stream bytes come for so long that buffers may go?
+ * @ep: the endpoint, ep->lock held
  */
-bool sdp_size_surplus(struct sdp_ep *ep)
+bool sdp_size_quiet(const struct sdp_ep *ep)
 {
-	return ep->rx_bufs > ep->rx_min &&
-	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms) / 2);
+	return sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms) / 2);
 }
 
 /**
@@ -165,28 +158,13 @@ void sdp_size_soon(struct sdp_ep *ep)
 }
 
 /**
- * sdp_size_untold() - should the peer be told of buffers, to give them back?
- * @ep: the endpoint, ep->lock held
- */
-bool sdp_size_untold(struct sdp_ep *ep)
-{
-	return sdp_rx_credits(ep) <= (s32)ep->rx_min &&
-	       ep->rx_posted > ep->rx_min && sdp_size_surplus(ep);
-}
-
-/**
  * sdp_size_told() - the peer has told of buffers, and may have nothing else to say
  * @ep: the endpoint, ep->lock held
  */
 void sdp_size_told(struct sdp_ep *ep)
 {
-	s32 spare = sdp_tx_credits(ep) - (s32)ep->tx_idle_bufs;
-
-	if (!ep->tx_returnable || spare <= 0 ||
-	    !sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)))
-		return;
-	ep->tx_return = min_t(u32, spare, ep->tx_returnable);
-	ep->tx_returnable -= ep->tx_return;
+	if (sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)))
+		sdp_credit_told(&ep->credit);
 }
 
 /**
@@ -196,10 +174,7 @@ void sdp_size_told(struct sdp_ep *ep)
 void sdp_size_sent(struct sdp_ep *ep)
 {
 	ep->tx_last = jiffies;
-	ep->tx_return = 0;
-	ep->tx_returnable = 0;
-	if (sdp_tx_credits(ep) >= (s32)ep->tx_idle_bufs)
-		ep->tx_grown = true;
+	sdp_credit_sent_data(&ep->credit);
 	if (!delayed_work_pending(&ep->idle))
 		sdp_size_watch(ep);
 }
@@ -228,21 +203,6 @@ static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
 		list_move(ep->tx_free.next, bufs);
 		ep->tx_bufs--;
 	}
-}
-
-/*
- * Where the peer had more buffers than at first, one credit goes back in any
- * case: it is then that the peer tells of those that this side does not know.
- */
-static void sdp_size_give_back(struct sdp_ep *ep)
-{
-	/* It may have been told of more after it sent for the last time. */
-	if (!ep->tx_grown && sdp_tx_credits(ep) <= (s32)ep->tx_idle_bufs)
-		return;
-	ep->tx_grown = false;
-	ep->tx_returnable = 2 * (max(sdp_tx_credits(ep), 0) + ep->tx_idle_bufs);
-	ep->tx_return = 1;
-	sdp_size_told(ep);
 }
 
 /*
@@ -277,7 +237,7 @@ static void sdp_size_shrink(struct sdp_ep *ep)
 			sdp_size_watch(ep);
 		sdp_size_shrink_tx(ep, &bufs);
 		ep->tx_max = ep->tx_limit;
-		sdp_size_give_back(ep);
+		sdp_credit_idle(&ep->credit);
 		sdp_tx_push(ep);
 	}
 	spin_unlock_bh(&ep->lock);

@@ -8,24 +8,6 @@
 #include "sdpdev.h"
 
 /**
- * sdp_tx_credits() - messages that the peer has buffers for
- * @ep: the endpoint, ep->lock held
- */
-s32 sdp_tx_credits(const struct sdp_ep *ep)
-{
-	return (s32)(ep->tx_bufs_told - (ep->tx_mseq - ep->tx_acked));
-}
-
-/**
- * sdp_rx_credits() - messages that the peer may send by what it was told last
- * @ep: the endpoint, ep->lock held
- */
-s32 sdp_rx_credits(const struct sdp_ep *ep)
-{
-	return (s32)(ep->adv_bufs - (ep->rx_mseq - ep->adv_mseq));
-}
-
-/**
  * sdp_tx_unsent() - stream bytes written that the transport has not got
  * @ep: the endpoint, ep->lock held
  */
@@ -82,35 +64,29 @@ static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
 	h->flags = ep->tx_oob ? SDP_OOB_PEND : 0;
 	if (buf->off == SDP_BUF_OOB)
 		h->flags |= SDP_OOB_PRES;
-	h->bufs = cpu_to_be16(ep->rx_posted);
+	h->bufs = cpu_to_be16(ep->credit.posted);
 	h->len = cpu_to_be32(buf->len);
-	h->mseq = cpu_to_be32(ep->tx_mseq + 1);
-	h->mseq_ack = cpu_to_be32(ep->rx_mseq);
+	h->mseq = cpu_to_be32(ep->credit.tx_mseq + 1);
+	h->mseq_ack = cpu_to_be32(ep->credit.rx_mseq);
 
 	err = ep->xprt->post_send(ep->conn, buf);
 	if (err && err != -ENOTCONN)
 		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
 	if (err)
 		return false;
-	ep->tx_mseq++;
+	sdp_credit_sent(&ep->credit);
 	ep->tx_msgs++;
 	ep->tx_posted++;
-	ep->adv_bufs = ep->rx_posted;
-	ep->adv_mseq = ep->rx_mseq;
 	return true;
 }
 
-/*
- * A message of the base header and @ext, which is @ext_len bytes; @keep credits
- * must be left afterwards.
- */
-static bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext,
-			 u32 ext_len, s32 keep)
+/* A message of the base header and @ext, which is @ext_len bytes. */
+static bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext, u32 ext_len)
 {
 	struct sdp_xprt_buf *buf;
 
 	buf = list_first_entry_or_null(&ep->tx_ctl, struct sdp_xprt_buf, list);
-	if (!buf || sdp_tx_credits(ep) <= keep)
+	if (!buf)
 		return false;
 	list_del(&buf->list);
 	buf->len = sizeof(struct sdp_bsdh) + ext_len;
@@ -122,18 +98,22 @@ static bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext,
 	return false;
 }
 
+/* As many of the answers owed as the credits allow. */
+static void sdp_push_answer(struct sdp_ep *ep, u32 *owed, u8 mid, const void *ext,
+			    u32 ext_len)
+{
+	while (*owed && sdp_credit_may_answer(&ep->credit) &&
+	       sdp_post_ctl(ep, mid, ext, ext_len))
+		--*owed;
+}
+
 static void sdp_push_answers(struct sdp_ep *ep)
 {
 	__be32 size = cpu_to_be32(ep->rx_size);
 
-	while (ep->send_sm && sdp_post_ctl(ep, SDP_MID_SEND_SM, NULL, 0, 0))
-		ep->send_sm--;
-	while (ep->cancel_acks &&
-	       sdp_post_ctl(ep, SDP_MID_SINK_CANCEL_ACK, NULL, 0, 0))
-		ep->cancel_acks--;
-	while (ep->rcv_buf_acks &&
-	       sdp_post_ctl(ep, SDP_MID_CH_RCV_BUF_ACK, &size, sizeof(size), 0))
-		ep->rcv_buf_acks--;
+	sdp_push_answer(ep, &ep->send_sm, SDP_MID_SEND_SM, NULL, 0);
+	sdp_push_answer(ep, &ep->cancel_acks, SDP_MID_SINK_CANCEL_ACK, NULL, 0);
+	sdp_push_answer(ep, &ep->rcv_buf_acks, SDP_MID_CH_RCV_BUF_ACK, &size, sizeof(size));
 }
 
 static u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
@@ -237,7 +217,7 @@ static void sdp_push_data(struct sdp_ep *ep)
 	for (;;) {
 		if (ep->tx_ring.size && !ep->tx_owned && !ep->fin_sent)
 			sdp_push_ring(ep);
-		if (ep->ending || sdp_tx_credits(ep) <= SDP_KEPT_CREDITS) {
+		if (ep->ending || !sdp_credit_may_send(&ep->credit)) {
 			ep->tx_held = false;
 			return;
 		}
@@ -272,39 +252,24 @@ static void sdp_push_disconn(struct sdp_ep *ep)
 		return;
 	if (ep->tx_ring.size && (!sdp_ring_tx_check(ep, &bytes) || bytes))
 		return;
-	if (sdp_post_ctl(ep, SDP_MID_DISCONN, NULL, 0, 0))
+	if (sdp_credit_may_answer(&ep->credit) && sdp_post_ctl(ep, SDP_MID_DISCONN, NULL, 0))
 		ep->fin_sent = true;
 }
 
-/*
- * An empty Data message tells the peer of buffers that it does not know of.  It
- * takes a credit itself, so it goes only when the peer has used half of what it
- * knows of and there is news of a quarter; and one credit is left for DisConn.
- *
- * This cannot deadlock: a peer that waits for credits has two at most, so the
- * first condition holds, as there are never less than four buffers; as the
- * stream is read the second comes to hold; and the credit that an update takes
- * comes back with the Data that it allows.
- */
+/* An empty Data message tells the peer of buffers that it does not know of. */
 static void sdp_push_update(struct sdp_ep *ep)
 {
-	s32 known = sdp_rx_credits(ep);
-	s32 news = ep->rx_posted - known;
-
-	if (ep->fin_rcvd)
-		return;
-	if ((known > (s32)ep->rx_bufs / 2 ||
-	     news < max_t(s32, ep->rx_bufs / 4, 1)) && !sdp_size_untold(ep))
-		return;
-	sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, ep->fin_sent ? 0 : 1);
+	if (sdp_credit_must_update(&ep->credit, ep->fin_sent, ep->fin_rcvd,
+				   sdp_size_quiet(ep)))
+		sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0);
 }
 
 /* Credits that are not needed go back as empty Data messages: see size.c. */
 static void sdp_push_returns(struct sdp_ep *ep)
 {
-	while (ep->tx_return && !ep->fin_sent &&
-	       sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, SDP_KEPT_CREDITS))
-		ep->tx_return--;
+	while (sdp_credit_may_return(&ep->credit, ep->fin_sent) &&
+	       sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0))
+		ep->credit.owed--;
 }
 
 /**
@@ -316,8 +281,8 @@ static void sdp_push_returns(struct sdp_ep *ep)
 bool sdp_tx_probe(struct sdp_ep *ep)
 {
 	/* What is under way serves as well. */
-	return ep->tx_posted ||
-	       sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0, ep->fin_sent ? 0 : 1);
+	return ep->tx_posted || (sdp_credit_may_probe(&ep->credit) &&
+				 sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0));
 }
 
 /**
@@ -331,22 +296,21 @@ void sdp_tx_push(struct sdp_ep *ep)
 	if (!ep->live || ep->kill)
 		return;
 	if (ep->ending) {
-		if (!ep->abort_sent)
-			ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN,
-						      NULL, 0, 0);
+		if (!ep->abort_sent && sdp_credit_tx(&ep->credit) > 0)
+			ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN, NULL, 0);
 		return;
 	}
 	sdp_push_answers(ep);
 	do {
 		sdp_push_data(ep);
 	} while (sdp_ring_tx_sleep(ep));
-	if (ep->ending)
-		return;
-	if (ep->abort_due && !sdp_tx_unsent(ep)) {
+	if (!ep->ending && ep->abort_due && !sdp_tx_unsent(ep))
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
+	if (!ep->ending && !ep->kill)
+		sdp_push_disconn(ep);
+	/* A message that could not be sent, or a bad index in the ring, has ended it. */
+	if (ep->ending || ep->kill)
 		return;
-	}
-	sdp_push_disconn(ep);
 	sdp_push_update(ep);
 	sdp_push_returns(ep);
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Credits: how many messages each end may send, and when an end tells of new buffers.
+ *
+ * The functions here are pure: they look at counters and change counters.  They know
+ * no locks, no clock and no message, so selftests/credit runs the same file in user
+ * space.  The rules, and why they come to an end, are in credit.c.
+ */
+#ifndef _SDP_CREDIT_H
+#define _SDP_CREDIT_H
+
+#include <linux/types.h>
+
+/* Credits that no stream byte may use: they are for control messages (A4.5.2). */
+#define SDP_KEPT_CREDITS	2
+
+/* Fewest receive buffers that an end may have: two of them take stream bytes. */
+#define SDP_MIN_BUFS		(SDP_KEPT_CREDITS + 2)
+
+/**
+ * struct sdp_credit - the counters of one end of a connection
+ * @bufs: receive buffers that there are
+ * @posted: those that the transport has, ready for a message
+ * @min: how many there are while nothing is received, SDP_MIN_BUFS at least
+ * @max: how many there may be, @min at least
+ * @rx_mseq: last MSeq received
+ * @adv_bufs: Bufs as last told to the peer
+ * @adv_mseq: the MSeqAck told with it
+ * @fresh: a buffer has been posted since, which was new or had carried stream bytes
+ * @tx_mseq: last MSeq sent
+ * @tx_acked: last MSeqAck received
+ * @told: Bufs received with it
+ * @idle: buffers that the peer had when the connection was made
+ * @owed: credits to be given back now, one by each empty Data message
+ * @spare: that may be given back later, until stream bytes are sent again
+ * @grown: the peer has had more than @idle buffers
+ *
+ * Who has the structure has a lock for it: that of the endpoint.
+ */
+struct sdp_credit {
+	u32 bufs;
+	u32 posted;
+	u32 min;
+	u32 max;
+	u32 rx_mseq;
+	u32 adv_bufs;
+	u32 adv_mseq;
+	bool fresh;
+
+	u32 tx_mseq;
+	u32 tx_acked;
+	u32 told;
+	u32 idle;
+	u32 owed;
+	u32 spare;
+	bool grown;
+};
+
+/**
+ * sdp_credit_tx() - messages that the peer has buffers for
+ * @c: the end
+ */
+static inline s32 sdp_credit_tx(const struct sdp_credit *c)
+{
+	return (s32)(c->told - (c->tx_mseq - c->tx_acked));
+}
+
+/**
+ * sdp_credit_rx() - messages that the peer may send by what it was told last
+ * @c: the end
+ */
+static inline s32 sdp_credit_rx(const struct sdp_credit *c)
+{
+	return (s32)(c->adv_bufs - (c->rx_mseq - c->adv_mseq));
+}
+
+/**
+ * sdp_credit_news() - buffers that the peer does not know of
+ * @c: the end
+ */
+static inline s32 sdp_credit_news(const struct sdp_credit *c)
+{
+	return (s32)c->posted - sdp_credit_rx(c);
+}
+
+/* What may be sent. */
+bool sdp_credit_may_send(const struct sdp_credit *c);
+bool sdp_credit_may_answer(const struct sdp_credit *c);
+bool sdp_credit_may_probe(const struct sdp_credit *c);
+bool sdp_credit_may_return(const struct sdp_credit *c, bool fin_sent);
+bool sdp_credit_must_update(const struct sdp_credit *c, bool fin_sent, bool fin_rcvd,
+			    bool quiet);
+
+/* What has happened. */
+void sdp_credit_init(struct sdp_credit *c);
+void sdp_credit_limit(struct sdp_credit *c, u32 min, u32 max);
+void sdp_credit_peer(struct sdp_credit *c, u32 bufs);
+void sdp_credit_sent(struct sdp_credit *c);
+void sdp_credit_sent_data(struct sdp_credit *c);
+bool sdp_credit_received(struct sdp_credit *c, u32 mseq, u32 mseq_ack, u32 bufs,
+			 bool payload);
+void sdp_credit_posted(struct sdp_credit *c, bool fresh);
+
+/* How many buffers there are. */
+bool sdp_credit_is_surplus(const struct sdp_credit *c);
+bool sdp_credit_over_limit(const struct sdp_credit *c);
+bool sdp_credit_wants_more(const struct sdp_credit *c);
+void sdp_credit_idle(struct sdp_credit *c);
+void sdp_credit_told(struct sdp_credit *c);
+
+#endif /* _SDP_CREDIT_H */
