@@ -4,9 +4,9 @@
  * Does it say anything?  TCP_DEFER_ACCEPT.  Has what it asked for before come?
  * Does its user say more?  TCP_CORK and MSG_MORE.
  *
- * A probe is a Data message without stream bytes: no peer's user notices, and
- * its transport acknowledges it, or ours tells that it does not.  Where there
- * is no credit for one (the peer's user reads nothing) none is sent or counted.
+ * A probe is a Data message without stream bytes, or, where there is no credit for one
+ * (the peer's user reads nothing), what the transport has for it: no peer's user
+ * notices either, and its transport acknowledges both, or ours tells that it does not.
  *
  * The options are the native socket's, which tells nobody when they change.  So
  * whenever user space has had a descriptor of it the options are looked at soon
@@ -129,8 +129,8 @@ static unsigned long sdp_alive_probe(struct sdp_ep *ep,
 		end = ep->probes >= opts->keepcnt;
 	if (end)
 		return 0;
-	if (sdp_tx_probe(ep))
-		ep->probes++;
+	sdp_tx_probe(ep);
+	ep->probes++;
 	return opts->keepintvl;
 }
 

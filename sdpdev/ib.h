@@ -332,6 +332,7 @@ struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 				      bool recv);
 void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 
 #endif /* _SDP_IB_H */

@@ -341,6 +341,7 @@ const struct sdp_xprt_ops sdp_ib_ops = {
 	.buf_alloc	= sdp_ib_buf_alloc,
 	.buf_free	= sdp_ib_buf_free,
 	.post_send	= sdp_ib_post_send,
+	.post_probe	= sdp_ib_post_probe,
 	.post_recv	= sdp_ib_post_recv,
 	.show_stats	= sdp_ib_show_stats,
 };

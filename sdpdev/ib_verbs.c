@@ -202,22 +202,10 @@ static int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
 	return -ENOTCONN;
 }
 
-/**
- * sdp_ib_post_send() - struct sdp_xprt_ops.post_send
- * @xc: the connection
- * @xb: the message
- */
-int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+/* Posts @wr; its completion gives @buf back. */
+static int sdp_ib_post(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
+		       struct ib_send_wr *wr)
 {
-	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	struct ib_send_wr wr = {
-		.wr_cqe = &buf->cqe,
-		.num_sge = 1,
-		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED,
-	};
-	struct ib_sge sge;
 	int ret;
 
 	switch (READ_ONCE(conn->state)) {
@@ -230,15 +218,53 @@ int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	if (!sdp_ib_posted_get(conn))
 		return -ENOTCONN;
 
-	sge.addr = buf->dma;
-	sge.length = xb->len;
-	sge.lkey = conn->dev->pd->local_dma_lkey;
-	wr.sg_list = &sge;
 	buf->cqe.done = sdp_ib_send_done;
+	wr->wr_cqe = &buf->cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	ret = ib_post_send(conn->qp, wr, NULL);
+	return ret ? sdp_ib_post_error(conn, ret) : 0;
+}
+
+/**
+ * sdp_ib_post_send() - struct sdp_xprt_ops.post_send
+ * @xc: the connection
+ * @xb: the message
+ */
+int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
+	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
+	struct ib_sge sge = {
+		.addr = buf->dma,
+		.length = xb->len,
+		.lkey = conn->dev->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+	};
+
 	ib_dma_sync_single_for_device(conn->dev->device, buf->dma, xb->len,
 				      DMA_TO_DEVICE);
-	ret = ib_post_send(conn->qp, &wr, NULL);
-	return ret ? sdp_ib_post_error(conn, ret) : 0;
+	return sdp_ib_post(conn, buf, &wr);
+}
+
+/**
+ * sdp_ib_post_probe() - struct sdp_xprt_ops.post_probe
+ * @xc: the connection
+ * @xb: comes back once the peer's device has answered
+ *
+ * An RDMA WRITE of no bytes names no memory, and takes no receive buffer of the peer's.
+ */
+int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
+	struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+	};
+
+	return sdp_ib_post(sdp_ib_conn(xc), buf, &wr.wr);
 }
 
 /**
@@ -292,8 +318,11 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 		.qp_state = IB_QPS_INIT,
 		.pkey_index = conn->pkey_index,
 		.port_num = conn->port,
-		/* Messages only: the peer reaches no other memory. */
-		.qp_access_flags = 0,
+		/*
+		 * For probes, which write nothing.  No memory is registered that a
+		 * peer could write to.
+		 */
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 
 	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
@@ -460,7 +489,7 @@ static int sdp_ib_qp_modify(struct sdp_ib_conn *conn, enum ib_qp_state state)
 	ret = ib_cm_init_qp_attr(conn->cm_id, &attr, &mask);
 	if (ret)
 		return ret;
-	/* No alternate path and no RDMA, whatever the peer offered. */
+	/* No alternate path and no RDMA READ, whatever the peer offered. */
 	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
 	attr.max_rd_atomic = 0;
 	attr.max_dest_rd_atomic = 0;

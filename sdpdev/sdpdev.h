@@ -691,7 +691,7 @@ void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
 int sdp_tx_prepare(struct sdp_ep *ep, u32 want);
 int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
 int sdp_tx_drain(struct sdp_ep *ep);
-bool sdp_tx_probe(struct sdp_ep *ep);
+void sdp_tx_probe(struct sdp_ep *ep);
 
 /* urgent.c */
 void sdp_urg_announced(struct sdp_ep *ep);

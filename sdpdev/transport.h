@@ -247,6 +247,9 @@ struct sdp_xprt_params {
  *	SDP_XPRT_ESTABLISHED on; on the accepting side wait for that event or
  *	the first message.  Zero; -ENOTCONN: the connection is at its end, and
  *	the event that says so follows behind all that has arrived; -ENOBUFS
+ * @post_probe: send what the peer's transport acknowledges and its protocol does not
+ *	see; it takes no receive buffer.  @buf is the sender's alone: nothing of it is
+ *	sent, and it comes back as of @post_send.  Possible and errors as of @post_send
  * @post_recv: give a buffer for one message.  Possible before the connection is
  *	established: after prepare(), or in and after @resolved.  Errors as of
  *	@post_send
@@ -284,6 +287,7 @@ struct sdp_xprt_ops {
 					  bool recv);
 	void (*buf_free)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_send)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+	int (*post_probe)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 
 	void (*show_stats)(struct seq_file *seq);

@@ -272,17 +272,43 @@ static void sdp_push_returns(struct sdp_ep *ep)
 		ep->credit.owed--;
 }
 
+/* The transport's probe, which takes no credit.  Nothing is under way. */
+static void sdp_post_probe(struct sdp_ep *ep)
+{
+	struct sdp_xprt_buf *buf;
+	int err;
+
+	buf = list_first_entry(&ep->tx_ctl, struct sdp_xprt_buf, list);
+	list_del(&buf->list);
+	/* For sdp_tx_done(): no message that matters. */
+	((struct sdp_bsdh *)buf->data)->mid = SDP_MID_DATA;
+	err = ep->xprt->post_probe(ep->conn, buf);
+	if (!err) {
+		ep->tx_posted++;
+		return;
+	}
+	list_add(&buf->list, &ep->tx_ctl);
+	if (err != -ENOTCONN)
+		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
+}
+
 /**
  * sdp_tx_probe() - send what makes the peer's transport answer
- * @ep: the endpoint, ep->lock held
+ * @ep: an endpoint that is live and does not end, ep->lock held
  *
- * Return: false where there is no credit for it.
+ * Every peer takes an empty Data message.  Where there is no credit for one, as the
+ * peer's user reads nothing, it is the transport's probe: there may be peers that end
+ * the connection at that.
  */
-bool sdp_tx_probe(struct sdp_ep *ep)
+void sdp_tx_probe(struct sdp_ep *ep)
 {
 	/* What is under way serves as well. */
-	return ep->tx_posted || (sdp_credit_may_probe(&ep->credit) &&
-				 sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0));
+	if (ep->tx_posted)
+		return;
+	if (sdp_credit_may_probe(&ep->credit))
+		sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0);
+	else
+		sdp_post_probe(ep);
 }
 
 /**

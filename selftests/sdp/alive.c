@@ -89,6 +89,42 @@ static void test_keepalive(enum kind k)
 	unpair(e);
 }
 
+/*
+ * A peer that takes nothing is asked all the same, stays, and is given up when it is
+ * there no more.
+ */
+static void test_full(void)
+{
+	static char much[65536], got[65536];
+	size_t sent = 0, came = 0;
+	ssize_t n;
+	int e[2];
+
+	pair(SDP, e);
+	nonblock(e[0], true);
+	while (has_room(e[0])) {
+		n = write(e[0], much, sizeof(much));
+		must(n > 0);
+		sent += n;
+	}
+	keep_alive(SDP, e[0]);
+	ok(events(e[0], POLLRDHUP, 5500) == 0, "sdp: who reads nothing is asked, and stays");
+	while (came < sent && events(e[1], POLLIN, SOON) & POLLIN) {
+		n = read(e[1], got, sizeof(got));
+		must(n > 0);
+		came += n;
+	}
+	ok(came == sent, "sdp: and can read all");
+	while (has_room(e[0]))
+		must(write(e[0], much, sizeof(much)) > 0);
+	/* So many probes that each has taken a credit, if it takes any. */
+	ok(events(e[0], POLLRDHUP, 3500) == 0, "sdp: again");
+	lose("1000000");
+	given_up(SDP, e[0], "sdp", "who reads nothing and is gone is given up");
+	lose("0");
+	unpair(e);
+}
+
 /* A probe that is due in two hours does not keep what is closed. */
 static void test_closed(void)
 {
@@ -194,6 +230,7 @@ int main(int argc, char **argv)
 		test_user_timeout(k == SDP ? TCP : SDP);
 		test_half_closed(k == SDP ? TCP : SDP);
 	}
+	test_full();
 	test_ring_timeout();
 	test_closed();
 	printf("1..%u\n", tap_done);

@@ -50,6 +50,8 @@ mode-unknown: aborted; ended_bad_message bad_field
 mode-short: aborted; ended_bad_message bad_short
 susp-short: aborted; ended_bad_message bad_short
 oversize: ended; ended_transport ib_qp_errors
+probe: echoed;
+write: refused; ended_transport ib_qp_errors
 '
 
 # One program for all, with a good conversation behind each case.

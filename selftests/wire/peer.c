@@ -279,6 +279,28 @@ void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned
 		posted++;
 }
 
+/* An RDMA WRITE of so many bytes to where nothing is; false: it was refused. */
+bool write_remote(unsigned int bytes)
+{
+	struct ibv_sge sge = { (uintptr_t)mem, bytes, mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = BUFS, .sg_list = &sge, .num_sge = !!bytes,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+	long deadline = now_ms() + WAIT_MS;
+	const struct bsdh *h;
+	unsigned int length;
+
+	if (ibv_post_send(id->qp, &wr, &bad))
+		return false;
+	posted++;
+	while (posted && now_ms() < deadline) {
+		if (!poll_once(&h, &length))
+			return false;
+		if (posted)
+			await_news(deadline);
+	}
+	return !posted;
+}
+
 void send_good(uint8_t mid, const char *text)
 {
 	unsigned int bytes = sizeof(struct bsdh) + strlen(text);

@@ -73,6 +73,7 @@ bool is_connected(void);
 bool establish(void);
 void disconnect(void);
 void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes);
+bool write_remote(unsigned int bytes);
 void send_good(uint8_t mid, const char *text);
 const struct bsdh *receive(unsigned int *bytes);
 bool poll_once(const struct bsdh **h, unsigned int *bytes);

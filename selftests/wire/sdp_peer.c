@@ -6,7 +6,8 @@
  *		random SEED MESSAGES PEERS LENGTH
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
- * names.  CASE is a name out of the tables below, or "good".  Prints a line for
+ * names.  CASE is a name out of the tables below, "good", "probe" (an RDMA WRITE of no
+ * bytes, and then as "good") or "write" (one of a byte).  Prints a line for
  * each, what the other side did and which of its counters for bad things moved,
  * say "hello-mseq: rejected 28; refused_bad_hello bad_mseq ib_req_invalid":
  *
@@ -15,6 +16,7 @@
  *   aborted		AbortConn came
  *   ended		the connection ended without one
  *   echoed		the good conversation went as it should
+ *   refused		the RDMA WRITE failed
  *   nothing		none of this, for five seconds
  *
  * With "order" one connection is asked for and answered, then another one is made,
@@ -216,11 +218,15 @@ static void run(const struct place *place, const char *name)
 			run_bad(msg);
 		else if (!strcmp(name, "good"))
 			printf(is_good() ? "echoed" : "not echoed");
+		else if (!strcmp(name, "probe"))
+			printf(write_remote(0) && is_good() ? "echoed" : "refused");
+		else if (!strcmp(name, "write"))
+			printf(write_remote(1) ? "written" : "refused");
 		else
 			printf("no such case");
 	}
 	printf(";");
-	print_moved(was, msg ? SETTLE_MS : 0);
+	print_moved(was, msg || !strcmp(name, "write") ? SETTLE_MS : 0);
 	printf("\n");
 	fflush(stdout);
 	disconnect();
