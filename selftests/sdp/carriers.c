@@ -394,9 +394,9 @@ static void test_link_local(void)
 {
 	int a, b, err;
 
-	must(!system("ip link add link ib0 name ib0.1 type ipoib && ip link set ib0.1 up"));
-	must(!system("ip address add fe80::77/64 dev ib0 nodad"));
-	must(!system("ip address add fe80::77/64 dev ib0.1 nodad"));
+	must(shell("ip link add link ib0 name ib0.1 type ipoib && ip link set ib0.1 up"));
+	must(shell("ip address add fe80::77/64 dev ib0 nodad"));
+	must(shell("ip address add fe80::77/64 dev ib0.1 nodad"));
 	a = connect_link_local("ib0");
 	must(!errno && end_info(a).state == SDP_STATE_CONNECTING);
 	b = connect_link_local("ib0.1");
@@ -405,7 +405,7 @@ static void test_link_local(void)
 	   "a shared port, and link-local peers on two interfaces: two connections");
 	close(a);
 	close(b);
-	must(!system("ip link del ib0.1 && ip address del fe80::77/64 dev ib0"));
+	must(shell("ip link del ib0.1 && ip address del fe80::77/64 dev ib0"));
 }
 
 int main(void)

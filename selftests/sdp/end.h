@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <linux/sdp.h>
@@ -295,6 +296,20 @@ static inline void unpair(int end[2])
 {
 	close(end[0]);
 	close(end[1]);
+}
+
+/* Whether a command of the shell succeeds, in the caller's network namespace. */
+static inline bool shell(const char *command)
+{
+	pid_t child = fork();
+	int status;
+
+	must(child >= 0);
+	if (!child) {
+		execlp("sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	return waitpid(child, &status, 0) == child && !status;
 }
 
 /* How many there are in this namespace. */

@@ -19,7 +19,8 @@ static void list(int go)
 	f = fopen("/proc/thread-self/net/sdp/endpoints", "re");
 	must(f && write(go, "", 1) == 1);
 	/* The line of names. */
-	must(fgets(line, sizeof(line), f) && !fgets(line, sizeof(line), f));
+	must(fgets(line, sizeof(line), f));
+	must(!fgets(line, sizeof(line), f));
 	exit(0);
 }
 
