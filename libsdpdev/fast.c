@@ -39,6 +39,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/*
+ * Each access that has an order says what it pairs with: one here, or one of the kernel's in
+ * sdpdev/ring.c and sdpdev/ringmem.c.  load() and store() have none: the word is looked at
+ * alone.  Those that are called ordered pair with each other: see struct table.
+ */
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
 #define load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define load_ordered(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
@@ -193,12 +198,14 @@ static bool lock_slot(struct slot *slot)
 {
 	__u32 none = 0;
 
+	/* Pairs with the release in leave(): who used the mappings has left them. */
 	return __atomic_compare_exchange_n(&slot->users, &none, EXCLUSIVE, false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static void unlock_slot(struct slot *slot)
 {
+	/* Pairs with the acquire in enter(): the mappings are all there. */
 	__atomic_fetch_and(&slot->users, ~EXCLUSIVE, __ATOMIC_RELEASE);
 }
 
@@ -265,6 +272,10 @@ static void collect_ended(struct table *t)
  */
 static bool verify(int fd, struct slot *slot, struct sdp_info *info)
 {
+	/*
+	 * Both before the call, which tells of a later time: pairs with sdp_ring_closing(),
+	 * where the kernel takes the descriptor away before it counts that.
+	 */
 	__u64 closes = load_acquire(&slot->state->closes);
 	__u64 seen = load_acquire(&slot->seen);
 
@@ -280,6 +291,7 @@ static bool verify(int fd, struct slot *slot, struct sdp_info *info)
 /* Whether nothing has been closed since @seen, which is not stale either. */
 static bool counts(const struct slot *slot, __u64 seen)
 {
+	/* As in verify(): what is done with the number comes after this. */
 	return load_acquire(&slot->state->closes) == (seen & ~BY_CALL);
 }
 
@@ -464,6 +476,7 @@ bool fast_received(int fd, void *buf, size_t n, ssize_t ret)
 
 static void leave(struct slot *slot)
 {
+	/* Pairs with the acquire in lock_slot(). */
 	if (__atomic_sub_fetch(&slot->users, 1, __ATOMIC_RELEASE) == 0)
 		collect(slot);
 }
@@ -479,6 +492,7 @@ static struct slot *enter(int fd)
 		return NULL;
 	/* As in the calls that it stands for. */
 	pthread_testcancel();
+	/* Pairs with the release in unlock_slot(). */
 	if ((__atomic_fetch_add(&slot->users, 1, __ATOMIC_ACQUIRE) & EXCLUSIVE) ||
 	    !slot->state || load(&slot->gone))
 		goto out;
@@ -604,6 +618,7 @@ static bool trylock_ring(struct sdp_ring *ring)
 {
 	__u32 free = 0;
 
+	/* Pairs with the release in unlock_ring(), here and in ring.c. */
 	return __atomic_compare_exchange_n(&ring->lock, &free, 1, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
@@ -611,6 +626,7 @@ static bool trylock_ring(struct sdp_ring *ring)
 /* As sdp_ring_send() does, which waits for it. */
 static void unlock_ring(struct sdp_ring *ring)
 {
+	/* Pairs with trylock_ring() here, and with lock_ring() in ring.c. */
 	if (__atomic_exchange_n(&ring->lock, 0, __ATOMIC_RELEASE) == 2)
 		syscall(SYS_futex, &ring->lock, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
@@ -625,14 +641,19 @@ static bool put_bytes(const struct slot *slot, const char *buf, size_t n)
 
 	if (!trylock_ring(ring))
 		return false;
+	/* Producers exclude each other, and the kernel moves it once: the exchange tells. */
 	tail = load(&ring->tail);
+	/* Pairs with the release in sdp_ring_take(): the kernel has copied the bytes. */
 	done = tail - load_acquire(&ring->head) + n <= slot->tx_bytes;
 	if (done) {
 		at = tail & (slot->tx_bytes - 1);
 		part = smaller(n, slot->tx_bytes - at);
 		memcpy(data + at, buf, part);
 		memcpy(data, buf + part, n - part);
-		/* The kernel moves it away where it takes no more. */
+		/*
+		 * After the bytes: pairs with the acquire in sdp_ring_tx_check().  The
+		 * kernel moves the tail away where it takes no more.
+		 */
 		done = __atomic_compare_exchange_n(&ring->tail, &tail, tail + n, false,
 						   __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	}
@@ -647,6 +668,7 @@ static bool put_bytes(const struct slot *slot, const char *buf, size_t n)
  */
 static void ask_to_send(int fd, struct slot *slot)
 {
+	/* Before the call: pairs with fast_options(), which changes it at any time. */
 	__u64 seen = load_acquire(&slot->seen);
 
 	knock(fd, SDP_ENTER_TX);
@@ -663,6 +685,11 @@ static bool send_slot(int fd, struct slot *slot, const void *buf, size_t n)
 	if ((flags & (SDP_RING_ERROR | SDP_RING_EOF)) || n > slot->tx_bytes ||
 	    load(&slot->full) || !known(buf, n, READABLE) || !put_bytes(slot, buf, n))
 		return false;
+	/*
+	 * The tail is stored before the flags and the count are loaded.  Pairs with the
+	 * smp_mb() in sdp_ring_tx_sleep(), where the kernel stores the flags, and with the
+	 * one in sdp_ring_closing(), where it stores the count, before it loads the tail.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (load(&slot->tx->flags) & SDP_RING_NEED_ENTER)
 		ask_to_send(fd, slot);
@@ -707,6 +734,7 @@ static size_t recv_slot(int fd, struct slot *slot, void *buf, size_t n)
 	size_t take;
 
 	for (;;) {
+		/* As take_bytes() in ring.c, and paired with the same. */
 		flags = load_acquire(&ring->flags);
 		head = load_acquire(&ring->head);
 		there = load_acquire(&ring->tail) - head;
@@ -726,6 +754,7 @@ static size_t recv_slot(int fd, struct slot *slot, void *buf, size_t n)
 		if (!known(buf, take, WRITABLE))
 			return 0;
 		copy_out(slot, head, buf, take);
+		/* After the copy: pairs with the acquire in sdp_ring_rx_check(). */
 		if (__atomic_compare_exchange_n(&ring->head, &head, head + take, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return take;

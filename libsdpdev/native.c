@@ -28,6 +28,12 @@
 #define MOST		256	/* more at a time are not listed */
 #define PATIENCE	100	/* times a millisecond */
 
+/*
+ * All in one order (SEQ_CST), since each side stores before it loads: a thread stores
+ * @changing, then loads @forking; fork() stores @forking, then loads @changing.  At least
+ * one of them sees the other, and waits.  @owner and @fd of an entry are stored in the
+ * order in which in_child() must not miss them.
+ */
 #define load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
 #define add(p, v)	__atomic_add_fetch(p, v, __ATOMIC_SEQ_CST)

@@ -60,6 +60,7 @@ struct next_calls {
 
 __hidden extern struct next_calls next_calls;
 
+/* No order is needed: both definitions that there ever are work at any time. */
 #define NEXT(call)	(__atomic_load_n(&next_calls.call, __ATOMIC_RELAXED))
 
 /* Looks all of them up; called once, by the constructor. */

@@ -41,6 +41,7 @@ static unsigned char *hint_of(int fd)
 	return &hints[(unsigned int)fd % sizeof(hints)];
 }
 
+/* Without order: nothing is found by a hint that the kernel does not check. */
 static unsigned char hint(int fd)
 {
 	return __atomic_load_n(hint_of(fd), __ATOMIC_RELAXED);

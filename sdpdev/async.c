@@ -17,6 +17,7 @@
  */
 void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
 {
+	/* Pairs with the smp_mb() in sdp_poll(), and with prepare_to_wait_event(). */
 	if (wq_has_sleeper(&ep->wait))
 		wake_up_interruptible_poll(&ep->wait, events);
 	if ((events & EPOLLHUP) && READ_ONCE(ep->shut) == SHUTDOWN_MASK)

@@ -234,6 +234,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
  */
 void sdp_close_port(struct sdp_ep *ep)
 {
+	/* Pairs with sdp_port_lend(), which lends nothing once nobody listens. */
 	if (READ_ONCE(ep->port_lent) && !sdp_native_only_bound(ep))
 		sdp_conn_retry(ep);
 }

@@ -279,8 +279,14 @@ void sdp_connect_settle(struct sdp_ep *ep)
 		ep->err = -err;
 		ep->connect_told = true;
 	}
-	ep->state = SDP_STATE_BOUND;
-	ep->parting = false;
+	/*
+	 * Last: pairs with the acquiring loads in sdp_connect_undecided() and
+	 * sdp_ep_native(), which are made without the lock: whoever finds the attempt
+	 * over finds its carrier and its error.
+	 */
+	smp_store_release(&ep->state, SDP_STATE_BOUND);
+	/* Pairs with the acquire in sdp_disconnect(), which goes on to the native socket. */
+	smp_store_release(&ep->parting, false);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
 			EPOLLERR | EPOLLHUP);
 	spin_unlock_bh(&ep->lock);
@@ -288,7 +294,8 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 static bool sdp_connect_undecided(struct sdp_ep *ep)
 {
-	return READ_ONCE(ep->state) == SDP_STATE_CONNECTING;
+	/* Pairs with the release in sdp_connect_settle(). */
+	return smp_load_acquire(&ep->state) == SDP_STATE_CONNECTING;
 }
 
 /**
@@ -320,21 +327,22 @@ int sdp_connect_wait(struct sdp_ep *ep, long *timeo)
 static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			      unsigned int len, bool nonblock)
 {
+	bool native;
 	int err = 0;
 
 	if (sdp_listens_alone(ep))
 		return -EISCONN;
-	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
-		return sdp_connect_native(ep, addr, len, nonblock);
 
 	spin_lock_bh(&ep->lock);
+	native = ep->carrier == SDP_CARRIER_TCP;
 	if (ep->carrier == SDP_CARRIER_NONE)
 		err = -xchg(&ep->err, 0) ? : -ECONNABORTED;
 	else if (ep->connect_told)
 		err = -EISCONN;
-	ep->connect_told = true;
+	if (!native)
+		ep->connect_told = true;
 	spin_unlock_bh(&ep->lock);
-	return err;
+	return native ? sdp_connect_native(ep, addr, len, nonblock) : err;
 }
 
 static int sdp_connect_tcp(struct sdp_ep *ep)
@@ -351,12 +359,17 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			     unsigned int len, unsigned int flags)
 {
 	struct sockaddr_storage peer;
-	u8 reason;
+	u8 reason, state, carrier;
 	int err;
 
-	if (READ_ONCE(ep->state) == SDP_STATE_CONNECTING)
+	/* Both of one moment: an attempt may be settled just now. */
+	spin_lock_bh(&ep->lock);
+	state = ep->state;
+	carrier = ep->carrier;
+	spin_unlock_bh(&ep->lock);
+	if (state == SDP_STATE_CONNECTING)
 		return -EALREADY;
-	if (READ_ONCE(ep->carrier) != SDP_CARRIER_NONE)
+	if (carrier != SDP_CARRIER_NONE)
 		return -EISCONN;
 	/* A failure that nobody has asked for yet comes first. */
 	if (READ_ONCE(ep->err))
@@ -365,7 +378,7 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return -EISCONN;
 	if (ep->no_tcp_ever)
 		flags = SDP_CONNECT_NO_TCP;
-	if (READ_ONCE(ep->state) == SDP_STATE_LISTEN ||
+	if (state == SDP_STATE_LISTEN ||
 	    (flags & SDP_CONNECT_NO_SDP))
 		return sdp_connect_tcp(ep);
 	if (!sdp_connect_eligible(ep, addr, len, &peer)) {

@@ -95,7 +95,7 @@ int sdp_ep_set_net(struct sdp_ep *ep, struct net *net)
  */
 bool sdp_ep_ready(struct sdp_ep *ep)
 {
-	/* Pairs with sdp_ep_set_ready(). */
+	/* Pairs with the release in sdp_ep_set_ready(). */
 	return smp_load_acquire(&ep->family);
 }
 
@@ -106,7 +106,7 @@ bool sdp_ep_ready(struct sdp_ep *ep)
  */
 void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family)
 {
-	/* Pairs with sdp_ep_ready(). */
+	/* Pairs with the acquire in sdp_ep_ready(). */
 	smp_store_release(&ep->family, family);
 }
 
@@ -164,9 +164,14 @@ bool sdp_ep_native(struct sdp_ep *ep)
 {
 	u8 carrier = READ_ONCE(ep->carrier);
 
-	return carrier == SDP_CARRIER_TCP ||
-	       (carrier == SDP_CARRIER_NONE &&
-		READ_ONCE(ep->state) <= SDP_STATE_LISTEN);
+	if (carrier != SDP_CARRIER_NONE)
+		return carrier == SDP_CARRIER_TCP;
+	/*
+	 * Pairs with the release in sdp_connect_settle(): the error of an attempt that
+	 * is over is there, too.  The carrier may be the one from before: in every step
+	 * of an endpoint that changes both, old and new carrier give the same answer.
+	 */
+	return smp_load_acquire(&ep->state) <= SDP_STATE_LISTEN;
 }
 
 /* False if the native socket has to be asked. */

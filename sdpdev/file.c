@@ -153,7 +153,11 @@ static __poll_t sdp_poll(struct file *file, poll_table *pt)
 	struct sdp_ep *ep = file->private_data;
 
 	poll_wait(file, &ep->wait, pt);
-	/* Pairs with the barrier of wq_has_sleeper() in sdp_ep_wake(). */
+	/*
+	 * The place in the queue before the look at the state.  Pairs with the barrier
+	 * of wq_has_sleeper() in sdp_ep_wake(): what happened comes before the look at
+	 * the queue.
+	 */
 	smp_mb();
 	if (!sdp_ep_ready(ep))
 		return EPOLLERR | EPOLLHUP;

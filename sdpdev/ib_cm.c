@@ -443,8 +443,12 @@ int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
 	set_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
 	rep.qp_num = conn->qp->qp_num;
 	rep.starting_psn = conn->psn;
-	/* Before: the peer's first message may come, and be answered, at once. */
-	conn->state = SDP_IB_ACCEPTED;
+	/*
+	 * Before the REP: the peer's first message may come, and be answered, at once.
+	 * The locks and the doorbell of the REP are the barrier.  Pairs with
+	 * sdp_ib_post_send().
+	 */
+	WRITE_ONCE(conn->state, SDP_IB_ACCEPTED);
 	ret = ib_send_cm_rep(conn->cm_id, &rep);
 	if (ret)
 		conn->state = SDP_IB_REQUESTED;

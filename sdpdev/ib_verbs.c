@@ -109,6 +109,10 @@ static void sdp_ib_posted_put(struct sdp_ib_conn *conn)
 
 static bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
 {
+	/*
+	 * Pairs with sdp_ib_qp_flush(), which sets the bit, then drops the first count.
+	 * The bit only makes this give up early; the count alone decides.
+	 */
 	return conn->qp && !test_bit(SDP_IB_F_FLUSHING, &conn->flags) &&
 	       refcount_inc_not_zero(&conn->posted);
 }
@@ -208,6 +212,7 @@ static int sdp_ib_post(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
 {
 	int ret;
 
+	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
 	switch (READ_ONCE(conn->state)) {
 	case SDP_IB_ACCEPTED:
 	case SDP_IB_ESTABLISHED:
@@ -464,6 +469,7 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 		ret = PTR_ERR(qp);
 		goto err_put_cq;
 	}
+	/* In any order: sdp_ib_posted_get() does nothing without both. */
 	refcount_set(&conn->posted, 1);
 	conn->qp = qp;
 	ret = sdp_ib_qp_init(conn);

@@ -30,14 +30,19 @@
  */
 #define SDP_ORDER_TIME	(2 * HZ)
 
+static bool sdp_listening(struct sdp_ep *ep)
+{
+	/* Pairs with the release in sdp_listen(): how it listens is known, too. */
+	return smp_load_acquire(&ep->state) == SDP_STATE_LISTEN;
+}
+
 /**
  * sdp_listens_alone() - does it listen on SDP, but its native socket does not?
  * @ep: the endpoint
  */
 bool sdp_listens_alone(struct sdp_ep *ep)
 {
-	return READ_ONCE(ep->state) == SDP_STATE_LISTEN &&
-	       READ_ONCE(ep->no_tcp_listen);
+	return sdp_listening(ep) && READ_ONCE(ep->no_tcp_listen);
 }
 
 /**
@@ -81,7 +86,8 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
 	if (!err)
-		WRITE_ONCE(ep->state, SDP_STATE_LISTEN);
+		/* After all of the above: pairs with the acquire in sdp_listening(). */
+		smp_store_release(&ep->state, SDP_STATE_LISTEN);
 	else if (!(flags & SDP_LISTEN_NO_TCP))
 		/* Nobody is to get a connection there. */
 		kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
@@ -124,8 +130,7 @@ void sdp_unlisten(struct sdp_ep *ep)
 {
 	struct sdp_ep *child;
 
-	if (!(READ_ONCE(ep->port) && sdp_port_del(ep)) &&
-	    READ_ONCE(ep->state) != SDP_STATE_LISTEN)
+	if (!(READ_ONCE(ep->port) && sdp_port_del(ep)) && !sdp_listening(ep))
 		return;
 	spin_lock_bh(&ep->lock);
 	ep->state = SDP_STATE_BOUND;
@@ -155,7 +160,7 @@ bool sdp_accept_ready(struct sdp_ep *ep)
 
 static bool sdp_accept_any(struct sdp_ep *ep)
 {
-	return sdp_accept_ready(ep) || READ_ONCE(ep->state) != SDP_STATE_LISTEN ||
+	return sdp_accept_ready(ep) || !sdp_listening(ep) ||
 	       (!ep->no_tcp_listen && sdp_native_poll(ep));
 }
 
@@ -256,7 +261,7 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	int err;
 
 	for (;;) {
-		if (READ_ONCE(ep->state) != SDP_STATE_LISTEN)
+		if (!sdp_listening(ep))
 			return -EINVAL;
 		err = sdp_accept_next(file, args, newfile);
 		if (err != -EAGAIN || !timeo)

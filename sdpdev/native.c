@@ -78,7 +78,7 @@ static void sdp_native_attach(struct sdp_ep *ep, struct file *file)
 
 	ep->native_urg = U64_MAX;
 	init_waitqueue_func_entry(&ep->native_wait, sdp_native_wake);
-	/* Pairs with sdp_native_sk(). */
+	/* The socket is complete: pairs with the loads in sdp_native_sk() and elsewhere. */
 	smp_store_release(&ep->native, file);
 	add_wait_queue(&sock->wq.wait, &ep->native_wait);
 }
@@ -296,7 +296,7 @@ void sdp_native_release(struct sdp_ep *ep)
  */
 struct sock *sdp_native_sk(struct sdp_ep *ep)
 {
-	/* Pairs with sdp_native_attach(). */
+	/* Pairs with the release in sdp_native_attach(). */
 	struct file *file = smp_load_acquire(&ep->native);
 
 	return file ? ((struct socket *)file->private_data)->sk : NULL;
@@ -397,6 +397,7 @@ u8 sdp_nonagle(struct sdp_ep *ep)
  */
 bool sdp_native_shared(struct sdp_ep *ep)
 {
+	/* Pairs with the release in sdp_native_attach(), by the address. */
 	struct file *file = READ_ONCE(ep->native);
 
 	return file && file_count(file) > 1;

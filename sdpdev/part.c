@@ -62,7 +62,8 @@ int sdp_disconnect(struct sdp_ep *ep)
 		return err;
 	sdp_part_begin(ep);
 	sdp_ring_drop(ep);
-	err = wait_event_interruptible(ep->wait, !READ_ONCE(ep->parting));
+	/* Pairs with the release in sdp_connect_settle(). */
+	err = wait_event_interruptible(ep->wait, !smp_load_acquire(&ep->parting));
 	if (err)
 		return err;
 	sdp_route_forget(ep);

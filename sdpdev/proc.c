@@ -116,6 +116,7 @@ static void sdp_seq_addr(struct seq_file *seq, const void *addr, u32 len)
 static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 {
 	struct user_namespace *ns = seq_user_ns(seq);
+	/* Pairs with the release in sdp_native_attach(), by the address. */
 	struct file *native = READ_ONCE(ep->native);
 	struct sdp_info info = {};
 	u64 rx_queued;

@@ -53,12 +53,20 @@ static bool sdp_replace_watched(const struct file *file)
 static bool sdp_replace_freeze(struct file *file, long refs)
 	__must_hold(&file->f_lock)
 {
+	/*
+	 * A full barrier where it succeeds: pairs with the one in the fput() of whoever
+	 * had a reference before.
+	 */
 	return !sdp_replace_watched(file) &&
 	       atomic_long_cmpxchg(&file->f_count, refs, 0) == refs;
 }
 
 static void sdp_replace_thaw(struct file *file, long refs)
 {
+	/*
+	 * The new file is in the table first: pairs with the acquire of whoever looks up
+	 * the descriptor, takes a reference of this file, and compares the table again.
+	 */
 	atomic_long_set_release(&file->f_count, refs);
 }
 

@@ -12,9 +12,6 @@
 
 #include "sdpdev.h"
 
-/* From any index in a ring to one that is in none. */
-#define SDP_RING_NOWHERE	BIT_ULL(63)
-
 /* The indices are 64 bits wide and must be read in one piece. */
 #ifndef CONFIG_64BIT
 #error "The rings need a 64-bit machine"
@@ -28,27 +25,32 @@ u32 sdp_ring_data_offset(void)
 	return PAGE_SIZE;
 }
 
-static void *sdp_ring_data(const struct sdp_kring *ring, u64 index)
-{
-	return (void *)ring->map + PAGE_SIZE + (index & (ring->size - 1));
-}
-
-/* Bytes from @index on that lie in one piece. */
-static u32 sdp_ring_piece(const struct sdp_kring *ring, u64 index, u32 len)
-{
-	return min_t(u32, len, ring->size - (index & (ring->size - 1)));
-}
-
 static bool sdp_ring_size_ok(u32 bytes)
 {
 	return bytes >= max_t(u32, SDP_RING_MIN, PAGE_SIZE) &&
 	       bytes <= SDP_RING_MAX && is_power_of_2(bytes);
 }
 
+/*
+ * The kernel exchanges words that user space stores to, and holds a spinlock meanwhile.
+ * So an exchange has to be one instruction.  Where it is a loop of load-exclusive and
+ * store-exclusive, another processor's stores could keep the loop from ending.
+ */
+static bool sdp_ring_exchange_ends(void)
+{
+#if defined(CONFIG_X86_64)
+	return true;
+#elif defined(CONFIG_ARM64)
+	return system_uses_lse_atomics();
+#else
+	return false;
+#endif
+}
+
 /* Why an endpoint cannot have rings now, or zero. */
 static int sdp_ring_refused(struct sdp_ep *ep)
 {
-	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
+	if (!sdp_ring_exchange_ends() || READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return -EOPNOTSUPP;
 	if (!READ_ONCE(ep->live) || READ_ONCE(ep->parting))
 		return -ENOTCONN;
@@ -128,16 +130,10 @@ static void sdp_ring_bad(struct sdp_ep *ep)
  */
 bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
 {
-	struct sdp_kring *ring = &ep->tx_ring;
-	/* The bytes were stored before. */
-	u64 tail = ring->ended ? ring->user : smp_load_acquire(&ring->map->tail);
-
-	if (tail - ring->own > ring->size) {
-		sdp_ring_bad(ep);
-		return false;
-	}
-	*bytes = tail - ring->own;
-	return true;
+	if (sdp_kring_sent(&ep->tx_ring, bytes))
+		return true;
+	sdp_ring_bad(ep);
+	return false;
 }
 
 /**
@@ -150,14 +146,7 @@ bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
  */
 u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len)
 {
-	struct sdp_kring *ring = &ep->tx_ring;
-	u32 n = sdp_ring_piece(ring, ring->own, len);
-
-	memcpy(data, sdp_ring_data(ring, ring->own), n);
-	ring->own += n;
-	/* User space may overwrite them now. */
-	smp_store_release(&ring->map->head, ring->own);
-	return n;
+	return sdp_kring_take(&ep->tx_ring, data, len);
 }
 
 /**
@@ -169,18 +158,10 @@ u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len)
  */
 bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes)
 {
-	struct sdp_kring *ring = &ep->rx_ring;
-	/* The bytes before it have been copied out. */
-	u64 head = smp_load_acquire(&ring->map->head);
-
-	/* It never moves back. */
-	if (head - ring->user > ring->own - ring->user) {
-		sdp_ring_bad(ep);
-		return false;
-	}
-	ring->user = head;
-	*bytes = ring->own - head;
-	return true;
+	if (sdp_kring_unread(&ep->rx_ring, bytes))
+		return true;
+	sdp_ring_bad(ep);
+	return false;
 }
 
 /**
@@ -194,28 +175,21 @@ bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes)
 u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 {
 	struct sdp_kring *ring = &ep->rx_ring;
-	u32 used, n, done = 0;
+	u32 used;
 
 	if (!sdp_ring_rx_check(ep, &used) || ring->away)
 		return 0;
 	len = min(len, ring->size - used);
-	while (done < len) {
-		n = sdp_ring_piece(ring, ring->own + done, len - done);
-		memcpy(sdp_ring_data(ring, ring->own + done), data + done, n);
-		done += n;
-	}
-	ring->own += done;
-	/* The bytes first, then the news of them. */
-	smp_store_release(&ring->map->tail, ring->own);
-	return done;
+	sdp_kring_put(ring, data, len);
+	return len;
 }
 
 /* Of the flags those that say whether anything more is taken. */
-static u32 sdp_ring_tx_flags(const struct sdp_ep *ep)
+static u32 sdp_ring_tx_flags(const struct sdp_ep *ep, bool ended)
 {
 	if (ep->state == SDP_STATE_CLOSED)
 		return SDP_RING_NEED_ENTER | SDP_RING_ERROR;
-	return ep->tx_ring.ended ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
+	return ended ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
 }
 
 /**
@@ -225,12 +199,16 @@ static u32 sdp_ring_tx_flags(const struct sdp_ep *ep)
  * While messages are under way or wait for credits the kernel comes back to the
  * ring by itself; not so for one that is held back for what may come there.
  *
+ * No store of the flags but the one before the barrier needs an order: without
+ * SDP_RING_NEED_ENTER the kernel looks again later, and an end that user space
+ * does not see yet is found when it moves the tail (sdp_ring_tx_end()).
+ *
  * Return: true where bytes came in the last moment, so the caller goes on.
  */
 bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 {
 	struct sdp_kring *ring = &ep->tx_ring;
-	u32 bytes, end = sdp_ring_tx_flags(ep);
+	u32 bytes, end = sdp_ring_tx_flags(ep, ring->ended);
 
 	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
 		return false;
@@ -246,9 +224,7 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}
-	WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
-	/* Pairs with the barrier between the tail and the flags in user space. */
-	smp_mb();
+	sdp_kring_sleep(ring, end);
 	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
 		return false;
 	WRITE_ONCE(ring->map->flags, end);
@@ -259,24 +235,16 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
  * sdp_ring_tx_end() - what is in the transmit ring is all that comes
  * @ep: the endpoint, ep->lock held; it may have no rings
  *
- * Somebody may be about to put bytes there, who has no descriptor any more that could
- * tell him.  User space moves the tail by compare-and-exchange: either that comes first,
- * and the bytes count, or it fails, as here the tail goes where none can be.
+ * A producer without a descriptor may be about to put bytes there: nothing but the ring
+ * itself could tell it.
  */
 void sdp_ring_tx_end(struct sdp_ep *ep)
 {
-	struct sdp_kring *ring = &ep->tx_ring;
-	bool ended = ring->ended;
 	u32 bytes;
 
-	if (!ring->size)
+	if (!ep->tx_ring.size)
 		return;
-	ring->ended = true;
-	/* First, as who finds that tail looks there. */
-	WRITE_ONCE(ring->map->flags, sdp_ring_tx_flags(ep));
-	if (ended)
-		return;
-	ring->user = xchg(&ring->map->tail, ring->own + SDP_RING_NOWHERE);
+	sdp_kring_end(&ep->tx_ring, sdp_ring_tx_flags(ep, true));
 	sdp_ring_tx_check(ep, &bytes);
 }
 
@@ -286,10 +254,9 @@ void sdp_ring_tx_end(struct sdp_ep *ep)
  */
 void sdp_ring_rx_flags(struct sdp_ep *ep)
 {
-	struct sdp_kring *ring = &ep->rx_ring;
 	u32 flags = 0;
 
-	if (!ring->size)
+	if (!ep->rx_ring.size)
 		return;
 	if (!list_empty(&ep->rx_queue))
 		flags |= SDP_RING_NEED_ENTER;
@@ -297,7 +264,7 @@ void sdp_ring_rx_flags(struct sdp_ep *ep)
 		flags |= SDP_RING_EOF;
 	if (ep->state == SDP_STATE_CLOSED && ep->reason != SDP_REASON_NONE)
 		flags |= SDP_RING_ERROR;
-	WRITE_ONCE(ring->map->flags, flags);
+	sdp_kring_tell(&ep->rx_ring, flags);
 }
 
 /* Copies @n bytes from @index on, in one or two pieces. */
@@ -312,8 +279,8 @@ static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
 		return n;
 	}
 	while (done < n) {
-		piece = sdp_ring_piece(ring, index + done, n - done);
-		got = sdp_copy_to(sdp_ring_data(ring, index + done), piece, to);
+		piece = sdp_kring_piece(ring, index + done, n - done);
+		got = sdp_copy_to(sdp_kring_data(ring, index + done), piece, to);
 		done += got;
 		if (got < piece)
 			break;
@@ -324,13 +291,10 @@ static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
 /* Competes with user space for the bytes from @from to @to. */
 static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
 {
-	struct sdp_kring *ring = &ep->rx_ring;
 	bool won;
 
 	spin_lock_bh(&ep->lock);
-	won = cmpxchg(&ring->map->head, from, to) == from;
-	if (won)
-		ring->user = to;
+	won = sdp_kring_move(&ep->rx_ring, from, to);
 	spin_unlock_bh(&ep->lock);
 	return won;
 }
@@ -350,7 +314,6 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
 ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 			 unsigned int flags)
 {
-	struct sdp_kring *ring = &ep->rx_ring;
 	u64 head;
 	size_t n;
 	u32 bytes;
@@ -358,16 +321,16 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 
 	spin_lock_bh(&ep->lock);
 	ok = sdp_ring_rx_check(ep, &bytes);
-	head = ring->user;
+	head = ep->rx_ring.user;
 	spin_unlock_bh(&ep->lock);
 	if (!ok || bytes <= skip)
 		return 0;
 
 	n = min_t(size_t, bytes - skip, iov_iter_count(to));
-	n = sdp_ring_copy(ring, head + skip, n, to, flags);
+	n = sdp_ring_copy(&ep->rx_ring, head + skip, n, to, flags);
 	if (!n)
 		return -EFAULT;
-	if (flags & MSG_PEEK ? READ_ONCE(ring->map->head) == head
+	if (flags & MSG_PEEK ? sdp_kring_unmoved(&ep->rx_ring, head)
 			     : sdp_ring_move_head(ep, head, head + n))
 		return n;
 	iov_iter_revert(to, n);
@@ -505,7 +468,7 @@ int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock)
 {
 	int err = 0;
 
-	/* Pairs with sdp_ring_mem_attach(). */
+	/* Pairs with the release in sdp_ring_mem_attach(): with the size there are rings. */
 	if (!smp_load_acquire(&ep->rx_ring.size))
 		return -ENXIO;
 	if (flags & (SDP_ENTER_TX | SDP_ENTER_WAIT_TX))

@@ -231,10 +231,9 @@ void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_byt
 	ep->ring_mem = mem;
 	mem->ep = ep;
 	sdp_ring_point(ep, mem);
-	/* Pairs with sdp_ring_enter(): their sizes say that they are there. */
-	smp_wmb();
-	WRITE_ONCE(ep->tx_ring.size, tx_bytes);
-	WRITE_ONCE(ep->rx_ring.size, rx_bytes);
+	ep->tx_ring.size = tx_bytes;
+	/* Last: pairs with the acquire in sdp_ring_enter(), which has neither lock nor mutex. */
+	smp_store_release(&ep->rx_ring.size, rx_bytes);
 	if (ep->live)
 		sdp_size_watch(ep);
 }
@@ -244,6 +243,7 @@ static void sdp_ring_count(struct sdp_ring_mem *mem)
 {
 	struct sdp_ring_state *state = sdp_ring_state(mem);
 
+	/* Read by user space, see sdp_ring_closing() for what it is ordered with. */
 	WRITE_ONCE(state->closes, state->closes + 1);
 }
 
@@ -264,8 +264,9 @@ void sdp_ring_closing(struct sdp_ep *ep)
 	if (!rings)
 		return;
 	/*
-	 * Who puts bytes into the ring with that descriptor and does not see the count
-	 * move has moved the tail before: pairs with the barrier between both there.
+	 * The count is stored before the tail is loaded.  Pairs with the full barrier in
+	 * send_slot() of libsdpdev/fast.c, which stores the tail before it loads the
+	 * count: a producer that does not see the count move has moved the tail before.
 	 */
 	smp_mb();
 	sdp_ring_look(ep);
@@ -288,10 +289,10 @@ void sdp_ring_mem_detach(struct sdp_ep *ep)
 	mutex_lock(&mem->mutex);
 	spin_lock_bh(&ep->lock);
 	WRITE_ONCE(ep->tx_ring.map->flags, flags);
-	WRITE_ONCE(ep->rx_ring.map->flags, flags);
 	/* What is in it went with the connection. */
 	WRITE_ONCE(ep->rx_ring.map->head, ep->rx_ring.own);
 	WRITE_ONCE(ep->rx_ring.map->tail, ep->rx_ring.own);
+	sdp_kring_tell(&ep->rx_ring, flags);
 	sdp_ring_count(mem);
 	ep->tx_ring = (struct sdp_kring){};
 	ep->rx_ring = (struct sdp_kring){};
@@ -367,7 +368,8 @@ static bool sdp_ring_unshared(const struct sdp_ring_mem *mem)
 
 /*
  * No byte is in the rings, and nobody is about to put some there.  Under ep->lock, and
- * with the mappings empty: what user space has written does not change meanwhile.
+ * with the mappings empty: what user space has written does not change meanwhile, and
+ * is seen here, since emptying the mappings waits for all processors.
  */
 static bool sdp_ring_empty(const struct sdp_ep *ep)
 {

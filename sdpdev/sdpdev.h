@@ -43,6 +43,7 @@
 
 #include "compat.h"
 #include "credit.h"
+#include "kring.h"
 #include "proto.h"
 #include "transport.h"
 
@@ -160,31 +161,6 @@ struct sdp_urg {
 	u8 byte;
 	bool pending;
 	bool told;
-};
-
-/**
- * struct sdp_kring - the kernel's side of a mapped ring
- * @map: the mapped pages in one piece: head and data.  Hostile: user space
- *	writes there at any time.  While @away the head alone, and nobody else's
- * @away: the pages have been given back (sdp_ring_mem_idle()); the ring is empty
- * @size: bytes of data, a power of two; zero without the ring
- * @own: the kernel's own index: of the next byte to take (transmit ring) or to
- *	put (receive ring)
- * @user: the last index of user space's that was found good; of the transmit ring:
- *	where it ends once it has @ended
- * @ended: of the transmit ring: no more comes, whatever user space writes there
- *
- * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together, but
- * when pages come back @map does under ep->lock alone; the rest is protected by
- * ep->lock.  @map is in @ring_mem of the endpoint.
- */
-struct sdp_kring {
-	struct sdp_ring *map;
-	bool away;
-	u32 size;
-	u64 own;
-	u64 user;
-	bool ended;
 };
 
 /**
@@ -324,6 +300,15 @@ struct sdp_kring {
  * @rx_bytes: stream bytes received
  * @tx_msgs: messages sent
  * @rx_msgs: messages received
+ *
+ * Some of what @lock protects is also read without it, by READ_ONCE(), where one
+ * byte or word is enough and an old one does no harm: the caller would have
+ * found it, had it come a moment earlier.  These are @carrier, @err, @shut, @live,
+ * @parting, @fin_done, @kill, @ending, @no_tcp_listen, @port, @port_lent, @held,
+ * @tx_bufs, @rx_bufs and @urg.state.  Compilers store these in one piece.  A caller
+ * that needs two of them of one moment takes @lock.  @state is read so as well; its
+ * readers load it with acquire order where other fields come with it
+ * (sdp_connect_settle(), sdp_listen()).
  */
 struct sdp_ep {
 	refcount_t ref;

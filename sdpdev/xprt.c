@@ -24,8 +24,14 @@ static bool sdp_xprt_going;
  */
 const struct sdp_xprt_ops *sdp_xprt_get(void)
 {
+	/* A transport that starts to leave just now ends the caller's connection soon. */
 	if (READ_ONCE(sdp_xprt_going) || !refcount_inc_not_zero(&sdp_xprt_ref))
 		return NULL;
+	/*
+	 * The count orders no later load.  Pairs with the smp_wmb() in
+	 * sdp_xprt_register(): whoever finds the count set finds the transport.
+	 */
+	smp_acquire__after_ctrl_dep();
 	return READ_ONCE(sdp_xprt);
 }
 
@@ -216,7 +222,7 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 	reinit_completion(&sdp_xprt_gone);
 	WRITE_ONCE(sdp_xprt, ops);
 	WRITE_ONCE(sdp_xprt_going, false);
-	/* The transport is seen by whoever sees the count. */
+	/* The transport before the count: pairs with the acquire in sdp_xprt_get(). */
 	smp_wmb();
 	refcount_set(&sdp_xprt_ref, 1);
 	sdp_ports_for_each(sdp_xprt_listen_one);
@@ -229,6 +235,7 @@ EXPORT_SYMBOL_GPL(sdp_xprt_register);
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
 {
 	mutex_lock(&sdp_xprt_mutex);
+	/* Read alone in sdp_xprt_get(): no barrier is needed, see the loop below. */
 	WRITE_ONCE(sdp_xprt_going, true);
 	sdp_ports_for_each(sdp_xprt_unlisten);
 	mutex_unlock(&sdp_xprt_mutex);

@@ -380,7 +380,8 @@ struct sdp_replace {
  * keep the connection: that ends with the last descriptor, and the rings say
  * SDP_RING_ERROR then.
  *
- * Errors: EINVAL (sizes), ENOTCONN, EOPNOTSUPP (TCP carries this one), EEXIST
+ * Errors: EINVAL (sizes), ENOTCONN, EOPNOTSUPP (TCP carries this one, or the processor
+ * cannot exchange a word by one instruction), EEXIST
  * (it has rings; SDP_IOC_INFO tells their sizes), ENOMEM (also where it would be
  * more than the user may have).
  */
@@ -407,8 +408,8 @@ struct sdp_ring_setup {
  * @pad1: see @pad0
  * @flags: SDP_RING_*, written by the kernel
  * @pad2: see @pad0
- * @lock: for the producers in user space among themselves; the kernel never
- *	looks at it
+ * @lock: for the producers in user space among themselves; the kernel only looks
+ *	whether it is free, before it gives the pages of an idle ring back
  * @pad3: see @pad0
  *
  * The data is a ring of bytes; both indices run freely and are taken modulo its
@@ -432,9 +433,11 @@ struct sdp_ring_setup {
  * that: see struct sdp_ring_state) and whenever the ring is unmapped.
  *
  * Receive ring: the kernel produces, user space and read(2) consume.  A
- * consumer loads @head, then @tail with acquire order, copies the bytes out,
- * and moves @head by compare-and-exchange: where that fails another consumer
- * took them, and the copy is thrown away.  After moving @head (and a full
+ * consumer loads @flags, @head and @tail in this order, each with acquire order,
+ * copies the bytes out, and moves @head by compare-and-exchange with release order:
+ * where that fails another consumer took them, and the copy is thrown away.  The kernel
+ * stores @tail before @flags: with SDP_RING_EOF or SDP_RING_ERROR loaded, the @tail that
+ * is loaded after it is the last one.  After moving @head (and a full
  * barrier), with SDP_RING_NEED_ENTER set the kernel holds more than the ring
  * had room for: SDP_IOC_RING_ENTER fetches it.  Nothing behind the mark of
  * urgent data is in the ring: with the ring drained up to there the first
