@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tests of the rings once more as arm64 programs, emulated.
+
+. "$(dirname "$0")/../tap.sh"
+
+programs=${BUILD:-build}/selftests/lib/arm64
+
+plan 2
+check "the ring code works as an arm64 program" qemu-aarch64 "$programs/rings"
+check "so does it against the kernel's side" \
+	env LITMUS_MS=300 qemu-aarch64 "$programs/litmus"
+finish
