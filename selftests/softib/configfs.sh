@@ -52,7 +52,7 @@ from_sysfs() {
 	add_hca uevent && [ -e "$hcas/uevent" ] && rmdir "$conf/hcas/uevent"
 }
 
-plan 53
+plan 56
 
 insmod "$module" hcas=0
 check "an empty fabric" test -z "$(ls $hcas/)"
@@ -89,6 +89,11 @@ echo 10 > $conf/links/three/rate
 check "rate 10" until_true 10 rate_is gamma 10
 echo 2.5 > $conf/links/three/rate
 check "rate 2.5" until_true 10 rate_is gamma 2.5
+echo 100 > $conf/links/three/rate
+check "rate 100" until_true 10 rate_is gamma 100
+echo 400 > $conf/links/three/rate
+check "rate 400" until_true 10 rate_is gamma 400
+check "and up" until_true 20 port_is gamma ACTIVE
 echo 256 > $conf/links/three/mtu
 check "MTU 256" until_true 10 mtu_is gamma 256
 check "is ACTIVE with it" until_true 10 port_is gamma ACTIVE

@@ -16,6 +16,22 @@ members() {
 		"Blue=$1 : $2;" > "$partitions"
 }
 
+# crowd N: that many more, so that their keys take more than one block of the table
+crowd() {
+	local i
+
+	members 0x0003 "$(ibstat softib1 -p)=limited"
+	for ((i = 0; i < $1; i++)); do
+		printf 'Crowd%d=0x%04x : ALL=full;\n' "$i" $((0x100 + i))
+	done >> "$partitions"
+	reread
+}
+
+# all_keys N: of the crowd are in softib1's table
+all_keys() {
+	[ "$(cat "$keys"/* | grep -cx '0x81..')" -eq "$1" ]
+}
+
 # has_key P_KEY: in softib1's table
 has_key() {
 	grep -qx "$1" "$keys"/*
@@ -60,7 +76,7 @@ pinged() {
 	ibping -C softib0 -c 1 -L 64 | grep -q ' 1 received'
 }
 
-plan 14
+plan 15
 
 members 0x0002 ALL=full
 check "a fabric" insmod "$module"
@@ -78,6 +94,8 @@ check "another partition, of one limited member: users hear of it" \
 	hears PKEY_CHANGE reread
 check "it is in the table" until_true 10 has_key 0x0003
 check "the one before is not" until_true 10 not has_key 0x8002
+crowd 100
+check "a hundred more, in as many entries" until_true 20 all_keys 100
 
 check "the subnet manager starts again: users register again" \
 	hears CLIENT_REREGISTER restart

@@ -43,11 +43,11 @@ with_srq() {
 # later: an HCA that is made after a change, and one from before
 later() {
 	echo N > "$parameters/srq" && add_hca late &&
-	srq_is "0 Operation not supported" late && srq_is "1024 done" softib0 &&
+	srq_is "0 Operation not supported" late && srq_is "65536 done" softib0 &&
 	rmdir "$conf/hcas/late"
 }
 
-plan 24
+plan 25
 
 check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
 	hcas=65
@@ -70,8 +70,9 @@ check "none" loads_with 0 hcas=0
 check "one" loads_with 1 hcas=1
 check "the smallest MTU" loads_with 2 ib_mtu=256
 check "the largest, and loss" loads_with 2 ib_mtu=4096 loss=1000000
-check "shared receive queues" with_srq "1024 done"
+check "shared receive queues" with_srq "65536 done"
 check "none, if there shall be none" with_srq "0 Operation not supported" srq=N
+check "poor ones have none either" with_srq "0 Operation not supported" poor=Y
 
 insmod "$module"
 echo 12345 > $parameters/loss

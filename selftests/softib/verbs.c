@@ -81,6 +81,7 @@ void make_qp(struct end *end, enum ibv_qp_type type)
 			.max_recv_wr = QUEUE_LEN,
 			.max_send_sge = end->max_sge ?: 4,
 			.max_recv_sge = end->max_sge ?: 4,
+			.max_inline_data = end->inline_data,
 		},
 		.srq = end->srq,
 		.qp_type = type,

@@ -14,8 +14,8 @@
 #define QUEUE_LEN	64
 
 /*
- * One end: its QP, on an SRQ if there is one, and memory that all of the HCA's
- * operations may use
+ * One end: its QP, on an SRQ if there is one, with room for inline data if it asks
+ * for any, and memory that all of the HCA's operations may use
  */
 struct end {
 	struct ibv_context *ctx;
@@ -27,6 +27,7 @@ struct end {
 	uint8_t *buf;
 	uint16_t lid;
 	int max_sge;	/* of its requests, 4 unless it is set */
+	uint32_t inline_data;
 };
 
 /* How QPs are connected; connect_qps() takes default_conn for NULL. */

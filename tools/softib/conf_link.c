@@ -17,6 +17,10 @@ static const char * const rate_names[] = {
 	[SOFTIB_RATE_10] = "10",
 	[SOFTIB_RATE_20] = "20",
 	[SOFTIB_RATE_40] = "40",
+	[SOFTIB_RATE_56] = "56",
+	[SOFTIB_RATE_100] = "100",
+	[SOFTIB_RATE_200] = "200",
+	[SOFTIB_RATE_400] = "400",
 };
 
 static struct softib_conf_link *to_conf_link(struct config_item *item)

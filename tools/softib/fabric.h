@@ -35,7 +35,11 @@
 #define SOFTIB_MAX_MACHINE	255
 #define SOFTIB_NAME_LEN		32
 #define SOFTIB_GID_PREFIX	cpu_to_be64(0xfe80000000000000ULL)
-#define SOFTIB_NPKEYS		32	/* one block of the P_KeyTable */
+/* Ports say how fast they are beyond QDR, and beyond EDR. */
+#define SOFTIB_SPEEDS_SUP	(IB_PORT_EXTENDED_SPEEDS_SUP | IB_PORT_CAP_MASK2_SUP)
+
+#define SOFTIB_PKEY_BLOCK	32	/* P_Keys of a block of the P_KeyTable */
+#define SOFTIB_NPKEYS		(4 * SOFTIB_PKEY_BLOCK)
 #define SOFTIB_NGUIDS		8	/* one block of GUIDInfo */
 #define SOFTIB_LFT_SIZE		0xc000	/* every unicast LID */
 #define SOFTIB_MFT_SIZE		1024	/* multicast LIDs from 0xc000 on */
@@ -86,6 +90,8 @@ struct softib_far;
  * @state:	logical state of the link, enum ib_port_state
  * @info:	the PortInfo attribute as Get answers it, but for what other
  *		fields and the link know better
+ * @speed:	of each lane of the link, enum ib_port_speed; @info says of those above
+ *		QDR that they are QDR, and what tells them apart is after it in PortInfo
  * @disabled:	the SM took the port down for good
  * @broken:	the node died: the port comes up no more
  * @mkey_expiry: when the lease of the M_Key ends, in jiffies; 0 when it has
@@ -108,6 +114,7 @@ struct softib_port {
 	u8 state;
 
 	struct ib_port_info info;
+	u8 speed;
 	bool disabled;
 	bool broken;
 	unsigned long mkey_expiry;
@@ -246,6 +253,11 @@ enum softib_rate {
 	SOFTIB_RATE_10,
 	SOFTIB_RATE_20,
 	SOFTIB_RATE_40,
+	SOFTIB_RATE_56,
+	SOFTIB_RATE_100,
+	SOFTIB_RATE_200,
+	SOFTIB_RATE_400,
+	SOFTIB_NRATES,
 };
 
 /**

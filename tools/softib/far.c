@@ -116,7 +116,7 @@ bool softib_far_hear(struct softib_far *far,
 
 	if (!heard.session || heard.up > 1 ||
 	    heard.mtu < IB_MTU_256 || heard.mtu > IB_MTU_4096 ||
-	    heard.rate > SOFTIB_RATE_40)
+	    heard.rate >= SOFTIB_NRATES)
 		return false;
 	heard.reserved = 0;
 	spin_lock_irqsave(&softib_mgmt_lock, flags);

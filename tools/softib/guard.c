@@ -129,12 +129,14 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	const struct ib_send_wr *w;
 
-	for (w = ibqp->uobject ? wr : NULL; w; w = w->next)
+	if (!ibqp->uobject)
+		return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
+	for (w = wr; w; w = w->next)
 		if (!ranges_ok(w)) {
 			*bad = wr;
 			return -EINVAL;
 		}
-	return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
+	return softib_inline_post(ibqp_to_rvtqp(ibqp), wr, bad);
 }
 
 /* rdmavt goes through all QPs for one that uses the region. */

@@ -15,6 +15,10 @@ static const struct {
 	[SOFTIB_RATE_10] = { IB_WIDTH_4X, IB_SPEED_SDR },
 	[SOFTIB_RATE_20] = { IB_WIDTH_4X, IB_SPEED_DDR },
 	[SOFTIB_RATE_40] = { IB_WIDTH_4X, IB_SPEED_QDR },
+	[SOFTIB_RATE_56] = { IB_WIDTH_4X, IB_SPEED_FDR },
+	[SOFTIB_RATE_100] = { IB_WIDTH_4X, IB_SPEED_EDR },
+	[SOFTIB_RATE_200] = { IB_WIDTH_4X, IB_SPEED_HDR },
+	[SOFTIB_RATE_400] = { IB_WIDTH_4X, IB_SPEED_NDR },
 };
 
 /**
@@ -62,8 +66,9 @@ static void set_port(struct softib_port *port, bool up, u8 mtu, u8 rate)
 	if (!up)
 		return;
 	info->link_width_active = rates[rate].width;
+	WRITE_ONCE(port->speed, rates[rate].speed);
 	info->linkspeedactive_enabled &= 0x0f;
-	info->linkspeedactive_enabled |= rates[rate].speed << 4;
+	info->linkspeedactive_enabled |= min_t(u8, port->speed, IB_SPEED_QDR) << 4;
 	info->inittypereply_mtucap &= 0xf0;
 	info->inittypereply_mtucap |= mtu;
 	if (info->neighbormtu_mastersmsl >> 4 > mtu) {

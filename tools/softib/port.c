@@ -24,6 +24,7 @@ static void init_info(struct softib_port *port)
 	info->linkspeedactive_enabled =
 		IB_SPEED_QDR << 4 |
 		(IB_SPEED_SDR | IB_SPEED_DDR | IB_SPEED_QDR);
+	port->speed = IB_SPEED_QDR;
 	info->neighbormtu_mastersmsl = softib_mtu_enum(softib_mtu) << 4;
 	info->vlcap_inittype = 1 << 4;			/* VL0 */
 	info->inittypereply_mtucap = softib_mtu_enum(softib_mtu);

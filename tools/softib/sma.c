@@ -83,26 +83,32 @@ static u16 set_guid_info(struct softib_port *port, struct ib_smp *smp)
 	return OK;
 }
 
-static struct softib_port *pkey_port(struct softib_port *port,
-				     const struct ib_smp *smp)
+/* The port whose table an SMP is about, and the block of it, or NULL */
+static struct softib_port *pkey_block(struct softib_port *port,
+				      const struct ib_smp *smp, u16 **block)
 {
 	u32 mod = be32_to_cpu(smp->attr_mod);
+	u32 first = (mod & 0xffff) * SOFTIB_PKEY_BLOCK;
 
-	if (mod & 0xffff)
+	if (first >= SOFTIB_NPKEYS)
 		return NULL;
-	return softib_is_switch(port->node) ? get_port(port, mod >> 16) : port;
+	if (softib_is_switch(port->node))
+		port = get_port(port, mod >> 16);
+	if (port)
+		*block = port->pkeys + first;
+	return port;
 }
 
 static u16 get_pkey_table(struct softib_port *port, struct ib_smp *smp)
 {
 	__be16 *pkeys = (__be16 *)smp->data;
+	u16 *block;
 	int i;
 
-	port = pkey_port(port, smp);
-	if (!port)
+	if (!pkey_block(port, smp, &block))
 		return BAD_FIELD;
-	for (i = 0; i < SOFTIB_NPKEYS; i++)
-		pkeys[i] = cpu_to_be16(port->pkeys[i]);
+	for (i = 0; i < SOFTIB_PKEY_BLOCK; i++)
+		pkeys[i] = cpu_to_be16(block[i]);
 	return OK;
 }
 
@@ -110,16 +116,17 @@ static u16 set_pkey_table(struct softib_port *port, struct ib_smp *smp)
 {
 	const __be16 *pkeys = (const __be16 *)smp->data;
 	bool changed = false;
+	u16 *block;
 	int i;
 
-	port = pkey_port(port, smp);
+	port = pkey_block(port, smp, &block);
 	if (!port)
 		return BAD_FIELD;
-	for (i = 0; i < SOFTIB_NPKEYS; i++) {
+	for (i = 0; i < SOFTIB_PKEY_BLOCK; i++) {
 		u16 pkey = be16_to_cpu(pkeys[i]);
 
-		changed |= pkey != port->pkeys[i];
-		WRITE_ONCE(port->pkeys[i], pkey);
+		changed |= pkey != block[i];
+		WRITE_ONCE(block[i], pkey);
 	}
 	if (changed)
 		softib_port_event(port, IB_EVENT_PKEY_CHANGE);
@@ -134,6 +141,28 @@ static u16 get_vl_table(struct softib_port *port, struct ib_smp *smp)
 	return OK;
 }
 
+/* What PortInfo has after the last member that the kernel's struct names; the struct
+ * itself ends later, for alignment.
+ */
+#define PORT_INFO_EXT	offsetofend(struct ib_port_info, link_roundtrip_latency)
+
+struct port_info_ext {
+	__be16 cap_mask2;
+	u8 speed_active_supported;	/* 4 bits, 4 bits */
+	u8 speed_enabled;
+} __packed;
+
+/* FDR and above; their bits in LinkSpeedExtActive follow each other as the kernel's do. */
+static void put_speeds(const struct softib_port *port, struct port_info_ext *ext)
+{
+	u8 all = (IB_SPEED_FDR | IB_SPEED_EDR | IB_SPEED_HDR | IB_SPEED_NDR) >> 4;
+
+	ext->cap_mask2 = cpu_to_be16(IB_PORT_LINK_SPEED_HDR_SUP |
+				     IB_PORT_LINK_SPEED_NDR_SUP);
+	ext->speed_active_supported = (port->speed & 0xf0) | all;
+	ext->speed_enabled = all;
+}
+
 static u16 get_port_info(struct softib_port *port, struct ib_smp *smp)
 {
 	struct ib_port_info *info = (struct ib_port_info *)smp->data;
@@ -143,6 +172,7 @@ static u16 get_port_info(struct softib_port *port, struct ib_smp *smp)
 	if (!target)
 		return BAD_FIELD;
 	*info = target->info;
+	put_speeds(target, (struct port_info_ext *)&smp->data[PORT_INFO_EXT]);
 	info->local_port_num = port->num;
 	if (target->node->ops->port_fill)
 		target->node->ops->port_fill(target, info);

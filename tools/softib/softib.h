@@ -58,6 +58,9 @@
  * @rvt_create_srq: when an SRQ is made
  * @rvt_resize_cq: when a CQ gets another size
  * @rvt_post_send: and with work requests that are posted
+ * @rvt_query_qp: when somebody asks what a QP is like
+ * @rvt_alloc_mr: when memory is made that consumers in the kernel register fast
+ * @max_inline:	the most inline data that a QP of a program takes, in bytes
  * @resize_lock: programs change the size of one CQ at a time
  * @under:	all verbs calls as they are where none is made to fail
  * @parent:	the device that it appears under
@@ -98,6 +101,11 @@ struct softib_hca {
 	int (*rvt_resize_cq)(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 	int (*rvt_post_send)(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			     const struct ib_send_wr **bad);
+	int (*rvt_query_qp)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			    struct ib_qp_init_attr *init);
+	struct ib_mr *(*rvt_alloc_mr)(struct ib_pd *pd, enum ib_mr_type type,
+				      u32 max_sg);
+	u32 max_inline;
 	struct mutex resize_lock;	/* see above */
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct ib_device_ops under;
@@ -150,6 +158,7 @@ enum softib_msg_result {
  *		mask of 1 << enum ib_event_type; under r_lock and s_lock
  * @draining:	the consumer wants to hear when the send queue is drained;
  *		under s_lock
+ * @in:		room for a program's inline data, or NULL; as long as the QP
  *
  * The rest is RC's, and partly UC's. The requester's fields are protected by
  * qp->s_lock.
@@ -183,6 +192,7 @@ struct softib_qp {
 	struct timer_list late_timer;
 	unsigned long events;
 	bool draining;
+	struct softib_inline *in;
 
 	u32 req_max;
 	u32 req_asked;
@@ -328,6 +338,18 @@ void softib_cq_tell(struct softib_armed armed[2]);
 /* guard.c */
 int softib_guard_answer(struct ib_udata *udata);
 void softib_guard_wrap(struct softib_hca *hca);
+
+/* inline.c */
+struct softib_inline;
+struct softib_inline *softib_inline_create(struct ib_qp *ibqp,
+					   const struct ib_qp_cap *cap);
+void softib_inline_destroy(struct softib_inline *in);
+u32 softib_inline_size(const struct softib_inline *in);
+int softib_inline_post(struct rvt_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr **bad);
+
+/* limits.c */
+void softib_limits(struct softib_hca *hca);
 
 /* recv.c */
 int softib_take_receive(struct rvt_qp *qp, bool name_only);

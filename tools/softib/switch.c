@@ -231,7 +231,7 @@ static void switch_port_fill(struct softib_port *port,
 			     struct ib_port_info *info)
 {
 	if (!port->num)
-		info->cap_mask = cpu_to_be32(IB_PORT_TRAP_SUP);
+		info->cap_mask = cpu_to_be32(IB_PORT_TRAP_SUP | SOFTIB_SPEEDS_SUP);
 }
 
 static const struct softib_node_ops switch_ops = {

@@ -10,29 +10,6 @@
 #include "fail.h"
 #include "softib.h"
 
-#define LKEY_TABLE_BITS		16
-#define QP_TABLE_SIZE		256
-#define MAX_SGE			SOFTIB_MAX_SGE
-
-static bool srq = true;
-module_param(srq, bool, 0644);
-MODULE_PARM_DESC(srq, "HCAs made from now on have shared receive queues (default Y)");
-
-static unsigned int send_sge = MAX_SGE;
-
-static int send_sge_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 1, MAX_SGE);
-}
-
-static const struct kernel_param_ops send_sge_ops = {
-	.set = send_sge_set,
-	.get = param_get_uint,
-};
-
-module_param_cb(send_sge, &send_sge_ops, &send_sge, 0644);
-MODULE_PARM_DESC(send_sge, "HCAs made from now on take sends in so many pieces, 1 to 32 (default 32)");
-
 /* rdmavt prints the name of a PCI device in front of its messages. */
 static struct pci_dev no_pci_dev = { .dev.init_name = "softib" };
 
@@ -302,7 +279,7 @@ static int query_port_state(struct rvt_dev_info *rdi, u32 port_num,
 	props->lmc = READ_ONCE(port->lmc);
 	props->gid_tbl_len = SOFTIB_NGUIDS;
 	props->active_width = info->link_width_active;
-	props->active_speed = info->linkspeedactive_enabled >> 4;
+	props->active_speed = READ_ONCE(port->speed);
 	props->max_vl_num = info->vlcap_inittype >> 4;
 	props->max_mtu = info->inittypereply_mtucap & 0xf;
 	props->active_mtu = info->neighbormtu_mastersmsl >> 4;
@@ -406,6 +383,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		     struct ib_udata *udata)
 {
 	struct softib_hca *hca = to_softib_hca(ibqp->device);
+	struct softib_inline *in = NULL;
 	u32 known = 0;
 	int ret;
 
@@ -414,12 +392,34 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		if (ret)
 			return ret;
 	}
+	if (udata) {
+		in = softib_inline_create(ibqp, &attr->cap);
+		if (IS_ERR(in))
+			return PTR_ERR(in);
+	}
 	if (!udata && attr->qp_type == IB_QPT_UD &&
 	    hca->rdi.dparms.props.kernel_cap_flags & IBK_UD_TSO)
 		known = attr->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
 	attr->create_flags &= ~known;
 	ret = hca->rvt_create_qp(ibqp, attr, udata);
 	attr->create_flags |= known;
+	if (ret) {
+		softib_inline_destroy(in);
+		return ret;
+	}
+	((struct softib_qp *)ibqp_to_rvtqp(ibqp)->priv)->in = in;
+	attr->cap.max_inline_data = softib_inline_size(in);
+	return 0;
+}
+
+static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init)
+{
+	struct softib_qp *priv = ibqp_to_rvtqp(ibqp)->priv;
+	int ret = to_softib_hca(ibqp->device)->rvt_query_qp(ibqp, attr, mask, init);
+
+	attr->cap.max_inline_data = softib_inline_size(priv->in);
+	init->cap.max_inline_data = attr->cap.max_inline_data;
 	return ret;
 }
 
@@ -429,10 +429,15 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rvt_qp *qp = ibqp_to_rvtqp(ibqp);
+	struct softib_inline *in = ((struct softib_qp *)qp->priv)->in;
+	int ret;
 
 	if (ibqp->qp_type != IB_QPT_RC)
 		softib_qp_finish(qp);
-	return qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
+	ret = qp_to_hca(qp)->rvt_destroy_qp(ibqp, udata);
+	if (!ret)
+		softib_inline_destroy(in);
+	return ret;
 }
 
 /* rdmavt drops its locks amid a reset, before it takes the QP out of its table:
@@ -478,6 +483,14 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return ret;
 }
 
+/* Hardware has no room for more, and rdmavt does not look. */
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	if (max_sg > pd->device->attrs.max_fast_reg_page_list_len)
+		return ERR_PTR(-EINVAL);
+	return to_softib_hca(pd->device)->rvt_alloc_mr(pd, type, max_sg);
+}
+
 static int no_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		  struct ib_udata *udata)
 {
@@ -498,7 +511,11 @@ static int wrap_ops(struct ib_device *ibdev)
 	hca->rvt_destroy_qp = ibdev->ops.destroy_qp;
 	hca->rvt_post_recv = ibdev->ops.post_recv;
 	hca->rvt_detach_mcast = ibdev->ops.detach_mcast;
+	hca->rvt_query_qp = ibdev->ops.query_qp;
+	hca->rvt_alloc_mr = ibdev->ops.alloc_mr;
 	ibdev->ops.create_qp = create_qp;
+	ibdev->ops.query_qp = query_qp;
+	ibdev->ops.alloc_mr = alloc_mr;
 	ibdev->ops.modify_qp = modify_qp_alone;
 	ibdev->ops.destroy_qp = destroy_qp;
 	ibdev->ops.post_recv = post_recv;
@@ -592,39 +609,12 @@ static void init_props(struct softib_hca *hca)
 	props->vendor_id = SOFTIB_VENDOR_ID;
 	props->vendor_part_id = SOFTIB_DEVICE_ID;
 	props->sys_image_guid = hca->node.guid;
-	props->page_size_cap = PAGE_SIZE;
-	props->max_mr_size = U64_MAX;
-	props->max_qp = 16384;
-	props->max_qp_wr = 16384;
-	props->max_send_sge = READ_ONCE(send_sge);
-	props->max_recv_sge = MAX_SGE;
-	props->max_sge_rd = MAX_SGE;
-	props->max_cq = 65536;
-	props->max_cqe = 65536;
-	props->max_mr = 1 << LKEY_TABLE_BITS;
-	props->max_pd = 65536;
-	props->max_ah = 65536;
-	if (READ_ONCE(srq)) {
-		props->max_srq = 1024;
-		props->max_srq_wr = 16384;
-		props->max_srq_sge = MAX_SGE;
-	}
-	props->max_fast_reg_page_list_len = 512;
-	props->max_qp_rd_atom = SOFTIB_MAX_RD_ATOMIC;
-	props->max_qp_init_rd_atom = SOFTIB_MAX_RD_ATOMIC;
-	props->max_res_rd_atom = SOFTIB_MAX_RD_ATOMIC * props->max_qp;
 	props->atomic_cap = IB_ATOMIC_GLOB;
-	props->max_pkeys = SOFTIB_NPKEYS;
-	props->max_mcast_grp = 16384;
-	props->max_mcast_qp_attach = 256;
-	props->max_total_mcast_qp_attach = 16384 * 256;
 	props->local_ca_ack_delay = 14;
 }
 
 static void init_params(struct rvt_driver_params *params)
 {
-	params->lkey_table_size = LKEY_TABLE_BITS;
-	params->qp_table_size = QP_TABLE_SIZE;
 	params->sge_copy_mode = RVT_SGE_COPY_MEMCPY;
 	params->qpn_start = 1;
 	params->qpn_inc = 1;
@@ -635,11 +625,9 @@ static void init_params(struct rvt_driver_params *params)
 	params->psn_mask = SOFTIB_PSN_MASK;
 	params->psn_modify_mask = SOFTIB_PSN_MASK;
 	params->nports = 1;
-	params->npkeys = SOFTIB_NPKEYS;
 	params->node = first_online_node;
 	params->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
 	params->max_mad_size = IB_MGMT_MAD_SIZE;
-	params->max_rdma_atomic = SOFTIB_MAX_RD_ATOMIC;
 }
 
 /**
@@ -667,6 +655,7 @@ int softib_verbs_init(struct softib_hca *hca)
 
 	init_props(hca);
 	init_params(&rdi->dparms);
+	softib_limits(hca);
 	rdi->driver_f = driver_f;
 	rdi->post_parms = post_parms;
 	rdi->wc_opcode = softib_wc_opcode;
@@ -675,6 +664,7 @@ int softib_verbs_init(struct softib_hca *hca)
 	hca->ibp.port_cap_flags = IB_PORT_TRAP_SUP |
 				  IB_PORT_SYS_IMAGE_GUID_SUP |
 				  IB_PORT_CLIENT_REG_SUP |
+				  SOFTIB_SPEEDS_SUP |
 				  IB_PORT_CAP_MASK_NOTICE_SUP;
 	return rvt_init_port(rdi, &hca->ibp, 0, softib_hca_port(hca)->pkeys);
 }
