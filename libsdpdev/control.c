@@ -11,6 +11,8 @@ int sdp_check_fastopen(const struct msghdr *msg)
 {
 	const struct sockaddr *addr = msg->msg_name;
 
+	if (addr && sdp_check_addr(addr, msg->msg_namelen))
+		return -1;
 	if (addr && msg->msg_namelen >= sizeof(addr->sa_family) &&
 	    addr->sa_family == AF_UNSPEC)
 		return sdp_fail(EOPNOTSUPP);
@@ -41,7 +43,7 @@ int sdp_check_control(const struct msghdr *msg)
 	struct cmsghdr cmsg;
 	size_t step;
 
-	if (left && !at)
+	if (!sdp_can_read(at, left))
 		return sdp_fail(EFAULT);
 	/* Of a 32-bit program the kernel does not take it for nothing. */
 	if (sizeof(long) < sizeof(long long) && left && left < sizeof(cmsg))

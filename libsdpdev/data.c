@@ -99,21 +99,7 @@ static ssize_t send_control(int fd, const struct msghdr *msg, int flags)
 	return ret;
 }
 
-/**
- * sdp_sendmsg - sendmsg(2) for an endpoint
- * @fd: the endpoint
- * @msg: what to send; its name is ignored, as TCP does
- * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, MSG_ZEROCOPY,
- *	MSG_FASTOPEN or zero
- *
- * With MSG_FASTOPEN it connects first, to the name, and sends when it is connected.
- * Other flags are EOPNOTSUPP unless TCP carries the bytes.  So are control messages
- * that would do something: those for a mark and for time stamps.
- *
- * Return: the bytes sent, or -1 with the errno value of sendmsg(2), or EMFILE for
- * control messages that do something
- */
-__public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
+static ssize_t send_msg(int fd, const struct msghdr *msg, int flags)
 {
 	struct sdp_msg arg = {
 		.size = sizeof(arg),
@@ -122,8 +108,6 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 		.iov_len = msg->msg_iovlen,
 	};
 
-	if (msg->msg_name && msg->msg_namelen > INT_MAX)
-		return sdp_fail(EINVAL);
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
 	if (flags & MSG_FASTOPEN) {
@@ -140,19 +124,43 @@ __public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
 	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
 }
 
+/* Of a name that is ignored the kernel wants to know as much as it can use. */
+static int check_name(const struct msghdr *msg)
+{
+	const socklen_t most = sizeof(struct sockaddr_storage);
+
+	if (!msg->msg_name)
+		return 0;
+	if (msg->msg_namelen > INT_MAX)
+		return sdp_fail(EINVAL);
+	return sdp_check_addr(msg->msg_name,
+			      msg->msg_namelen < most ? msg->msg_namelen : most);
+}
+
 /**
- * sdp_recvmsg - recvmsg(2) for an endpoint
+ * sdp_sendmsg - sendmsg(2) for an endpoint
  * @fd: the endpoint
- * @msg: where to put it; no name comes but with errors of TCP's, and over SDP no
- *	control message but that of TCP_INQ
- * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE or zero
+ * @msg: what to send; its name is ignored, as TCP does
+ * @flags: MSG_DONTWAIT, MSG_NOSIGNAL, MSG_MORE, MSG_EOR, MSG_OOB, MSG_ZEROCOPY,
+ *	MSG_FASTOPEN or zero
  *
- * Other flags are EOPNOTSUPP unless TCP carries the bytes.
+ * With MSG_FASTOPEN it connects first, to the name, and sends when it is connected.
+ * Other flags are EOPNOTSUPP unless TCP carries the bytes.  So are control messages
+ * that would do something: those for a mark and for time stamps.
  *
- * Return: the bytes received, 0 at the end of the stream, or -1 with the errno
- * value of recvmsg(2)
+ * Return: the bytes sent, or -1 with the errno value of sendmsg(2), or EMFILE for
+ * control messages that do something
  */
-__public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
+__public ssize_t sdp_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	if (!sdp_can_read(msg, sizeof(*msg)))
+		return sdp_fail(EFAULT);
+	if (check_name(msg))
+		return -1;
+	return send_msg(fd, msg, flags);
+}
+
+static ssize_t recv_msg(int fd, struct msghdr *msg, int flags)
 {
 	size_t room = msg->msg_controllen;
 	struct sdp_msg arg = {
@@ -189,6 +197,33 @@ __public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /**
+ * sdp_recvmsg - recvmsg(2) for an endpoint
+ * @fd: the endpoint
+ * @msg: where to put it; no name comes but with errors of TCP's, and over SDP no
+ *	control message but that of TCP_INQ
+ * @flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE or zero
+ *
+ * Other flags are EOPNOTSUPP unless TCP carries the bytes.
+ *
+ * Return: the bytes received, 0 at the end of the stream, or -1 with the errno
+ * value of recvmsg(2)
+ */
+__public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	struct msghdr copy;
+	ssize_t ret;
+
+	if (sdp_can_write(msg, sizeof(*msg)))
+		return recv_msg(fd, msg, flags);
+	if (!sdp_can_read(msg, sizeof(*msg)))
+		return sdp_fail(EFAULT);
+	/* The bytes are gone then, as with recvmsg(2). */
+	copy = *msg;
+	ret = recv_msg(fd, &copy, flags);
+	return ret < 0 ? ret : sdp_fail(EFAULT);
+}
+
+/**
  * sdp_send - send(2) for an endpoint
  * @fd: the endpoint
  * @buf: what to send
@@ -202,10 +237,7 @@ __public ssize_t sdp_send(int fd, const void *buf, size_t len, int flags)
 	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	/* The same, and the kernel has less to copy and to check. */
-	if (len && !(flags & ~SEND_IGNORED))
-		return write(fd, buf, len);
-	return sdp_sendmsg(fd, &msg, flags);
+	return send_msg(fd, &msg, flags);
 }
 
 /**
@@ -222,7 +254,5 @@ __public ssize_t sdp_recv(int fd, void *buf, size_t len, int flags)
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (len && !(flags & ~RECV_IGNORED))
-		return read(fd, buf, len);
-	return sdp_recvmsg(fd, &msg, flags);
+	return recv_msg(fd, &msg, flags);
 }

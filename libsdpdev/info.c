@@ -27,37 +27,26 @@ __public int sdp_info(int fd, struct sdp_info *info)
 	return ioctl(fd, SDP_IOC_INFO, info);
 }
 
-int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrlen)
+int sdp_put_addr(const struct __kernel_sockaddr_storage *from, socklen_t from_len,
+		 struct sockaddr *addr, socklen_t *addrlen)
 {
-	if (!addr)
-		return 0;
-	if (!addrlen)
+	bool writable = sdp_can_write(addrlen, sizeof(*addrlen));
+	socklen_t n;
+
+	if (!writable && !sdp_can_read(addrlen, sizeof(*addrlen)))
 		return sdp_fail(EFAULT);
 	if (*addrlen > INT_MAX)
 		return sdp_fail(EINVAL);
-	return 0;
-}
-
-void sdp_put_addr(const struct __kernel_sockaddr_storage *from, socklen_t from_len,
-		  struct sockaddr *addr, socklen_t *addrlen)
-{
-	if (!addr)
-		return;
 	if (from_len > sizeof(*from))
 		from_len = sizeof(*from);
-	memcpy(addr, from, *addrlen < from_len ? *addrlen : from_len);
-	*addrlen = from_len;
-}
-
-/* As for getsockname(), a name is always asked into somewhere. */
-static int put_name(const struct __kernel_sockaddr_storage *from, socklen_t from_len,
-		    struct sockaddr *addr, socklen_t *addrlen)
-{
-	if (!addr)
+	n = *addrlen < from_len ? *addrlen : from_len;
+	if (!sdp_can_write(addr, n))
 		return sdp_fail(EFAULT);
-	if (sdp_check_addr(addr, addrlen))
-		return -1;
-	sdp_put_addr(from, from_len, addr, addrlen);
+	if (n)
+		memcpy(addr, from, n);
+	if (!writable)
+		return sdp_fail(EFAULT);
+	*addrlen = from_len;
 	return 0;
 }
 
@@ -81,7 +70,7 @@ __public int sdp_getsockname(int fd, struct sockaddr *addr, socklen_t *addrlen)
 		info.local_len = info.family == AF_INET6 ?
 			sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 	}
-	return put_name(&info.local, info.local_len, addr, addrlen);
+	return sdp_put_addr(&info.local, info.local_len, addr, addrlen);
 }
 
 /**
@@ -101,7 +90,7 @@ __public int sdp_getpeername(int fd, struct sockaddr *addr, socklen_t *addrlen)
 	if (!info.peer_len || (info.state != SDP_STATE_CONNECTED &&
 			       info.state != SDP_STATE_CLOSING))
 		return sdp_fail(ENOTCONN);
-	return put_name(&info.peer, info.peer_len, addr, addrlen);
+	return sdp_put_addr(&info.peer, info.peer_len, addr, addrlen);
 }
 
 int sdp_replace(int fd)
@@ -141,18 +130,39 @@ static int endpoint_option(int fd, int name, int *value)
 	}
 }
 
-/* SO_PEERNAME: never longer than the address is, as the kernel has it. */
-static int peer_name(const struct sdp_info *info, void *val, const socklen_t *len)
+/* The length that there is room for. */
+static int check_len(const socklen_t *len)
 {
+	if (!sdp_can_read(len, sizeof(*len)))
+		return sdp_fail(EFAULT);
+	if (*len > INT_MAX)
+		return sdp_fail(EINVAL);
+	return 0;
+}
+
+/* Gives out @n bytes of a value, and says so. */
+static int put_value(void *val, socklen_t *len, const void *from, socklen_t n)
+{
+	if (!sdp_can_write(val, n))
+		return sdp_fail(EFAULT);
+	if (n)
+		memcpy(val, from, n);
+	if (!sdp_can_write(len, sizeof(*len)))
+		return sdp_fail(EFAULT);
+	*len = n;
+	return 0;
+}
+
+/* SO_PEERNAME: never longer than the address is, as the kernel has it. */
+static int peer_name(const struct sdp_info *info, void *val, socklen_t *len)
+{
+	if (check_len(len))
+		return -1;
 	if (info->state != SDP_STATE_CONNECTED && info->state != SDP_STATE_CLOSING)
 		return sdp_fail(ENOTCONN);
-	if (!len || (!val && *len))
-		return sdp_fail(EFAULT);
 	if (*len > info->peer_len)
 		return sdp_fail(EINVAL);
-	if (*len)
-		memcpy(val, &info->peer, *len);
-	return 0;
+	return put_value(val, len, &info->peer, *len);
 }
 
 /* Options of TCP that a connection cannot be given any more. */
@@ -184,17 +194,10 @@ __public int sdp_getsockopt(int fd, int level, int name, void *val, socklen_t *l
 	if (level == SOL_SOCKET &&
 	    (name == SO_ERROR || name == SO_ACCEPTCONN || name == SO_TYPE ||
 	     name == SO_DOMAIN || name == SO_PROTOCOL)) {
-		if (!len || (!val && *len))
-			return sdp_fail(EFAULT);
-		if (*len > INT_MAX)
-			return sdp_fail(EINVAL);
-		if (endpoint_option(fd, name, &value))
+		if (check_len(len) || endpoint_option(fd, name, &value))
 			return -1;
-		if (*len > sizeof(value))
-			*len = sizeof(value);
-		if (*len)
-			memcpy(val, &value, *len);
-		return 0;
+		return put_value(val, len, &value,
+				 *len < sizeof(value) ? *len : sizeof(value));
 	}
 
 	info.carrier = SDP_CARRIER_NONE;

@@ -6,6 +6,7 @@
 #define SDPDEV_INTERNAL_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "sdpdev.h"
 
@@ -43,13 +44,20 @@ __hidden int sdp_check_fastopen(const struct msghdr *msg);
  */
 __hidden int sdp_check_control(const struct msghdr *msg);
 
-/* Gives an address out as accept(2) does: cut short, the length told whole. */
-__hidden void sdp_put_addr(const struct __kernel_sockaddr_storage *from,
-			   socklen_t from_len, struct sockaddr *addr,
-			   socklen_t *addrlen);
+/* Whether all of these bytes can be read, or written, without a signal. */
+__hidden bool sdp_can_read(const void *p, size_t n);
+__hidden bool sdp_can_write(void *p, size_t n);
 
-/* Whether an address may be given out there: EINVAL as from the kernel. */
-__hidden int sdp_check_addr(const struct sockaddr *addr, const socklen_t *addrlen);
+/*
+ * Gives an address out as the kernel does: cut short, the length told whole; EFAULT and
+ * EINVAL as from the kernel.
+ */
+__hidden int sdp_put_addr(const struct __kernel_sockaddr_storage *from,
+			  socklen_t from_len, struct sockaddr *addr,
+			  socklen_t *addrlen);
+
+/* Whether an address can be taken in: EINVAL and EFAULT as from the kernel. */
+__hidden int sdp_check_addr(const struct sockaddr *addr, socklen_t addrlen);
 
 /*
  * The native TCP socket as a descriptor of its own; closed by sdp_unnative(), in the same

@@ -57,7 +57,8 @@ static bool is_endpoint(int fd)
 {
 	struct sdp_info info;
 
-	return !sdp_info(fd, &info) || errno == ENOTCONN;
+	/* A file of /dev/sdp that is no endpoint yet is no socket either. */
+	return !sdp_info(fd, &info);
 }
 
 /* After a failed call on an endpoint: whether there was none. */
@@ -67,7 +68,9 @@ static bool was_no_endpoint(int fd)
 
 	switch (error) {
 	case ENOTTY:	/* what nearly every other file says to our ioctls */
+	case EFAULT:	/* found by the library, before it has asked the kernel */
 	case EINVAL:
+	case ENOTCONN:	/* what a file of /dev/sdp says that is no endpoint yet */
 	case EOPNOTSUPP:
 		if (is_endpoint(fd))
 			break;
@@ -267,8 +270,13 @@ static int connect_endpoint(int fd, const struct sockaddr *addr, socklen_t len,
 			    unsigned int flags)
 {
 	const struct conf_rule *rule;
-	unsigned int carriers = policy_carriers(CONF_CONNECT, addr, len, &rule);
-	int ret = sdp_connect(fd, addr, len, carriers | flags);
+	unsigned int carriers;
+	int ret;
+
+	if (sdp_check_addr(addr, len))
+		return -1;
+	carriers = policy_carriers(CONF_CONNECT, addr, len, &rule);
+	ret = sdp_connect(fd, addr, len, carriers | flags);
 
 	/* It is taken apart: there is no carrier to tell of. */
 	if (addr && len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
@@ -348,7 +356,8 @@ static ssize_t send_endpoint(int fd, const void *buf, size_t n, int flags)
 
 	if (rings && fast_always(fd) && fast_send(fd, buf, n, flags))
 		return n;
-	ret = n && !flags ? NEXT(write)(fd, buf, n) : sdp_send(fd, buf, n, flags);
+	/* Not write(), which works on what is no socket. */
+	ret = sdp_send(fd, buf, n, flags);
 	if (rings && !(flags & ~FAST_FLAGS) && fast_sent(fd, buf, n, ret))
 		leave_to_tcp(fd);
 	return ret;
@@ -366,6 +375,8 @@ static ssize_t sendmsg_endpoint(int fd, const struct msghdr *msg, int flags)
 {
 	if (!(flags & MSG_FASTOPEN))
 		return sdp_sendmsg(fd, msg, flags);
+	if (!sdp_can_read(msg, sizeof(*msg)))
+		return sdp_fail(EFAULT);
 	if (sdp_check_fastopen(msg) ||
 	    connect_endpoint(fd, msg->msg_name, msg->msg_namelen,
 			     (flags & MSG_DONTWAIT) ? SDP_CONNECT_NONBLOCK : 0))
@@ -385,8 +396,8 @@ static ssize_t sendto_endpoint(int fd, const void *buf, size_t n, int flags,
 
 	if (!addr && !(flags & MSG_FASTOPEN))
 		return send_endpoint(fd, buf, n, flags);
-	if (addr && len > sizeof(struct sockaddr_storage))
-		return sdp_fail(EINVAL);
+	if (addr && sdp_check_addr(addr, len))
+		return -1;
 	return sendmsg_endpoint(fd, &msg, flags);
 }
 
@@ -437,6 +448,9 @@ static int sendmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		n = IOV_MAX;
 	for (i = 0; i < n; i++) {
 		len = sendmsg_endpoint(fd, &msgs[i].msg_hdr, flags);
+		/* It is sent, as by the kernel, where its length cannot be told. */
+		if (len >= 0 && !sdp_can_write(&msgs[i].msg_len, sizeof(msgs[i].msg_len)))
+			len = sdp_fail(EFAULT);
 		if (len < 0)
 			return i ? (int)i : -1;
 		msgs[i].msg_len = len;
@@ -488,7 +502,7 @@ static ssize_t recv_endpoint(int fd, void *buf, size_t n, int flags)
 	ret = rings && fast_always(fd) ? fast_recv(fd, buf, n, flags) : 0;
 	if (ret)
 		return ret;
-	ret = n && !flags ? NEXT(read)(fd, buf, n) : sdp_recv(fd, buf, n, flags);
+	ret = sdp_recv(fd, buf, n, flags);
 	if (rings && !(flags & ~FAST_FLAGS) && fast_received(fd, buf, n, ret))
 		leave_to_tcp(fd);
 	return ret;
@@ -504,25 +518,20 @@ __public ssize_t recv(int fd, void *buf, size_t n, int flags)
 }
 
 /*
- * A stream gives no source address: of length zero, as TCP does. What else can be read
- * from may have one, and does not get here by mistake, as it would by read().
+ * A stream gives no source address: of length zero, as TCP does.
  */
 static ssize_t recvfrom_endpoint(int fd, void *buf, size_t n, int flags,
-				 const struct sockaddr *addr, socklen_t *len)
+				 struct sockaddr *addr, socklen_t *len)
 {
-	struct iovec iov = { .iov_base = buf, .iov_len = n };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	static const struct __kernel_sockaddr_storage none;
 	ssize_t ret;
 
 	if (!addr)
 		return recv_endpoint(fd, buf, n, flags);
-	ret = sdp_recvmsg(fd, &msg, flags);
-	if (ret < 0)
-		return ret;
+	ret = sdp_recv(fd, buf, n, flags);
 	/* The bytes are gone then, with TCP too. */
-	if (sdp_check_addr(addr, len))
+	if (ret >= 0 && sdp_put_addr(&none, 0, addr, len))
 		return -1;
-	*len = 0;
 	return ret;
 }
 
@@ -569,6 +578,7 @@ static int take_error(int fd)
 static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 			     struct timespec *timeout)
 {
+	bool told = sdp_can_write(timeout, sizeof(*timeout));
 	long long left, seconds, end = 0;
 	struct sdp_info info;
 	unsigned int i;
@@ -576,6 +586,8 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 	ssize_t len;
 
 	if (timeout) {
+		if (!told && !sdp_can_read(timeout, sizeof(*timeout)))
+			return sdp_fail(EFAULT);
 		if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 ||
 		    timeout->tv_nsec > 999999999)
 			return sdp_fail(EINVAL);
@@ -591,6 +603,8 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		if (i && !sdp_info(fd, &info) && info.error)
 			return i;
 		len = sdp_recvmsg(fd, &msgs[i].msg_hdr, flags & ~MSG_WAITFORONE);
+		if (len >= 0 && !sdp_can_write(&msgs[i].msg_len, sizeof(msgs[i].msg_len)))
+			len = sdp_fail(EFAULT);
 		if (len < 0)
 			return i ? (int)i : -1;
 		msgs[i].msg_len = len;
@@ -599,6 +613,8 @@ static int recvmmsg_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		left = timeout ? time_left(end) : 1;
 		if (left < 0)
 			left = 0;
+		if (timeout && !told)
+			return sdp_fail(EFAULT);
 		if (timeout) {
 			timeout->tv_sec = left / 1000000000;
 			timeout->tv_nsec = left % 1000000000;
@@ -734,11 +750,15 @@ static int recvmmsg64_endpoint(int fd, struct mmsghdr *msgs, unsigned int n, int
 		n = IOV_MAX;
 	if (!timeout)
 		return recvmmsg_endpoint(fd, msgs, n, flags, NULL);
+	if (!sdp_can_read(timeout, sizeof(*timeout)))
+		return sdp_fail(EFAULT);
 	wait.tv_sec = timeout->tv_sec > INT_MAX ? INT_MAX :
 		      timeout->tv_sec < 0 ? -1 : timeout->tv_sec;
 	wait.tv_nsec = timeout->tv_nsec;
 	ret = recvmmsg_endpoint(fd, msgs, n, flags, &wait);
-	if (ret >= 0) {
+	if (ret > 0 && !sdp_can_write(timeout, sizeof(*timeout)))
+		return sdp_fail(EFAULT);
+	if (ret > 0) {
 		timeout->tv_sec = wait.tv_sec;
 		timeout->tv_nsec = wait.tv_nsec;
 	}

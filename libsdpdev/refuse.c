@@ -26,7 +26,9 @@ bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen
 	const struct conf_rule *rule;
 	int saved = errno;
 
-	if (!policy_refuses(direction, addr, len, &rule))
+	/* The kernel says what is wrong with the pointer. */
+	if (!policy_may_refuse(direction) || !sdp_can_read(addr, len) ||
+	    !policy_refuses(direction, addr, len, &rule))
 		return false;
 	if (!is_tcp_socket(fd)) {
 		errno = saved;
@@ -55,6 +57,6 @@ bool refuse_listener(int fd)
 
 bool refuse_message(int fd, const struct msghdr *msg, int flags)
 {
-	return (flags & MSG_FASTOPEN) &&
+	return (flags & MSG_FASTOPEN) && sdp_can_read(msg, sizeof(*msg)) &&
 	       refuse(fd, CONF_CONNECT, msg->msg_name, msg->msg_namelen);
 }

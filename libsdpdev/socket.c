@@ -70,6 +70,13 @@ __public int sdp_socket(int family, int flags)
 	return sdp_fail(saved);
 }
 
+int sdp_check_addr(const struct sockaddr *addr, socklen_t addrlen)
+{
+	if (addrlen > sizeof(struct __kernel_sockaddr_storage))
+		return sdp_fail(EINVAL);
+	return sdp_can_read(addr, addrlen) ? 0 : sdp_fail(EFAULT);
+}
+
 /*
  * Takes an address in, as far as its length goes.  Old programs give the family
  * of their socket where the kernel wants that of the address.
@@ -77,10 +84,8 @@ __public int sdp_socket(int family, int flags)
 static int get_addr(struct __kernel_sockaddr_storage *to, const struct sockaddr *addr,
 		    socklen_t addrlen)
 {
-	if (addrlen > sizeof(*to))
-		return sdp_fail(EINVAL);
-	if (!addr && addrlen)
-		return sdp_fail(EFAULT);
+	if (sdp_check_addr(addr, addrlen))
+		return -1;
 	memset(to, 0, sizeof(*to));
 	if (addrlen)
 		memcpy(to, addr, addrlen);
@@ -133,12 +138,10 @@ int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen, int fl
 		       unsigned int *carrier)
 {
 	struct sdp_accept arg = { .size = sizeof(arg) };
-	int ret;
+	int ret, saved;
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return sdp_fail(EINVAL);
-	if (sdp_check_addr(addr, addrlen))
-		return -1;
 	if (flags & SOCK_NONBLOCK)
 		arg.flags |= SDP_ACCEPT_NONBLOCK;
 	if (flags & SOCK_CLOEXEC)
@@ -148,7 +151,12 @@ int sdp_accept_carrier(int fd, struct sockaddr *addr, socklen_t *addrlen, int fl
 	if (ret < 0)
 		return ret;
 	*carrier = arg.carrier;
-	sdp_put_addr(&arg.addr, arg.addr_len, addr, addrlen);
+	/* The connection is gone then, as with accept(2). */
+	if (addr && sdp_put_addr(&arg.addr, arg.addr_len, addr, addrlen)) {
+		saved = errno;
+		syscall(SYS_close, ret);
+		return sdp_fail(saved);
+	}
 	return ret;
 }
 

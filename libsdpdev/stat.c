@@ -176,7 +176,7 @@ __public int fchown(int fd, uid_t uid, gid_t gid)
  */
 static bool is_itself(const char *path, int flags)
 {
-	return (flags & AT_EMPTY_PATH) && path && !*path;
+	return (flags & AT_EMPTY_PATH) && sdp_can_read(path, 1) && !*path;
 }
 
 __public int any_fchmodat(int fd, const char *path, mode_t mode, int flags)

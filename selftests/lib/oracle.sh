@@ -36,6 +36,7 @@ programs() {
 	'64-bit times') echo names stream files options ;;
 	'fallen back') echo names stream ends keep files urgent events control again every \
 		defer woken waits busy limit ;;
+	IPv4) echo "${ORACLES[@]}" pointers ;;
 	*) echo "${ORACLES[@]}" ;;
 	esac
 }

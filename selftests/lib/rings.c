@@ -179,29 +179,15 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 		return 0;
 	case SDP_IOC_RING_ENTER:
 		return kernel_enter(((struct sdp_ring_enter *)arg)->flags);
+	/* What is not done by the rings has ended. */
+	case SDP_IOC_SEND:
+		errno = EPIPE;
+		return -1;
+	case SDP_IOC_RECV:
+		errno = ECONNRESET;
+		return -1;
 	}
 	errno = ENOTTY;
-	return -1;
-}
-
-/* What is not done by the rings has ended. */
-ssize_t __wrap_write(int fd, const void *buf, size_t len);
-ssize_t __wrap_write(int fd, const void *buf, size_t len)
-{
-	(void)fd;
-	(void)buf;
-	(void)len;
-	errno = EPIPE;
-	return -1;
-}
-
-ssize_t __wrap_read(int fd, void *buf, size_t len);
-ssize_t __wrap_read(int fd, void *buf, size_t len)
-{
-	(void)fd;
-	(void)buf;
-	(void)len;
-	errno = ECONNRESET;
 	return -1;
 }
 
@@ -482,14 +468,14 @@ static void impossible(void)
 	kernel_end();
 }
 
-/* By way of the kernel, which is played and does not know of such calls. */
+/* By way of the kernel, where the connection has ended. */
 static void dead_producer(void)
 {
 	char c = 'x';
 
 	kernel_start();
 	rings.tx->lock = 1;
-	ok(sdp_ring_send(&rings, &c, 1, MSG_DONTWAIT) < 0 && errno == ENOTTY,
+	ok(sdp_ring_send(&rings, &c, 1, MSG_DONTWAIT) < 0 && errno == EPIPE,
 	   "who holds the lock for ever is passed by");
 	ok(sdp_ring_send(&rings, &c, 1, 0) < 0 && errno == EPIPE, "also by who waits");
 	rings.tx->lock = 0;
