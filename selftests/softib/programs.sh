@@ -3,9 +3,8 @@
 #
 # Programs that use verbs, with no idea of what is below them.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ip.sh"
 
-server_output=/tmp/server
 rspreload=/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so
 # Five times five transfers, verified
 stream=(-S 50000 -I 5 -C 5 -T v)
@@ -24,28 +23,6 @@ group_is_routed() {
 	[ -n "$mlid" ] && ibroute -M "$switch_lid" "$mlid" "$mlid" | grep -q 'x x'
 }
 
-# on_ip READY SERVER -- CLIENT: between this node, 10.1.0.1, and another one,
-# 10.1.0.2; READY succeeds when the server can be talked to.
-on_ip() {
-	local ready=$1 command=() server status
-
-	shift
-	while [ "$1" != -- ]; do
-		command+=("$1")
-		shift
-	done
-	shift
-	timeout $((100 * tap_slow)) stdbuf -oL "${command[@]}" > "$server_output" 2>&1 &
-	server=$!
-	until_true 20 "$ready" ||
-		{ cat "$server_output"; kill "$server"; return 1; }
-	timeout $((100 * tap_slow)) ip netns exec peer "$@" 2>&1
-	status=$?
-	wait "$server" && return "$status"
-	cat "$server_output"
-	return 1
-}
-
 multicast() {
 	local group=(mckey -m 239.1.1.1) member status
 
@@ -58,23 +35,6 @@ multicast() {
 	kill "$member" 2> /dev/null
 	wait "$member"
 	return "$status"
-}
-
-has_carrier() {
-	[[ $(ip -o link show "$@") == *LOWER_UP* ]] &&
-	[[ $(ip -n peer -o link show ib1) == *LOWER_UP* ]]
-}
-
-interfaces() {
-	modprobe ib_ipoib && until_true 10 [ -e /sys/class/net/ib1 ] &&
-	ip netns add peer && ip link set ib1 netns peer &&
-	ip -n peer link set lo up &&
-	ip addr add 10.1.0.1/24 dev ib0 && ip link set ib0 up &&
-	ip -n peer addr add 10.1.0.2/24 dev ib1 &&
-	ip -n peer link set ib1 up && until_true 20 has_carrier ib0 &&
-	# The programs ask for an address for two seconds, and the switch may carry the
-	# broadcast group later than that.
-	until_true 20 ip netns exec peer ping -c 1 -W 1 10.1.0.1
 }
 
 plan 24
@@ -116,8 +76,7 @@ check "rstream" on_ip cm_listens rstream -b 10.1.0.1 "${stream[@]}" -- \
 check "librspreload" on_ip cm_listens \
 	env LD_PRELOAD=$rspreload rstream -b 10.1.0.1 -T s "${stream[@]}" -- \
 	env LD_PRELOAD=$rspreload rstream -s 10.1.0.1 -T s "${stream[@]}"
-rmmod ib_ipoib
-ip netns delete peer
+no_interfaces
 down
 
 finish

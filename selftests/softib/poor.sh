@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Adapters that can do little: the project's drivers get along, and so do programs.
+
+. "$(dirname "$0")/ip.sh"
+
+modules=$BUILD/$KERNEL
+sdprun=$BUILD/libsdpdev/sdprun
+file=/tmp/poor.file
+
+# The kernel's module brings what ours needs.
+our_ipoib() {
+	modprobe ib_ipoib && rmmod ib_ipoib && insmod "$modules/ipoib/ib_ipoib.ko"
+}
+
+# limit NAME VALUE: as programs are told
+limit() {
+	ibv_devinfo -v -d softib0 | grep -E "^[[:space:]]*$1:[[:space:]]*$2\$"
+}
+
+limits() {
+	limit max_cqe 2047 && limit max_sge 2 && limit max_srq 0 && limit max_qp_rd_atom 1
+}
+
+# pings SIZE
+pings() {
+	ping -M "do" -c 3 -i 0.2 -W 5 -s "$1" 10.1.0.2
+}
+
+# transfer COMMAND...: a file by TCP, or what the command makes of it
+transfer() {
+	rm -f "$file.got"
+	on_ip sink_listens "$@" socat -u TCP-LISTEN:7000,reuseaddr "OPEN:$file.got,creat" -- \
+		"$@" socat -u "OPEN:$file" TCP:10.1.0.1:7000 &&
+	cmp "$file" "$file.got"
+}
+
+sink_listens() {
+	port_open 7000 || grep LISTEN /proc/net/sdp/endpoints
+}
+
+sdp() {
+	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_ib.ko" &&
+	transfer env SDPDEV_MODE=only "$sdprun"
+}
+
+few=$(fewer 20)
+head -c "$(fewer 3000000)" /dev/urandom > "$file"
+
+plan 12
+check "a fabric" up 2 poor=Y
+check "its adapters tell how poor they are" limits
+check "they take no inline data" "$programs/inline" none
+check "IPoIB" interfaces our_ipoib
+check "datagrams" pings 2000
+check "a file" transfer
+check "SDP" sdp
+check "ib_send_lat" pair ib_send_lat -F -n "$few"
+check "ib_send_bw" pair ib_send_bw -F -n "$few"
+check "ib_write_bw" pair ib_write_bw -F -n "$few"
+check "ib_read_bw" pair ib_read_bw -F -n "$few"
+check "ib_atomic_bw" pair ib_atomic_bw -F -n "$few"
+rmmod sdp_ib sdpdev
+no_interfaces
+down
+
+finish
