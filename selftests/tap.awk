@@ -103,6 +103,8 @@ BEGIN {
 /^@end / {
 	if (plan < 0)
 		result(0, "no plan")
+	else if (!plan)
+		result(0, "planned no tests")
 	else if (seen != plan)
 		result(0, "planned " plan " tests, reported " seen)
 	else if ($2 != 0 && !bad)

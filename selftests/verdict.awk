@@ -34,6 +34,7 @@ FILENAME == ARGV[1] {
 }
 
 FNR == 1 {
+	key = ""
 	repeated = FILENAME ~ /\/again[0-9]+\.[0-9]+$/
 }
 

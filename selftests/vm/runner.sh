@@ -38,6 +38,7 @@ project() {
 	printf '5 6.1 suite:default/good\n9 6.1 suite:default/worse\n' > "$tmp/selftests/times"
 	test_file good <<< 'printf "1..1\nok 1 - good\n"'
 	test_file worse <<< 'printf "1..1\nok 1 - not worse\n"'
+	test_file nothing <<< 'echo 1..0'
 	test_file always <<< 'printf "1..2\nok 1 - begins\nnot ok 2 - ends\n"'
 	fails_once once 'echo not ok 2 - ends; exit 1'
 	fails_once twice 'echo not ok 2 - ends; exit 1'
@@ -53,7 +54,7 @@ project() {
 		[ "\$5" != unborn ] || exit 125
 		while [ "\$1" != -- ]; do shift; done
 		cd $tmp || exit
-		setsid "\${@:2}" & echo \$! > machine
+		setsid bash -c 'echo \$\$ > machine; exec "\$@"' - "\${@:2}" &
 		wait \$! 2> /dev/null || exit 125
 		[ -e report ] || exit 0
 		rm report
@@ -101,7 +102,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 31
+plan 32
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -109,7 +110,8 @@ check "a test that fails" ran 1 "2 passed, 1 failed" -- always good
 check "is shown with what it is" said 'FAIL 6.1 suite/always: ends'
 check "its log has its name" \
 	grep -q "^not ok 2 - ends" "$tmp/build/selftests/log/6.1-suite-always.log"
-check "nor does a repetition mend it" ran 1 "2 passed, 1 failed" --again -- always good
+check "no tests are a failure" ran 1 "1 passed, 1 failed" -- good nothing
+check "and a repetition does not mend one that fails" ran 1 "2 passed, 1 failed" --again -- always good
 check "which has a machine of its own" test "$(boots)" -eq 2
 check "one that fails once fails" ran 1 "2 passed, 1 failed" -- good once
 check "and is unsteady if it is repeated" ran 0 "3 passed, 0 failed" --again -- good once
