@@ -117,7 +117,9 @@ check "a program that was not asked first says what is wrong" \
 	grep -q 'sdpdev\[.*conf:1: words are missing.*; TCP is refused' "$WORK/err"
 LD_PRELOAD=$(dirname "$SDPRUN")/libsdpdev-preload.so "$BUILD/selftests/lib/refused" unknown \
 	> "$WORK/out" 2> "$WORK/err"
-check "and has no TCP" test $? -eq 0 || diag "$WORK/out"
+status=$?
+[ $status -eq 0 ] || diag "$WORK/out"
+result $status "and has no TCP"
 
 # A rule "use sdp" is never met by TCP, whatever is there of SDP.
 rules "use sdp connect * 127.0.0.1:7001" "use sdp connect * [::1]:7001" \

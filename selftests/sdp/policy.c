@@ -96,11 +96,21 @@ static void test_rules(enum kind kind, int family, int port)
 	close(l);
 }
 
+/* It is built without some of what others must have. */
+static bool checked_kernel(void)
+{
+	const char *kernel = getenv("KERNEL");
+
+	return kernel && !strcmp(kernel, "debug");
+}
+
 /* The checked kernel has none. */
 static bool ipv6_rules(void)
 {
-	return shell("ip -6 rule add priority 101 fwmark 9 unreachable") &&
-	       shell("ip -6 rule del priority 101");
+	if (shell("ip -6 rule add priority 101 fwmark 9 unreachable"))
+		return shell("ip -6 rule del priority 101");
+	must(checked_kernel());
+	return false;
 }
 
 /* There is no way back for the answers of one listener. */
@@ -184,6 +194,7 @@ static bool enter_cgroup(void)
 {
 	int fd = load_program(BPF_CGROUP_INET4_CONNECT);
 
+	must(fd >= 0 || checked_kernel());
 	if (fd < 0)
 		return false;
 	close(fd);

@@ -262,8 +262,6 @@ static void test_path_bits(void)
 	struct ibv_wc wc;
 
 	conn.path_bits = 0x7f;
-	conn.timeout = 8;
-	conn.retry_cnt = 1;
 	connect_qps(IBV_QPT_RC, &a, &b, &conn);
 	post_recv(&b, 0, 100);
 	post(&a, &send, 0, 100);
