@@ -183,10 +183,13 @@ streams() {
 	stream node2 node1 10.77.0.1 7002 "$1"
 }
 
-# received NODE: bytes by its stream
+# received NODE: bytes by its stream, 0 before the first
 received() {
-	echo $((10#$(on "$1" cat "/tmp/to_$1.bytes")))
-} 2> /dev/null
+	local bytes
+
+	bytes=$(on "$1" cat "/tmp/to_$1.bytes" 2> /dev/null)
+	echo $((10#${bytes:-0}))
+}
 
 came() {
 	[ "$(received "$1")" -ge "$2" ]
