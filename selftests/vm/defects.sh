@@ -5,6 +5,8 @@
 
 . "$(dirname "$0")/../tap.sh"
 
+# These are wanted.
+unset VM_DEFECTS
 provoke=$BUILD/$KERNEL/selftests/vm/provoke/provoke.ko
 tmp=$(mktemp -d) || exit
 trap 'rm -rf "$tmp"' EXIT

@@ -46,6 +46,12 @@ project() {
 	fails_once dies "kill -KILL \$(cat $tmp/machine); exec sleep 1"
 	fails_once reports "touch $tmp/report; echo not ok 2 - ends; exit"
 	fails_once warns "touch $tmp/report"
+	echo "WARNING: CPU: 0" > "$tmp/kernel.log"
+	test_file nested <<-EOT
+		echo 1..1
+		VM_KEEP_LOG=1 $root/tools/vm/report 0 $tmp/kernel.log ended
+		echo ok 1 - whatever it says
+	EOT
 	fails_once later 'echo not ok 2 - ends; exit'
 	echo "touch $tmp/report" >> "$tmp/selftests/suite/later.sh"
 	cat > "$tmp/tools/vm/run" <<-EOT
@@ -102,7 +108,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 32
+plan 33
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -134,6 +140,8 @@ check "a machine that never runs" ran 1 "0 passed, 3 failed" --again -- good wor
 check "nor did its tests" said "FAIL 6.1 suite/worse: did not run"
 check "is tried once" test "$(boots)" -eq 1
 
+options=host
+check "a machine of a test's own" ran 1 "1 passed, 1 failed" --again -- nested
 options=''
 echo 'default :good' > "$tmp/selftests/suite/config"
 check "one machine for a test" dealt 1
