@@ -312,6 +312,14 @@ static inline bool shell(const char *command)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
+/* It is built without some of what all others must have. */
+static inline bool checked_kernel(void)
+{
+	const char *kernel = getenv("VM_KERNEL");
+
+	return kernel && !strcmp(kernel, "debug");
+}
+
 /* How many there are in this namespace. */
 static inline int endpoints(void)
 {

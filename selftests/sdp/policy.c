@@ -96,14 +96,6 @@ static void test_rules(enum kind kind, int family, int port)
 	close(l);
 }
 
-/* It is built without some of what others must have. */
-static bool checked_kernel(void)
-{
-	const char *kernel = getenv("KERNEL");
-
-	return kernel && !strcmp(kernel, "debug");
-}
-
 /* The checked kernel has none. */
 static bool ipv6_rules(void)
 {

@@ -266,6 +266,8 @@ int main(void)
 	test_beside("root's beside a user's", 0, false, PORT + 4);
 	if (!access("/proc/self/ns/user", F_OK))
 		test_namespace();
+	else
+		must(checked_kernel());
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
