@@ -126,6 +126,7 @@ at_once() {
 	wait $other
 	mode
 	ip link set ib0 mtu 2044
+	ip link set ib0 txqueuelen "$queue_length"
 	ip link set ib0 type ipoib umcast 0
 	until_true 20 carrier && flows 100000 20
 }
@@ -140,12 +141,14 @@ whole() {
 as_before() {
 	address_up node1 1 && until_true 20 carrier &&
 	same "$(< $net/ib0/mtu)" 2044 && same "$(< $net/ib0/mode)" datagram &&
-	same "$(< $net/ib0/umcast)" 0 && no_loss -q -c 10 -i 0.05 10.77.0.2 &&
+	same "$(< $net/ib0/umcast)" 0 && same "$(< $net/ib0/tx_queue_len)" "$queue_length" &&
+	no_loss -q -c 10 -i 0.05 10.77.0.2 &&
 	until_true 20 ping -c 1 -W 1 fd77::2 && no_loss -q -c 10 -i 0.05 fd77::2
 }
 
 head -c 100000 /dev/urandom > /tmp/block
 rm -f /run/enough
+queue_length=$(< $net/ib0/tx_queue_len)
 plan 9
 stream
 floods
