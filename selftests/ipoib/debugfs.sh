@@ -149,13 +149,13 @@ no_path() {
 waiting() {
 	local gid=fe80:0:0:0:200:0:0:7fff status
 
-	killall -q -STOP opensm
+	pkill -STOP -x opensm
 	ip neigh replace 10.77.200.1 dev ib0 nud permanent \
 		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere:7f:ff
 	ping -q -c 3 -i 0.2 -W 1 10.77.200.1 > /dev/null
 	has "$me"_path $gid queuelen 3 && has "$me"_path $gid state resolving
 	status=$?
-	killall -q -CONT opensm
+	pkill -CONT -x opensm
 	until_true 10 has "$me"_path $gid queuelen 0
 	return $status
 }

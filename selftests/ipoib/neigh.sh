@@ -73,7 +73,7 @@ causes() {
 	ip neigh replace 10.77.0.98 dev ib0 nud permanent \
 		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:98
 	full=$(counter tx_queue_full) down=$(counter tx_link_down)
-	killall -q -STOP opensm
+	pkill -STOP -x opensm
 	python3 - <<-EOF
 	import socket
 	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -86,7 +86,7 @@ causes() {
 	[ "$(grown tx_queue_full "$full")" -eq 36 ] &&
 	[ "$(grown tx_link_down "$down")" -ge 64 ]
 	status=$?
-	killall -q -CONT opensm
+	pkill -CONT -x opensm
 	ip neigh del 10.77.0.98 dev ib0 2> /dev/null
 	address_up node1 1
 	until_true 20 ping -q -c 1 -W 1 10.77.0.2
@@ -180,7 +180,7 @@ first_waits() {
 	done | ip -batch - &&
 	ip neigh replace 10.77.0.3 dev ib0 nud permanent lladdr "$(lladdr node3)" || return
 	full=$(counter tx_queue_full)
-	killall -q -STOP opensm
+	pkill -STOP -x opensm
 	python3 - <<-EOF
 	import socket
 	# One socket may not have so much under way.
@@ -194,7 +194,7 @@ first_waits() {
 	status=$?
 	ping -q -c 1 -W 20 10.77.0.3 &
 	until_true 10 path_known 3
-	killall -q -CONT opensm
+	pkill -CONT -x opensm
 	wait $! || status=1
 	for n in 3 {100..139}; do
 		echo "neigh del 10.77.0.$n dev ib0"
