@@ -165,8 +165,8 @@ static bool is_local_gid(struct softib_hca *hca, const union ib_gid *gid)
 	return false;
 }
 
-/* IBA 9.6.1: the checks that come before those of the QP. What the agents answer is gone
- * then.
+/* IBA 9.6.1: the checks that come before those of the QP. The agents take the packet that
+ * they answer.
  */
 static bool receive(struct softib_hca *hca, struct sk_buff **skb)
 {
@@ -190,7 +190,7 @@ static bool receive(struct softib_hca *hca, struct sk_buff **skb)
 		return false;
 	if (pkt.grh && !is_local_gid(hca, &pkt.grh->dgid))
 		return false;
-	if (pkt.qpn <= 1 && softib_mad_receive(hca, skb, pkt.qpn))
+	if (pkt.qpn <= 1 && softib_mad_receive(hca, skb, &pkt))
 		return true;
 
 	qp = rvt_lookup_qpn(&hca->rdi, &hca->ibp, pkt.qpn);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What HCAs can do: as much as common ones, or as little as a poor one
+ * The abilities of HCAs: those of common ones, or those of a poor one
  */
 #include <linux/module.h>
 

@@ -30,8 +30,8 @@ bool softib_get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn, void *
 	return true;
 }
 
-/* A directed route that ends at an HCA, C14-9; who sent the SMP has moved the hop pointer
- * on. The way back begins with the port that the SMP came in by, C14-13.
+/* A directed route that ends at an HCA, C14-9; the sender of the SMP has moved the hop
+ * pointer on. The way back begins with the port that the SMP came in by, C14-13.
  */
 static enum softib_sma_result answer_dr(struct softib_port *port, struct ib_smp *smp)
 {
@@ -73,22 +73,21 @@ static enum softib_sma_result answer_pma(struct softib_port *port, struct softib
 }
 
 static noinline_for_stack enum softib_sma_result
-answer(struct softib_port *port, struct sk_buff *skb, u32 qpn)
+answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 {
 	union {
 		struct ib_smp smp;
 		struct ib_pma_mad pma;
 	} mad;
 	enum softib_sma_result result;
-	struct softib_pkt pkt;
 
-	if (!softib_get_mad(skb, &pkt, qpn, &mad))
+	if (!softib_get_mad(skb, pkt, pkt->qpn, &mad))
 		return SOFTIB_SMA_DROP;
-	result = qpn ? answer_pma(port, &pkt, &mad.pma) : answer_smp(port, &mad.smp);
+	result = pkt->qpn ? answer_pma(port, pkt, &mad.pma) : answer_smp(port, &mad.smp);
 	if (result != SOFTIB_SMA_REPLY)
 		return result;
-	memcpy(pkt.payload, &mad, sizeof(mad));
-	softib_pkt_reverse(skb, &pkt);
+	memcpy(pkt->payload, &mad, sizeof(mad));
+	softib_pkt_reverse(skb, pkt);
 	softib_cb(skb)->hops = 0;
 	return result;
 }
@@ -97,15 +96,17 @@ answer(struct softib_port *port, struct sk_buff *skb, u32 qpn)
  * softib_mad_receive - give an HCA's agents the first look at a packet for QP0 or QP1
  * @hca:	the HCA
  * @skb:	the packet; NULL if the agents have sent it back as an answer
- * @qpn:	which QP
+ * @pkt:	what softib_pkt_parse() says about it; said anew for a packet that is the
+ *		QP's, because the data may be elsewhere then
  *
  * Called with bottom halves disabled.
  *
  * Return: true if it was the agents' business, false if it is the QP's.
  */
-bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb, u32 qpn)
+bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb,
+			struct softib_pkt *pkt)
 {
-	switch (answer(softib_hca_port(hca), *skb, qpn)) {
+	switch (answer(softib_hca_port(hca), *skb, pkt)) {
 	case SOFTIB_SMA_REPLY:
 		softib_hca_send(hca, *skb);
 		*skb = NULL;

@@ -141,7 +141,7 @@ static u16 get_vl_table(struct softib_port *port, struct ib_smp *smp)
 	return OK;
 }
 
-/* What PortInfo has after the last member that the kernel's struct names; the struct
+/* The end of PortInfo, after the last member that the kernel's struct names; the struct
  * itself ends later, for alignment.
  */
 #define PORT_INFO_EXT	offsetofend(struct ib_port_info, link_roundtrip_latency)
@@ -307,7 +307,7 @@ static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 		info->mkey_violations = 0;
 	if (port->node->ops->port_update)
 		port->node->ops->port_update(port, in);
-	/* Who hears of it asks for what it is now. */
+	/* Consumers that hear of it ask for the new values. */
 	if (!softib_is_switch(port->node) || !port->num)
 		note_changes(port, &old, in);
 

@@ -66,8 +66,8 @@
  * @parent:	the device that it appears under
  * @debugfs:	its directory there, while it is registered
  * @registered:	consumers hear of events; under softib_mgmt_lock
- * @iter_sem:	held by readers that go through all QPs; who frees one takes it for writing
- *		first, when the QP cannot be found any more
+ * @iter_sem:	held for reading while something goes through all QPs; before a QP is freed,
+ *		which cannot be found any more then, it is taken for writing
  * @detaching:	how many QPs leave multicast groups; @work receives nothing meanwhile
  * @deaf:	consumers have gone: rdmavt frees its table of QPs, in which @work
  *		looks for receivers
@@ -364,7 +364,8 @@ void softib_verbs_registered(struct softib_hca *hca);
 extern const enum ib_wc_opcode softib_wc_opcode[];
 
 /* mad.c */
-bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb, u32 qpn);
+bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb,
+			struct softib_pkt *pkt);
 int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_wc *wc, const struct ib_grh *grh,
 		       const struct ib_mad *in, struct ib_mad *out,

@@ -251,7 +251,7 @@ static void modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr, int mask,
 	priv->draining = attr->qp_state == IB_QPS_SQD &&
 			 mask & IB_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify;
 	/* A queue that was drained may hold what was posted since. In other states there is
-	 * nothing to send, and a QP that is scheduled holds up who destroys it.
+	 * nothing to send, and a QP that is scheduled delays its own end.
 	 */
 	if (attr->qp_state == IB_QPS_RTS || attr->qp_state == IB_QPS_SQD)
 		softib_qp_schedule(qp);
