@@ -403,6 +403,24 @@ int ipoib_cm_start(struct ipoib_dev *priv)
 	return 0;
 }
 
+/* Called under setup, with no connection left. */
+static void ipoib_cm_free(struct ipoib_dev *priv)
+{
+	struct ipoib_cm *cm = &priv->cm;
+
+	napi_disable(&cm->napi);
+	if (cm->ring) {
+		ipoib_rc_ring_stop(cm->ring);
+		ib_destroy_srq(cm->ring->srq);
+		ipoib_rc_ring_free(cm->ring);
+		cm->ring = NULL;
+	}
+	ib_destroy_cq(cm->cq);
+	cm->cq = NULL;
+	/* The next time buffers can perhaps be shared. */
+	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
+}
+
 /**
  * ipoib_cm_stop() - end all incoming connections, and give back what they shared
  * @priv: the interface, whose outgoing connections are gone; under ctl
@@ -416,19 +434,11 @@ void ipoib_cm_stop(struct ipoib_dev *priv)
 	cm->listener = NULL;
 
 	ipoib_rx_conns_stop(priv);
-	if (!cm->cq)
-		return;
-	napi_disable(&cm->napi);
-	if (cm->ring) {
-		ipoib_rc_ring_stop(cm->ring);
-		ib_destroy_srq(cm->ring->srq);
-		ipoib_rc_ring_free(cm->ring);
-		cm->ring = NULL;
-	}
-	ib_destroy_cq(cm->cq);
-	cm->cq = NULL;
-	/* The next time buffers can perhaps be shared. */
-	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
+	/* ipoib_cm_moderate() may be at the CQ, under rtnl only. */
+	mutex_lock(&cm->setup);
+	if (cm->cq)
+		ipoib_cm_free(priv);
+	mutex_unlock(&cm->setup);
 }
 
 /* --- packets that are too big -------------------------------------------- */

@@ -256,7 +256,7 @@ struct ipoib_conn {
  * @pages:	in a receive buffer
  * @max_len:	what it holds
  * @listener:	takes requests while the interface is up
- * @setup:	creation of @cq and @ring, moderation
+ * @setup:	creation and end of @cq and @ring, moderation
  * @cq:		completions of all connections, NULL before the first
  * @ring:	shared receive buffers, NULL before the first or without SRQ
  * @max_rx:	how many incoming connections @cq has room for
@@ -283,7 +283,7 @@ struct ipoib_cm {
 	unsigned int max_len;
 	struct ib_cm_id *listener;
 
-	struct mutex setup;	/* creation of cq and ring, moderation */
+	struct mutex setup;	/* creation and end of cq and ring, moderation */
 	struct ib_cq *cq;
 	struct ipoib_rc_ring *ring;
 	unsigned int max_rx;

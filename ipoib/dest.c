@@ -267,15 +267,19 @@ void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay)
 	spin_unlock_bh(&d->lock);
 }
 
+/* Does no packet wait, because there is no way for now? Under the destination's lock. */
+static bool ipoib_dest_refuses(const struct ipoib_dest *d)
+{
+	return d->dead || (d->failed && time_before(jiffies, d->retry_at));
+}
+
 /* Called under the destination's lock. Returns why the packet cannot wait. */
 static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
 					     struct sk_buff *skb)
 {
 	struct ipoib_dev *priv = d->priv;
 
-	if (d->dead)
-		return IPOIB_TX_UNREACHABLE;
-	if (d->failed && time_before(jiffies, d->retry_at))
+	if (ipoib_dest_refuses(d))
 		return IPOIB_TX_UNREACHABLE;
 	if (skb_queue_len(&d->queue) >= IPOIB_DEST_QUEUE)
 		return IPOIB_TX_QUEUE_FULL;
@@ -296,9 +300,14 @@ static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
 static void ipoib_dest_make_room(struct ipoib_dest *d)
 {
 	struct ipoib_dev *priv = d->priv;
+	bool first;
 
-	if (atomic_read(&priv->queued) < IPOIB_MAX_QUEUED ||
-	    !skb_queue_empty_lockless(&d->queue))
+	if (atomic_read(&priv->queued) < IPOIB_MAX_QUEUED)
+		return;
+	spin_lock_bh(&d->lock);
+	first = !ipoib_dest_refuses(d) && skb_queue_empty(&d->queue);
+	spin_unlock_bh(&d->lock);
+	if (!first)
 		return;
 	spin_lock_bh(&priv->dest_lock);
 	ipoib_dest_evict(priv, true);

@@ -248,14 +248,17 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	lockdep_assert_held(&priv->ctl);
 
 	if (priv->pkey_index < 0 || !priv->has_gid) {
-		/* In the words of the kernel's driver, which people look for. */
-		if (priv->pkey_index < 0 && net_ratelimit())
-			netdev_warn(priv->dev, "P_Key 0x%04x is not found\n", priv->pkey);
 		ipoib_dbg(priv, "waits for its %s\n",
 			  priv->has_gid ? "P_Key" : "GUID");
-		/* The core does not tell its clients when a port gets a GUID. */
+		/*
+		 * The core does not tell its clients when a port gets a GUID: the driver
+		 * looks each second. The message is in the words of the kernel's driver,
+		 * which people look for.
+		 */
 		if (!priv->has_gid)
 			ipoib_gc_later(priv);
+		else if (net_ratelimit())
+			netdev_warn(priv->dev, "P_Key 0x%04x is not found\n", priv->pkey);
 		return 0;
 	}
 	err = ipoib_qp_start(priv);

@@ -174,12 +174,12 @@ void ipoib_make_address(struct ipoib_dev *priv)
 {
 	u8 *addr = priv->addr;
 
-	spin_lock_bh(&priv->bcast_lock);
+	spin_lock(&priv->bcast_lock);
 	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
 	if (priv->cm.able)
 		addr[0] |= IPOIB_FLAG_RC;
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));
-	spin_unlock_bh(&priv->bcast_lock);
+	spin_unlock(&priv->bcast_lock);
 }
 
 /**
@@ -191,9 +191,9 @@ void ipoib_make_address(struct ipoib_dev *priv)
  */
 void ipoib_get_address(struct ipoib_dev *priv, u8 *addr)
 {
-	spin_lock_bh(&priv->bcast_lock);
+	spin_lock(&priv->bcast_lock);
 	memcpy(addr, priv->addr, INFINIBAND_ALEN);
-	spin_unlock_bh(&priv->bcast_lock);
+	spin_unlock(&priv->bcast_lock);
 }
 
 /* A child that is gone for the stack may still be asked for its iflink. */

@@ -193,7 +193,7 @@ static void ipoib_path_resume(struct ipoib_dest *d)
 		again = p->ask || waiting;
 		d->failed = false;
 	}
-	/* What was asked in the silence may be lost: then it is asked again soon. */
+	/* A query that was sent in the silence may be lost: it is repeated soon then. */
 	if (p->busy)
 		p->tries = 0;
 	spin_unlock_bh(&d->lock);

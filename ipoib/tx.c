@@ -542,7 +542,7 @@ static bool ipoib_group_is_ours(struct ipoib_dev *priv, const union ib_gid *gid,
 
 /*
  * Address resolution goes by UD in connected mode, too: a neighbour can be found though
- * no connection with it can be made, and who asks for an address does not make this
+ * no connection with it can be made, and a request for an address does not make this
  * interface open a connection.
  */
 static bool ipoib_is_resolution(const struct sk_buff *skb, __be16 proto)

@@ -69,7 +69,7 @@ static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
 	if (hca->kernel_cap_flags & IBK_UD_TSO)
 		attr.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
 	qp = ib_create_qp(priv->pd, &attr);
-	/* What it was really given; that may be less than was asked for. */
+	/* The adapter may give less than was asked for. */
 	if (!IS_ERR(qp))
 		priv->max_send_sge = min(priv->max_send_sge, attr.cap.max_send_sge);
 	return qp;
