@@ -3,9 +3,10 @@
  * Who pays: what each user has of endpoints, connections and memory, with a
  * limit on each, and whose memory control group the buffers are charged to.
  *
- * A user is who made the endpoint; of an incoming connection, who listens.  The users
- * of a user namespace are together bounded by the limits of its owner, as with
- * RLIMIT_NPROC: what one of them has is charged to the owner's account as well.
+ * An endpoint belongs to the user who made it, an incoming connection to the user who
+ * made the listener.  The limits of a user namespace's owner bound all of its users
+ * together, as with RLIMIT_NPROC: what one of them has is charged to the owner's account
+ * as well.  Users of a namespace that root has made have accounts of their own only.
  *
  * Root has no limits for what its processes ask for.  A connection that a peer has asked
  * for is not of that kind before it is accepted.
@@ -29,7 +30,7 @@
  * @node: in the table of users; sdp_users_lock
  * @refs: endpoints, memory of rings and accounts that hold it; sdp_users_lock
  * @parent: account of the owner of the user namespace that this user is in, referenced;
- *	NULL in the first one
+ *	NULL in the first one, and in those that root has made there
  * @uid: the user
  * @used: what the user and the accounts below have of each; memory in bytes
  */
@@ -107,12 +108,16 @@ static struct sdp_user *sdp_user_get(struct sdp_user *parent, kuid_t uid)
 	return user;
 }
 
-/* Namespaces are nested 32 deep at most. */
+/*
+ * Namespaces are nested 32 deep at most.  There is no account above the users of a
+ * namespace of root's: they and root's own listeners would share the limit of peers.
+ */
 static struct sdp_user *sdp_user_in(const struct user_namespace *ns, kuid_t uid)
 {
 	struct sdp_user *parent = NULL;
 
-	if (ns->parent) {
+	if (ns->parent &&
+	    (ns->parent->parent || !uid_eq(ns->owner, GLOBAL_ROOT_UID))) {
 		parent = sdp_user_in(ns->parent, ns->owner);
 		if (!parent)
 			return NULL;
@@ -197,7 +202,7 @@ void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n)
 		atomic_long_sub(n, &ep->memory);
 }
 
-/* Whose share of an adapter it is: of the account and those above the last but root's. */
+/* The account whose share of an adapter counts: the uppermost one that is not root's. */
 static const struct sdp_user *sdp_account_owner(const struct sdp_user *user)
 {
 	const struct sdp_user *owner = user;

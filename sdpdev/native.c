@@ -210,7 +210,9 @@ void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
  * @addr: the address, as user space gave it
  * @len: its length
  *
- * Where they send it elsewhere that is for TCP, which asks them again.
+ * Where they send it elsewhere that is for TCP, which asks them again.  So is a socket that
+ * the program has turned into one of IPv4 (IPV6_ADDRFORM): its programs are those for
+ * IPv4, and would find another address in an IPv6 one.
  *
  * Return: zero or a negative errno.
  */
@@ -222,7 +224,9 @@ int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *add
 	int err = 0;
 
 	lock_sock(sk);
-	if (sk->sk_prot->pre_connect)
+	if (sk->sk_family != ep->family)
+		err = -EOPNOTSUPP;
+	else if (sk->sk_prot->pre_connect)
 		err = sk->sk_prot->pre_connect(sk, (struct sockaddr *)&asked, len);
 	release_sock(sk);
 	if (!err && memcmp(&asked, addr, sizeof(asked)))
