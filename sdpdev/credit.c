@@ -66,7 +66,7 @@ bool sdp_credit_may_answer(const struct sdp_credit *c)
 /**
  * sdp_credit_may_return() - is a credit to be given back, by an empty Data message?
  * @c: the end
- * @fin_sent: DisConn was sent, and no Data follows it
+ * @fin_sent: DisConn was sent: of Data messages only updates follow it
  */
 bool sdp_credit_may_return(const struct sdp_credit *c, bool fin_sent)
 {

@@ -35,7 +35,7 @@
  * @spare: that may be given back later, until stream bytes are sent again
  * @grown: the peer has had more than @idle buffers
  *
- * Who has the structure has a lock for it: that of the endpoint.
+ * The endpoint's lock protects the structure.
  */
 struct sdp_credit {
 	u32 bufs;

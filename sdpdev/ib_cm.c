@@ -73,8 +73,8 @@ static bool sdp_ib_is_unicast(const struct sockaddr_storage *ss)
 /*
  * Does the route back to the peer's address leave by IPoIB?  The address is
  * what the peer says it is; this keeps it from posing as a host of another
- * network.  Whose connection it would be is not known yet: nobody's packets in
- * particular are root's of the namespace.
+ * network.  The listener is not known yet, so routing rules see root of the
+ * namespace, as with packets that no user sends.
  */
 static bool sdp_ib_peer_plausible(struct sdp_ib_conn *conn)
 {

@@ -10,8 +10,8 @@
  * User space may write anything into a ring at any time.  Its index is read once, and is
  * good only between the kernel's own and the size of the ring.
  */
-#ifndef SDP_KRING_H
-#define SDP_KRING_H
+#ifndef _SDP_KRING_H
+#define _SDP_KRING_H
 
 /* From any index in a ring to one that is in none. */
 #define SDP_KRING_NOWHERE	BIT_ULL(63)
@@ -242,4 +242,4 @@ static inline bool sdp_kring_move(struct sdp_kring *ring, u64 from, u64 to)
 	return true;
 }
 
-#endif /* SDP_KRING_H */
+#endif /* _SDP_KRING_H */

@@ -166,7 +166,7 @@ struct sdp_urg {
 /**
  * struct sdp_ep - an endpoint
  * @ref: references
- * @rcu: frees it, as who looks through the table of all has no lock
+ * @rcu: frees it, since readers of the table of all endpoints have no lock
  * @id: number, unique since the module was loaded; its place in the table of
  *	all endpoints
  * @net: network namespace, referenced; NULL before SDP_IOC_INIT
@@ -305,7 +305,7 @@ struct sdp_urg {
  * byte or word is enough and an old one does no harm: the caller would have
  * found it, had it come a moment earlier.  These are @carrier, @err, @shut, @live,
  * @parting, @fin_done, @kill, @ending, @no_tcp_listen, @port, @port_lent, @held,
- * @tx_bufs, @rx_bufs and @urg.state.  Compilers store these in one piece.  A caller
+ * @tx_bufs, @credit.bufs and @urg.state.  Compilers store these in one piece.  A caller
  * that needs two of them of one moment takes @lock.  @state is read so as well; its
  * readers load it with acquire order where other fields come with it
  * (sdp_connect_settle(), sdp_listen()).

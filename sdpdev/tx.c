@@ -683,8 +683,8 @@ ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
 	ssize_t done = 0, n;
 
 	/*
-	 * For want of a page nobody else's bytes are to come between those of a call.  Who
-	 * does not wait for room needs no page without it.
+	 * For want of a page nobody else's bytes are to come between those of a call.  A
+	 * caller that does not wait for room needs no page unless there is room.
 	 */
 	if (timeo || sdp_tx_takes(ep))
 		sdp_fault_in(from, false);
