@@ -41,7 +41,7 @@
 
 /*
  * Each access that has an order says what it pairs with: one here, or one of the kernel's in
- * sdpdev/ring.c and sdpdev/ringmem.c.  load() and store() have none: the word is looked at
+ * sdpdev/kring.h and sdpdev/ringmem.c.  load() and store() have none: the word is looked at
  * alone.  Those that are called ordered pair with each other: see struct table.
  */
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
@@ -198,7 +198,7 @@ static bool lock_slot(struct slot *slot)
 {
 	__u32 none = 0;
 
-	/* Pairs with the release in leave(): who used the mappings has left them. */
+	/* Pairs with the release in leave(): no other thread uses the mappings any more. */
 	return __atomic_compare_exchange_n(&slot->users, &none, EXCLUSIVE, false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
@@ -643,7 +643,7 @@ static bool put_bytes(const struct slot *slot, const char *buf, size_t n)
 		return false;
 	/* Producers exclude each other, and the kernel moves it once: the exchange tells. */
 	tail = load(&ring->tail);
-	/* Pairs with the release in sdp_ring_take(): the kernel has copied the bytes. */
+	/* Pairs with the release in sdp_kring_take(): the kernel has copied the bytes. */
 	done = tail - load_acquire(&ring->head) + n <= slot->tx_bytes;
 	if (done) {
 		at = tail & (slot->tx_bytes - 1);
@@ -651,7 +651,7 @@ static bool put_bytes(const struct slot *slot, const char *buf, size_t n)
 		memcpy(data + at, buf, part);
 		memcpy(data, buf + part, n - part);
 		/*
-		 * After the bytes: pairs with the acquire in sdp_ring_tx_check().  The
+		 * After the bytes: pairs with the acquire in sdp_kring_sent().  The
 		 * kernel moves the tail away where it takes no more.
 		 */
 		done = __atomic_compare_exchange_n(&ring->tail, &tail, tail + n, false,
@@ -687,7 +687,7 @@ static bool send_slot(int fd, struct slot *slot, const void *buf, size_t n)
 		return false;
 	/*
 	 * The tail is stored before the flags and the count are loaded.  Pairs with the
-	 * smp_mb() in sdp_ring_tx_sleep(), where the kernel stores the flags, and with the
+	 * smp_mb() in sdp_kring_sleep(), where the kernel stores the flags, and with the
 	 * one in sdp_ring_closing(), where it stores the count, before it loads the tail.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -754,7 +754,7 @@ static size_t recv_slot(int fd, struct slot *slot, void *buf, size_t n)
 		if (!known(buf, take, WRITABLE))
 			return 0;
 		copy_out(slot, head, buf, take);
-		/* After the copy: pairs with the acquire in sdp_ring_rx_check(). */
+		/* After the copy: pairs with the acquire in sdp_kring_unread(). */
 		if (__atomic_compare_exchange_n(&ring->head, &head, head + take, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return take;

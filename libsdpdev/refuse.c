@@ -16,9 +16,11 @@ static bool is_tcp_socket(int fd)
 	int type = 0, protocol = 0;
 	socklen_t len = sizeof(int);
 
-	return !NEXT(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &len) &&
-	       !NEXT(getsockopt)(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
-	       type == SOCK_STREAM && protocol != IPPROTO_SCTP;
+	if (NEXT(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &len) ||
+	    NEXT(getsockopt)(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
+		/* A filter of system calls may forbid to ask: then it may be one. */
+		return errno != ENOTSOCK && errno != EBADF;
+	return type == SOCK_STREAM && protocol != IPPROTO_SCTP;
 }
 
 bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen_t len)

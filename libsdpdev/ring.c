@@ -7,7 +7,7 @@
  * bounded before they are used, so that a peer process that scribbles over them
  * costs this one the connection and nothing else.
  *
- * Each access that has an order says what it pairs with.  "The kernel" is sdpdev/ring.c.
+ * Each access that has an order says what it pairs with.  "The kernel" is sdpdev/kring.h.
  * load() has no order: what is loaded is looked at alone.
  */
 #define _GNU_SOURCE
@@ -217,18 +217,18 @@ static ssize_t put_bytes(const struct sdp_rings *rings, const char *buf, size_t 
 	size_t n;
 
 	/*
-	 * Pairs with the kernel's exchange in sdp_ring_tx_end(), as does the failure of the
+	 * Pairs with the kernel's exchange in sdp_kring_end(), as does the failure of the
 	 * one below: with a tail that is not possible the flags say that it is the end.
 	 */
 	tail = load_acquire(&ring->tail);
 	do {
-		/* Pairs with the release in sdp_ring_take(): the kernel has copied the bytes. */
+		/* Pairs with the release in sdp_kring_take(): the kernel has copied the bytes. */
 		head = load_acquire(&ring->head);
 		if (tail - head > rings->tx_bytes)
 			return has_ended(ring) ? 0 : sdp_fail(EPROTO);
 		n = smaller(len, rings->tx_bytes - (tail - head));
 		copy_in(ring_data(rings, ring), rings->tx_bytes, tail, buf, n);
-		/* After the bytes: pairs with the acquire in sdp_ring_tx_check(). */
+		/* After the bytes: pairs with the acquire in sdp_kring_sent(). */
 	} while (!__atomic_compare_exchange_n(&ring->tail, &tail, tail + n, false,
 					      __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
 	return n;
@@ -240,7 +240,7 @@ static void knock(const struct sdp_rings *rings, const struct sdp_ring *ring,
 {
 	/*
 	 * The tail, or the head, is stored before the flags are loaded.  Pairs with the
-	 * smp_mb() in sdp_ring_tx_sleep(), where the kernel stores the flags before it
+	 * smp_mb() in sdp_kring_sleep(), where the kernel stores the flags before it
 	 * loads the tail: at least one of the two sees what the other stored.
 	 */
 	full_barrier();
@@ -317,11 +317,11 @@ static ssize_t take_bytes(const struct sdp_rings *rings, char *buf, size_t len,
 	size_t n;
 
 	for (;;) {
-		/* Pairs with the release in sdp_ring_rx_flags(), which follows the last tail. */
+		/* Pairs with the release in sdp_kring_tell(), which follows the last tail. */
 		*state = load_acquire(&ring->flags);
 		/* Before the tail, which is never behind it: pairs with the exchange below. */
 		head = load_acquire(&ring->head);
-		/* Pairs with the release in sdp_ring_put(): the bytes are there. */
+		/* Pairs with the release in sdp_kring_put(): the bytes are there. */
 		there = load_acquire(&ring->tail) - head;
 		if (there > rings->rx_bytes) {
 			/* Others may have taken and the kernel put meanwhile. */
@@ -333,7 +333,7 @@ static ssize_t take_bytes(const struct sdp_rings *rings, char *buf, size_t len,
 		if (!n)
 			return 0;
 		copy_out(ring_data(rings, ring), rings->rx_bytes, head, buf, n);
-		/* After the copy: pairs with the acquire in sdp_ring_rx_check(). */
+		/* After the copy: pairs with the acquire in sdp_kring_unread(). */
 		if (__atomic_compare_exchange_n(&ring->head, &head, head + n, false,
 						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return n;
