@@ -54,6 +54,15 @@ static int wrong(struct conf *conf, unsigned int line, const char *format, ...)
 	return sdp_fail(EINVAL);
 }
 
+static int unreadable(struct conf *conf)
+{
+	int error = errno;
+
+	snprintf(conf->error, sizeof(conf->error), "%s: %s", conf->path,
+		 strerrordesc_np(error));
+	return sdp_fail(error);
+}
+
 static bool find_word(const struct word *words, const char *name, unsigned int *value)
 {
 	for (; words->name; words++) {
@@ -279,6 +288,9 @@ static int read_rules(struct conf *conf, FILE *file, const char *program,
 		*last = copy;
 		last = &copy->next;
 	}
+	/* Rules that were not read might refuse TCP.  A directory can be opened, too. */
+	if (!ret && !feof(file))
+		ret = unreadable(conf);
 	free(line);
 	return ret;
 }
@@ -291,11 +303,8 @@ int conf_read(struct conf *conf, const char *path, const char *program, const ch
 	memset(conf, 0, sizeof(*conf));
 	conf->path = path;
 	stream = fopen(path, "re");
-	if (!stream) {
-		snprintf(conf->error, sizeof(conf->error), "%s: %s", path,
-			 strerrordesc_np(errno));
-		return -1;
-	}
+	if (!stream)
+		return unreadable(conf);
 	ret = read_rules(conf, stream, program, file);
 	fclose(stream);
 	return ret;

@@ -111,6 +111,11 @@ rm "$SDPDEV_CONF"
 "$SDPRUN" true 2> "$WORK/err"
 check "a file that is not there is missed" test $? -eq 125
 check "by its name" grep -q "conf: No such file" "$WORK/err"
+mkdir "$SDPDEV_CONF"
+"$SDPRUN" true 2> "$WORK/err"
+check "and a folder in its place has no rules" test $? -eq 125
+check "as is said, too" grep -q "conf: Is a directory" "$WORK/err"
+rmdir "$SDPDEV_CONF"
 rules "use spd"
 LD_PRELOAD=$(dirname "$SDPRUN")/libsdpdev-preload.so sh -c ':' 2> "$WORK/err"
 check "a program that was not asked first says what is wrong" \
