@@ -28,6 +28,12 @@ pings() {
 	ping -M "do" -c 3 -i 0.2 -W 5 -s "$1" 10.1.0.2
 }
 
+connected() {
+	echo connected > /sys/class/net/ib0/mode &&
+	ip netns exec peer sh -c "echo connected > /sys/class/net/ib1/mode" &&
+	until_true 20 pings 2000
+}
+
 # transfer COMMAND...: a file by TCP, or what the command makes of it
 transfer() {
 	rm -f "$file.got"
@@ -48,12 +54,14 @@ sdp() {
 few=$(fewer 20)
 head -c "$(fewer 3000000)" /dev/urandom > "$file"
 
-plan 12
+plan 14
 check "a fabric" up 2 poor=Y
 check "its adapters tell how poor they are" limits
 check "they take no inline data" "$programs/inline" none
 check "IPoIB" interfaces our_ipoib
 check "datagrams" pings 2000
+check "a file" transfer
+check "connected mode" connected
 check "a file" transfer
 check "SDP" sdp
 check "ib_send_lat" pair ib_send_lat -F -n "$few"
