@@ -19,6 +19,7 @@
 
 #include "check.h"
 #include "policy.h"
+#include "runtime.h"
 
 #define LIBRARY		"libsdpdev-preload.so"
 /* Which the loader takes the other for in a 32-bit program. */
@@ -123,12 +124,42 @@ static int name_library(const char *library, char *path, size_t size)
 	return -1;
 }
 
-/* Puts the library before what LD_PRELOAD holds already. */
-static int set_preload(const char *library)
+/* How many bytes at the beginning of a list of libraries name AddressSanitizer's runtime. */
+static size_t runtimes(const char *list)
+{
+	size_t all = 0, n;
+	char name[64];
+
+	while (list[all]) {
+		n = strcspn(list + all, ": ");
+		snprintf(name, sizeof(name), "%.*s", (int)n, list + all);
+		if (!runtime_is(name))
+			break;
+		all += n + (list[all + n] != '\0');
+	}
+	return all;
+}
+
+static int set_variable(const char *name, char *value, int ret)
+{
+	if (ret < 0 || setenv(name, value, 1)) {
+		say("no memory");
+		return -1;
+	}
+	free(value);
+	return 0;
+}
+
+/*
+ * Puts the library before the others in LD_PRELOAD, and behind AddressSanitizer's runtime.
+ * @runtime: the one that the program needs, or empty.  The library takes it out again for
+ * the programs that this one runs.
+ */
+static int set_preload(const char *library, const char *runtime)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char path[PATH_MAX], *value;
-	int ret;
+	char path[PATH_MAX], *value = NULL;
+	int first, ret;
 
 	if (name_library(library, path, sizeof(path)))
 		return -1;
@@ -136,16 +167,35 @@ static int set_preload(const char *library)
 		say("%s: LD_PRELOAD cannot name a path with a colon or a space", path);
 		return -1;
 	}
-	if (!before || !*before)
-		ret = asprintf(&value, "%s", path);
-	else
-		ret = asprintf(&value, "%s:%s", path, before);
-	if (ret < 0 || setenv("LD_PRELOAD", value, 1)) {
-		say("no memory");
+	before = before ? before : "";
+	first = runtimes(before);
+	if (first)
+		runtime = "";
+	ret = asprintf(&value, "%s%s%.*s%s%s%s%s", runtime, *runtime ? ":" : "", first, before,
+		       first && !strchr(": ", before[first - 1]) ? ":" : "", path,
+		       before[first] ? ":" : "", before + first);
+	if (set_variable("LD_PRELOAD", value, ret))
 		return -1;
-	}
-	free(value);
-	return 0;
+	if (!*runtime)
+		return 0;
+	value = NULL;
+	ret = asprintf(&value, "%s", runtime);
+	return set_variable("SDPDEV_RUNTIME", value, ret);
+}
+
+/*
+ * A program that this one runs may need AddressSanitizer's runtime, which then comes behind
+ * our library.  Both work so, but the runtime refuses to start until it is told.
+ */
+static int set_sanitizer(void)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char *value = NULL;
+	int ret;
+
+	ret = asprintf(&value, "verify_asan_link_order=0%s%s", before ? ":" : "",
+		       before ? before : "");
+	return set_variable("ASAN_OPTIONS", value, ret);
 }
 
 /* --- the program --------------------------------------------------------- */
@@ -295,14 +345,17 @@ static bool tcp_only(const char *name, const char *why)
 
 /*
  * The library that fits the program.  Says what will keep it out; the program
- * runs all the same where it may go over TCP, else NULL.
+ * runs all the same where it may go over TCP, else NULL.  @runtime: AddressSanitizer's, if
+ * the program needs it, or empty.
  */
-static const char *library_for(const char *name, const char *program)
+static const char *library_for(const char *name, const char *program, char *runtime,
+			       size_t size)
 {
 	const char *library = LIBRARY;
 	char path[PATH_MAX];
 	int fd, depth;
 
+	*runtime = '\0';
 	snprintf(path, sizeof(path), "%s", program);
 	for (depth = 0; depth < 4; depth++) {
 		if (gains_rights(path)) {
@@ -331,6 +384,8 @@ static const char *library_for(const char *name, const char *program)
 			library = LIBRARY32;
 			break;
 		case KIND_DYNAMIC:
+			if (!runtime_needed(fd, runtime, size))
+				*runtime = '\0';
 			break;
 		}
 		close(fd);
@@ -374,7 +429,7 @@ static bool read_policy(const char *name, const char *program)
 
 static int run(char **argv)
 {
-	char program[PATH_MAX];
+	char program[PATH_MAX], runtime[64];
 	const char *library;
 	int error;
 
@@ -384,8 +439,8 @@ static int run(char **argv)
 	}
 	if (!read_policy(argv[0], program))
 		return EXIT_TROUBLE;
-	library = library_for(argv[0], program);
-	if (!library || set_preload(library))
+	library = library_for(argv[0], program, runtime, sizeof(runtime));
+	if (!library || set_preload(library, runtime) || set_sanitizer())
 		return EXIT_TROUBLE;
 	warn_of_device();
 
