@@ -398,8 +398,12 @@ __public ssize_t sdp_ring_recv(const struct sdp_rings *rings, void *buf, size_t 
 			return done;
 
 		if (!(flags & MSG_DONTWAIT)) {
-			if (enter(rings, SDP_ENTER_RX | SDP_ENTER_WAIT_RX))
-				return done ? (ssize_t)done : -1;
+			if (!enter(rings, SDP_ENTER_RX | SDP_ENTER_WAIT_RX))
+				continue;
+			/* Another thread has taken the connection apart: there are no rings. */
+			if (errno == ENXIO && !done)
+				return sdp_recv(rings->fd, buf, len, flags);
+			return done ? (ssize_t)done : -1;
 		} else if (!knocked) {
 			knock(rings, rings->rx, SDP_ENTER_RX);
 			knocked = true;

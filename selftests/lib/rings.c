@@ -31,7 +31,7 @@ static struct kernel {
 	__u64 wire_in, wire_out;
 	unsigned long enters;
 	unsigned int last_enter;
-	bool stop, nonblock, bad_index, interrupt;
+	bool stop, nonblock, bad_index, interrupt, parted;
 } *k;
 
 static unsigned char *data(struct sdp_ring *ring)
@@ -142,6 +142,8 @@ static int kernel_enter(unsigned int flags)
 		k->interrupt = false;
 		ret = EINTR;
 	}
+	if (k->parted)
+		ret = ENXIO;
 	pthread_cond_broadcast(&k->changed);
 	while (!ret && !k->stop) {
 		bool full = get(&k->tx->tail) - k->tx_head == RING_BYTES;
@@ -442,6 +444,12 @@ static void ended(void)
 	char c = 0;
 
 	kernel_start();
+	k->parted = true;
+	ok(sdp_ring_recv(&rings, &c, 1, 0) < 0 && errno == ECONNRESET,
+	   "receiving where another thread took the rings away gives the system call's error");
+	kernel_end();
+
+	kernel_start();
 	set_flag(k->tx, SDP_RING_ERROR, true);
 	set_flag(k->rx, SDP_RING_ERROR, true);
 	ok(sdp_ring_send(&rings, &c, 1, 0) < 0 && errno == EPIPE,
@@ -507,7 +515,7 @@ int main(void)
 	must(k != MAP_FAILED && seen != MAP_FAILED);
 	wrong = seen + SENDERS;
 
-	tap_plan(30);
+	tap_plan(31);
 	full_and_empty();
 	knocking();
 	ended();
