@@ -84,15 +84,33 @@ static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /*
- * With control messages that are not plainly nothing, for which sdp_check_control() has
- * left the error.  TCP says what it thinks of them; where there is no descriptor for
- * that, what has no effect but an error needs none.
+ * Sends nothing, as TCP reads control messages only where it can send.  Those of a 32-bit
+ * program the kernel has to translate first.
+ */
+static ssize_t send_nothing(int fd, int flags)
+{
+	struct sdp_msg arg = {
+		.size = sizeof(arg),
+		.flags = flags & (MSG_DONTWAIT | MSG_NOSIGNAL),
+	};
+
+	if (sizeof(long) < sizeof(long long))
+		return 0;
+	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
+}
+
+/*
+ * Sends a message with control messages that may do something or are wrong;
+ * sdp_check_control() has left the error.  The native socket judges them where TCP carries
+ * the bytes.  If there is no descriptor for it, wrong ones fail without it.
  */
 static ssize_t send_control(int fd, const struct msghdr *msg, int flags)
 {
 	int error = errno;
 	ssize_t ret;
 
+	if (error != EFAULT && send_nothing(fd, flags) < 0)
+		return -1;
 	ret = native_sendmsg(fd, msg, flags);
 	if (ret < 0 && (errno == EOPNOTSUPP || (no_native() && error != EOPNOTSUPP)))
 		errno = error;

@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <asm/ioctls.h>
+#include <net/ipv6.h>
 
 #include "sdpdev.h"
 
@@ -104,6 +105,25 @@ static long sdp_ioc_init(struct sdp_call *call)
 	return err;
 }
 
+/*
+ * What TCP says of binding a connected socket: it looks at the address first.  The native
+ * socket is not asked, as that of an accepted connection has no port and would be bound.
+ */
+static int sdp_bind_again(const struct sdp_ep *ep, const struct sdp_bind *bind)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&bind->addr;
+	bool v6 = ep->family == AF_INET6;
+
+	if (bind->addr_len < (v6 ? SIN6_LEN_RFC2133 : sizeof(*in)) ||
+	    bind->addr.ss_family == ep->family)
+		return -EINVAL;
+	/* Old programs leave the family out. */
+	if (!v6 && bind->addr.ss_family == AF_UNSPEC &&
+	    in->sin_addr.s_addr == htonl(INADDR_ANY))
+		return -EINVAL;
+	return -EAFNOSUPPORT;
+}
+
 static long sdp_ioc_bind(struct sdp_call *call)
 {
 	struct sdp_bind *bind = &call->arg.bind;
@@ -115,7 +135,7 @@ static long sdp_ioc_bind(struct sdp_call *call)
 	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
 	if (!sdp_ep_native(ep))
-		err = -EINVAL;
+		err = sdp_bind_again(ep, bind);
 	else
 		err = kernel_bind(sdp_native_sk(ep)->sk_socket,
 				  (struct sockaddr *)&bind->addr,
