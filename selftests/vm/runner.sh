@@ -52,6 +52,8 @@ project() {
 		VM_KEEP_LOG=1 $root/tools/vm/report 0 $tmp/kernel.log ended
 		echo ok 1 - whatever it says
 	EOT
+	fails_once hangs 'echo not ok 2 - ends; exit 1'
+	echo "touch $tmp/hangs; exec sleep 1000" >> "$tmp/selftests/suite/hangs.sh"
 	fails_once later 'echo not ok 2 - ends; exit'
 	echo "touch $tmp/report" >> "$tmp/selftests/suite/later.sh"
 	cat > "$tmp/tools/vm/run" <<-EOT
@@ -88,6 +90,28 @@ ran() {
 		{ echo "status $status"; cat "$tmp/out"; return 1; }
 }
 
+hangs() {
+	[ -e "$tmp/hangs" ]
+}
+
+ended() {
+	! kill -0 "$1" 2> /dev/null
+}
+
+# A run ends at once if it is told to while it repeats what failed.
+interrupted() {
+	local run status
+
+	echo "default : hangs" > "$tmp/selftests/suite/config"
+	BUILD=$tmp/build "$tmp/selftests/run" --kernel 6.1 --again > "$tmp/out" 2>&1 < /dev/null &
+	run=$!
+	until_true 60 hangs && kill -TERM "$run" && until_true 20 ended "$run"
+	status=$?
+	pkill -KILL -s "$(< "$tmp/machine")"
+	wait "$run"
+	[ "$status $?" = "0 130" ] || { cat "$tmp/out"; return 1; }
+}
+
 # said LINE: of the verdict
 said() {
 	sed '1,/^Verdict:$/d' "$tmp/out" | grep -qx "$1" || { cat "$tmp/out"; return 1; }
@@ -108,7 +132,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 33
+plan 34
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -135,6 +159,7 @@ check "a machine that dies" ran 1 "3 passed, 1 failed" -- dies good worse
 check "is its test's failure" said 'FAIL 6.1 suite/dies: did not end, .* 125'
 check "the rest has a new one" test "$(boots)" -eq 2
 check "it may do so once" ran 0 "4 passed, 0 failed" --again -- dies good worse
+check "a repetition can be interrupted" interrupted
 options=unborn
 check "a machine that never runs" ran 1 "0 passed, 3 failed" --again -- good worse
 check "nor did its tests" said "FAIL 6.1 suite/worse: did not run"
