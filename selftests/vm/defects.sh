@@ -144,6 +144,7 @@ general protection fault, probably for non-canonical address 0x1: 0000 [#1]
 list_del corruption. prev->next should be 1
 Kernel panic - not syncing: Fatal exception
 unregister_netdevice: waiting for ib0 to become free. Usage count = 2
+vm: the test does not end
 EOF
 )
 check "every kind of report is known" test -z "$missed"

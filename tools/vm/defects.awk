@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Prints the reports of defects in a kernel log, each with what belongs to it.
+# A test that not even SIGKILL ends is one, too: selftests/run has the blocked tasks printed.
 # A report starts at its first telling line, or at the "cut here" before it,
 # and ends at its "end trace" or "end of ..." line, or 60 lines on.
 
@@ -38,7 +39,7 @@ function flush() {
 }
 
 # What the VM was doing.
-/\] vm: / {
+/\] vm: / && !/does not end/ {
 	stage = $0
 }
 
@@ -50,7 +51,7 @@ function flush() {
 	next
 }
 
-/WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free|\] leak: / {
+/WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free|\] leak: |\] vm: the test does not end/ {
 	bad = 1
 }
 
