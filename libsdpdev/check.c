@@ -188,6 +188,8 @@ static const char *why_not_sdp(unsigned int reason)
 		return "is not asked over SDP: TCP's MD5 or AO keys are set";
 	case SDP_REASON_FAMILY:
 		return "is not asked over SDP: bound to an address of the other family";
+	case SDP_REASON_POLICY:
+		return "is not asked over SDP: a control group's program decided";
 	default:
 		return "SDP failed";
 	}

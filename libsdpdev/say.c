@@ -97,6 +97,7 @@ static const char *reason(unsigned int code)
 		[SDP_REASON_NO_TRANSPORT] = " (no SDP transport is loaded)",
 		[SDP_REASON_SIGNED] = " (TCP's MD5 or AO keys are set)",
 		[SDP_REASON_FAMILY] = " (bound to an address of the other family)",
+		[SDP_REASON_POLICY] = " (a control group's program decided)",
 	};
 
 	if (code >= sizeof(text) / sizeof(*text) || !text[code])

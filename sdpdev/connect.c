@@ -111,12 +111,14 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 }
 
 /*
- * Begins an attempt over SDP.  Zero: it is under way.  Otherwise nothing has
- * happened, and the error and @reason say why SDP is not for this one.
+ * Begins an attempt over SDP to @peer, the inner form of @addr.  Zero: it is under way.
+ * Otherwise nothing has happened, and the error and @reason say why SDP is not for this
+ * one.
  */
 static int sdp_connect_sdp(struct sdp_ep *ep,
-			   const struct sockaddr_storage *peer, bool no_tcp,
-			   u8 *reason)
+			   const struct sockaddr_storage *peer,
+			   const struct sockaddr_storage *addr, unsigned int len,
+			   bool no_tcp, u8 *reason)
 {
 	const struct sdp_xprt_ops *xprt = sdp_xprt_get();
 	struct sdp_xprt_params params;
@@ -131,6 +133,9 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	err = sdp_connect_params(ep, peer, &params, reason);
 	if (!err)
 		err = xprt->route(ep->net, &params);
+	/* Not before: TCP asks the programs of its own accord wherever SDP does not go. */
+	if (!err)
+		err = sdp_native_may_connect(ep, addr, len, reason);
 	/* Not before: TCP's choice of a port is better made by TCP. */
 	if (!err)
 		err = sdp_native_autobind(ep);
@@ -389,10 +394,7 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return sdp_connect_tcp(ep);
 	}
 
-	reason = SDP_REASON_NO_ROUTE;
-	err = sdp_native_may_connect(ep, addr, len);
-	if (!err)
-		err = sdp_connect_sdp(ep, &peer, flags & SDP_CONNECT_NO_TCP, &reason);
+	err = sdp_connect_sdp(ep, &peer, addr, len, flags & SDP_CONNECT_NO_TCP, &reason);
 	if (!err)
 		return -EINPROGRESS;
 	if (err == -EADDRNOTAVAIL)

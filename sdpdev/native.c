@@ -209,6 +209,7 @@ void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
  * @ep: an endpoint with a native socket
  * @addr: the address, as user space gave it
  * @len: its length
+ * @reason: out: SDP_REASON_*, where it is not for SDP
  *
  * Where they send it elsewhere that is for TCP, which asks them again.  So is a socket that
  * the program has turned into one of IPv4 (IPV6_ADDRFORM): its programs are those for
@@ -217,20 +218,22 @@ void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
  * Return: zero or a negative errno.
  */
 int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *addr,
-			   unsigned int len)
+			   unsigned int len, u8 *reason)
 {
 	struct sock *sk = sdp_native_sk(ep);
 	struct sockaddr_storage asked = *addr;
+	bool other_family;
 	int err = 0;
 
 	lock_sock(sk);
-	if (sk->sk_family != ep->family)
-		err = -EOPNOTSUPP;
-	else if (sk->sk_prot->pre_connect)
+	other_family = sk->sk_family != ep->family;
+	if (!other_family && sk->sk_prot->pre_connect)
 		err = sk->sk_prot->pre_connect(sk, (struct sockaddr *)&asked, len);
 	release_sock(sk);
-	if (!err && memcmp(&asked, addr, sizeof(asked)))
+	if (!err && (other_family || memcmp(&asked, addr, sizeof(asked))))
 		err = -EOPNOTSUPP;
+	if (err)
+		*reason = other_family ? SDP_REASON_FAMILY : SDP_REASON_POLICY;
 	return err;
 }
 

@@ -44,6 +44,7 @@ static const char * const sdp_reason_names[] = {
 	[SDP_REASON_NO_TRANSPORT]	= "no_transport",
 	[SDP_REASON_SIGNED]		= "signed",
 	[SDP_REASON_FAMILY]		= "family",
+	[SDP_REASON_POLICY]		= "policy",
 };
 
 static const char * const sdp_counter_names[SDP_CNT_MAX] = {

@@ -461,7 +461,7 @@ enum sdp_counter {
 	/* One for each SDP_REASON_*. */
 	SDP_CNT_REASON,
 	/* One for each enum sdp_bad. */
-	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_FAMILY + 1,
+	SDP_CNT_BAD = SDP_CNT_REASON + SDP_REASON_POLICY + 1,
 	SDP_CNT_MAX = SDP_CNT_BAD + SDP_BAD_MAX,
 };
 
@@ -581,7 +581,7 @@ bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int 
 bool sdp_native_only_bound(struct sdp_ep *ep);
 void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params);
 int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *addr,
-			   unsigned int len);
+			   unsigned int len, u8 *reason);
 struct sock *sdp_native_sk(struct sdp_ep *ep);
 int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
 int sdp_native_autobind(struct sdp_ep *ep);

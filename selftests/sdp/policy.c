@@ -163,14 +163,34 @@ static int load_program(enum bpf_attach_type type)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-static void attach(int cgroup, enum bpf_attach_type type)
+/* Returns the program. */
+static int attach(int cgroup, enum bpf_attach_type type)
 {
+	int program = load_program(type);
 	union bpf_attr attr = {
-		.target_fd = cgroup, .attach_bpf_fd = load_program(type), .attach_type = type,
+		.target_fd = cgroup, .attach_bpf_fd = program, .attach_type = type,
 	};
 
-	must((int)attr.attach_bpf_fd >= 0 && bpf(BPF_PROG_ATTACH, &attr) == 0);
-	close(attr.attach_bpf_fd);
+	must(program >= 0 && bpf(BPF_PROG_ATTACH, &attr) == 0);
+	return program;
+}
+
+static void count_runs(bool on)
+{
+	must(shell(on ? "echo 1 > /proc/sys/kernel/bpf_stats_enabled" :
+			"echo 0 > /proc/sys/kernel/bpf_stats_enabled"));
+}
+
+static unsigned int runs(int program)
+{
+	struct bpf_prog_info info = {};
+	union bpf_attr attr = {
+		.info.bpf_fd = program, .info.info_len = sizeof(info),
+		.info.info = (uintptr_t)&info,
+	};
+
+	must(bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0);
+	return info.run_cnt;
 }
 
 static void join(const char *procs)
@@ -180,6 +200,8 @@ static void join(const char *procs)
 	must(fd >= 0 && dprintf(fd, "%d", getpid()) > 0);
 	close(fd);
 }
+
+static int program4;			/* IPv4's */
 
 /* The checked kernel has neither control groups nor programs. */
 static bool enter_cgroup(void)
@@ -195,8 +217,8 @@ static bool enter_cgroup(void)
 	must(mkdir(CGROUP "/policy", 0755) == 0);
 	fd = open(CGROUP "/policy", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	must(fd >= 0);
-	attach(fd, BPF_CGROUP_INET4_CONNECT);
-	attach(fd, BPF_CGROUP_INET6_CONNECT);
+	program4 = attach(fd, BPF_CGROUP_INET4_CONNECT);
+	close(attach(fd, BPF_CGROUP_INET6_CONNECT));
 	close(fd);
 	join(CGROUP "/policy/cgroup.procs");
 	return true;
@@ -204,6 +226,7 @@ static bool enter_cgroup(void)
 
 static void leave_cgroup(void)
 {
+	close(program4);
 	join(CGROUP "/cgroup.procs");
 	must(rmdir(CGROUP "/policy") == 0 && umount2(CGROUP, MNT_DETACH) == 0);
 }
@@ -217,16 +240,76 @@ static void test_programs(enum kind kind, const char *ip)
 
 	ok(fails(end_connect(kind, c, ip, DENIED), EPERM), "%s, %s: a program says no: EPERM",
 	   k, ip);
-	if (kind == SDP)
+	if (kind == SDP) {
+		ok(end_info(c).reason == SDP_REASON_POLICY, "%s, %s: the reason", k, ip);
 		ok(fails(end_connect_flags(kind, c, ip, DENIED, SDP_CONNECT_NO_TCP), EPERM),
 		   "%s, %s: over SDP only: EPERM", k, ip);
+	}
 	ok(end_connect(kind, c, ip, SENT) == 0 && (a = end_accept(kind, elsewhere)) >= 0 &&
 	   !events(asked, POLLIN, 0), "%s, %s: a program sends it elsewhere", k, ip);
+	if (kind == SDP)
+		ok(end_info(c).reason == SDP_REASON_POLICY, "%s, %s: the reason", k, ip);
 	close(c);
 	close(a);
 	close(asked);
 	close(elsewhere);
 	close(denied);
+}
+
+/* A listener of TCP on this node's loopback, where no IPoIB leads. */
+static int loopback_listener(int port)
+{
+	int l = end_open(TCP, AF_INET);
+
+	must(end_bind(TCP, l, "127.0.0.1", port) == 0 && end_listen(TCP, l, 8) == 0);
+	return l;
+}
+
+static void test_runs(int port)
+{
+	int local = loopback_listener(port), l = listener(SDP, SERVER4, port, 8), c, n;
+	unsigned int before;
+
+	count_runs(true);
+	before = runs(program4);
+	c = end_open(SDP, AF_INET);
+	must(end_connect(SDP, c, "127.0.0.1", port) == 0);
+	n = runs(program4) - before;
+	ok(n == 1 && end_info(c).carrier == SDP_CARRIER_TCP,
+	   "no route by IPoIB: the program runs once (%d)", n);
+	close(c);
+
+	before = runs(program4);
+	c = end_open(SDP, AF_INET);
+	must(end_connect(SDP, c, SERVER4, port) == 0);
+	n = runs(program4) - before;
+	ok(n == 1 && end_info(c).carrier == SDP_CARRIER_SDP, "nor twice for SDP (%d)", n);
+	close(c);
+	count_runs(false);
+	close(l);
+	close(local);
+}
+
+/* --- a socket of IPv6 that is one of IPv4 now ---------------------------------------- */
+
+/* The programs for IPv4 would be asked, about an IPv6 address. */
+static void test_addrform(int port)
+{
+	int local = loopback_listener(port), l = listener(SDP, SERVER6, port, 8);
+	int c = end_open(SDP, AF_INET6), native = end_native(SDP, c), ipv4 = AF_INET;
+
+	must(native >= 0 && end_connect(TCP, native, "::ffff:127.0.0.1", port) == 0);
+	must(setsockopt(native, IPPROTO_IPV6, IPV6_ADDRFORM, &ipv4, sizeof(ipv4)) == 0);
+	must(end_disconnect(TCP, native) == 0);
+	ok(fails(end_connect(SDP, c, SERVER6, port), EAFNOSUPPORT) && !events(l, POLLIN, 0),
+	   "IPV6_ADDRFORM: TCP says that the address is none of IPv4's");
+	ok(end_info(c).reason == SDP_REASON_FAMILY, "the reason");
+	ok(fails(end_connect_flags(SDP, c, SERVER6, port, SDP_CONNECT_NO_TCP), ENETUNREACH) &&
+	   !events(l, POLLIN, 0), "nor over SDP only");
+	close(native);
+	close(c);
+	close(l);
+	close(local);
 }
 
 int main(void)
@@ -239,11 +322,13 @@ int main(void)
 		test_rules(SDP, AF_INET6, PORT + 13);
 	}
 	test_listener_rule(PORT + 14);
+	test_addrform(PORT + 15);
 	if (enter_cgroup()) {
 		test_programs(TCP, SERVER4);
 		test_programs(SDP, SERVER4);
 		test_programs(TCP, SERVER6);
 		test_programs(SDP, SERVER6);
+		test_runs(PORT + 16);
 		leave_cgroup();
 	}
 	printf("1..%u\n", tap_done);

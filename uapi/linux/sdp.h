@@ -256,6 +256,7 @@ struct sdp_msg {
 #define SDP_REASON_NO_TRANSPORT	15	/* no transport is loaded; since 1.6 */
 #define SDP_REASON_SIGNED	16	/* TCP's MD5 or AO keys are set; since 1.6 */
 #define SDP_REASON_FAMILY	17	/* bound to the other family; since 1.6 */
+#define SDP_REASON_POLICY	18	/* a control group's program decided; since 1.6 */
 
 /**
  * struct sdp_info - argument of SDP_IOC_INFO
