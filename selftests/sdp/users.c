@@ -12,6 +12,9 @@
 #define SUBUIDS		500000		/* those of USER's user namespace */
 #define PORT		25000
 #define LIMIT		"/sys/module/sdpdev/parameters/user_endpoints"
+#define CONNECTIONS	"/sys/module/sdpdev/parameters/user_connections"
+#define WAITING		4		/* connections that nobody accepts */
+#define PEERS_PORT	(PORT + 10)
 
 /* Only what an ordinary user may do, until become(0). */
 static void become(uid_t uid)
@@ -186,19 +189,80 @@ static int try_open(void)
 	return ioctl(fd, SDP_IOC_INIT, &init) ? -errno : fd;
 }
 
-/*
- * As USER in a user namespace of his own: one endpoint as each of its users, until that
- * fails.  They stay open.  Exits with how many there were.
- */
-static void open_as_many(int ask, int go)
+/* A process in a user namespace of its own, and two pipes by which it waits. */
+struct tenant {
+	pid_t pid;
+	int ask[2], go[2];
+};
+
+static void tell(int fd)
 {
-	int n, fd = 0;
 	char c = 0;
 
-	must(setresgid(USER, USER, USER) == 0 && setresuid(USER, USER, USER) == 0);
+	must(write(fd, &c, 1) == 1);
+}
+
+static void hear(int fd)
+{
+	char c;
+
+	must(read(fd, &c, 1) == 1);
+}
+
+/* Root of a namespace that @owner has made. */
+static void enter_namespace(const struct tenant *tenant, uid_t owner)
+{
+	must(setresgid(owner, owner, owner) == 0 && setresuid(owner, owner, owner) == 0);
 	must(unshare(CLONE_NEWUSER) == 0);
-	must(write(ask, &c, 1) == 1 && read(go, &c, 1) == 1);
+	tell(tenant->ask[1]);
+	hear(tenant->go[0]);
 	must(setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0);
+}
+
+static void start_tenant(struct tenant *tenant, uid_t owner,
+			 void (*work)(const struct tenant *tenant))
+{
+	char path[64], map[64];
+
+	must(pipe(tenant->ask) == 0 && pipe(tenant->go) == 0);
+	fflush(stdout);
+	tenant->pid = fork();
+	must(tenant->pid >= 0);
+	if (!tenant->pid) {
+		enter_namespace(tenant, owner);
+		work(tenant);
+	}
+	close(tenant->ask[1]);
+	close(tenant->go[0]);
+	hear(tenant->ask[0]);
+	snprintf(map, sizeof(map), "0 %d 100", SUBUIDS);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", tenant->pid);
+	write_text(path, map);
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", tenant->pid);
+	write_text(path, map);
+	tell(tenant->go[1]);
+}
+
+/* What it has exited with. */
+static int end_tenant(const struct tenant *tenant)
+{
+	int status;
+
+	must(waitpid(tenant->pid, &status, 0) == tenant->pid);
+	close(tenant->ask[0]);
+	close(tenant->go[1]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/*
+ * One endpoint as each of the namespace's users, until that fails.  They stay open.  Exits
+ * with how many there were.
+ */
+static void open_as_many(const struct tenant *tenant)
+{
+	int n, fd = 0;
+
+	(void)tenant;
 	for (n = 0; n < 20; n++) {
 		must(seteuid(n + 1) == 0);
 		fd = try_open();
@@ -211,28 +275,10 @@ static void open_as_many(int ask, int go)
 
 static int opened_in_namespace(void)
 {
-	int ask[2], go[2], status;
-	char path[64], map[64], c;
-	pid_t child;
+	struct tenant tenant;
 
-	must(pipe(ask) == 0 && pipe(go) == 0);
-	fflush(stdout);
-	child = fork();
-	must(child >= 0);
-	if (!child)
-		open_as_many(ask[1], go[0]);
-	must(read(ask[0], &c, 1) == 1);
-	snprintf(map, sizeof(map), "0 %d 100", SUBUIDS);
-	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
-	write_text(path, map);
-	snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
-	write_text(path, map);
-	must(write(go[1], &c, 1) == 1 && waitpid(child, &status, 0) == child);
-	close(ask[0]);
-	close(ask[1]);
-	close(go[0]);
-	close(go[1]);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	start_tenant(&tenant, USER, open_as_many);
+	return end_tenant(&tenant);
 }
 
 static void test_namespace(void)
@@ -255,6 +301,45 @@ static void test_namespace(void)
 	write_text(LIMIT, "16384");
 }
 
+/* A listener that accepts nothing. */
+static void let_wait(const struct tenant *tenant)
+{
+	int l = end_open(SDP, AF_INET);
+
+	must(end_bind(SDP, l, SERVER4, PEERS_PORT) == 0);
+	must(end_listen(SDP, l, 2 * WAITING) == 0);
+	tell(tenant->ask[1]);
+	hear(tenant->go[0]);
+	exit(0);
+}
+
+/* A container's users fill the backlogs of their own listeners, and not those of root's. */
+static void test_peers(void)
+{
+	struct tenant tenant;
+	int c[WAITING], i, l;
+
+	write_text(CONNECTIONS, "4");
+	enter_node(2);
+	start_tenant(&tenant, 0, let_wait);
+	enter_node(1);
+	l = listener(SDP, SERVER4, PEERS_PORT + 1, 8);
+	hear(tenant.ask[0]);
+	for (i = 0; i < WAITING; i++) {
+		c[i] = end_open(SDP, AF_INET);
+		must(end_connect_flags(SDP, c[i], SERVER4, PEERS_PORT,
+				       SDP_CONNECT_NO_TCP) == 0);
+	}
+	ok(refused(PEERS_PORT), "in a namespace of root's: no more connections wait");
+	ok(comes_to(l, -1, PEERS_PORT + 1), "root's own listener takes one");
+	tell(tenant.go[1]);
+	must(end_tenant(&tenant) == 0);
+	for (i = 0; i < WAITING; i++)
+		close(c[i]);
+	close(l);
+	write_text(CONNECTIONS, "8192");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -264,10 +349,12 @@ int main(void)
 	test_beside("beside the same user's", USER, true, PORT + 2);
 	test_beside("beside another user's", OTHER, false, PORT + 3);
 	test_beside("root's beside a user's", 0, false, PORT + 4);
-	if (!access("/proc/self/ns/user", F_OK))
+	if (!access("/proc/self/ns/user", F_OK)) {
 		test_namespace();
-	else
+		test_peers();
+	} else {
 		must(checked_kernel());
+	}
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }
