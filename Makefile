@@ -73,7 +73,7 @@ MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke self
 	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate selftests/ipoib/object \
 	    selftests/ipoib/poor
 # Once is enough.
-ifeq ($(KERNEL),6.12)
+ifeq ($(KERNEL),6.1)
   MODDIRS += selftests/ipoib/logged
 endif
 PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
