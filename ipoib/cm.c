@@ -8,6 +8,7 @@
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <net/icmp.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -279,7 +280,7 @@ static unsigned int ipoib_cm_max_rx(struct ipoib_dev *priv, unsigned int cqe)
 static int ipoib_cm_create_cq(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
-	unsigned int fixed = IPOIB_CONN_SENDS +
+	unsigned int fixed = cm->max_sends +
 			     (cm->has_srq ? ipoib_cm_srq_size(priv) : 0);
 	unsigned int most = priv->hca->attrs.max_cqe;
 	struct ib_cq *cq;
@@ -313,7 +314,7 @@ static void ipoib_cm_share_no_more(struct ipoib_dev *priv, int err)
 	if (net_ratelimit())
 		netdev_warn(priv->dev, "has no shared receive queue: %d\n", err);
 	ipoib_cm_set_srq(priv, false);
-	cm->max_rx = ipoib_cm_max_rx(priv, cm->cq->cqe - IPOIB_CONN_SENDS);
+	cm->max_rx = ipoib_cm_max_rx(priv, cm->cq->cqe - cm->max_sends);
 }
 
 static int ipoib_cm_create_ring(struct ipoib_dev *priv)
@@ -357,10 +358,14 @@ free_ring:
  * @priv: the interface, up
  * @receive: buffers, too
  *
+ * The work that opens a connection waits for the lock, and packets of a disk may wait for
+ * that connection, so the memory must not come from writing to the disk.
+ *
  * Return: 0 or an errno.
  */
 int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive)
 {
+	unsigned int flags = memalloc_noio_save();
 	struct ipoib_cm *cm = &priv->cm;
 	int err = 0;
 
@@ -370,6 +375,7 @@ int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive)
 	if (!err && receive && cm->has_srq && !cm->ring)
 		err = ipoib_cm_create_ring(priv);
 	mutex_unlock(&cm->setup);
+	memalloc_noio_restore(flags);
 	if (err && net_ratelimit())
 		netdev_warn(priv->dev, "has nothing for connections: %d\n", err);
 	return err;
@@ -514,6 +520,7 @@ void ipoib_cm_init(struct ipoib_dev *priv)
 	INIT_WORK(&cm->too_big_work, ipoib_too_big_work);
 	netif_napi_add(priv->dev, &cm->napi, ipoib_cm_poll);
 
+	cm->max_sends = min_t(unsigned int, IPOIB_CONN_SENDS, priv->hca->attrs.max_cqe / 2);
 	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
 	cm->able = rdma_cap_ib_cm(priv->hca, priv->port) &&
 		   cm->max_len >= IPOIB_CM_MIN_LEN;

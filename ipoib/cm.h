@@ -42,7 +42,7 @@ struct ipoib_tx_buf;
 /* Buffers of a connection where the adapter cannot share them. */
 #define IPOIB_RC_PRIVATE	64
 
-/* An outgoing connection's sends; and all of an interface. */
+/* An outgoing connection's sends; and all of an interface, if the CQ has room for them. */
 #define IPOIB_CONN_RING		64
 #define IPOIB_CONN_SENDS	2048
 #define IPOIB_MAX_CONNS		1024	/* to one GID */
@@ -259,7 +259,8 @@ struct ipoib_conn {
  * @setup:	creation and end of @cq and @ring, moderation
  * @cq:		completions of all connections, NULL before the first
  * @ring:	shared receive buffers, NULL before the first or without SRQ
- * @max_rx:	how many incoming connections @cq has room for
+ * @max_sends:	how many sends @cq has room for
+ * @max_rx:	how many incoming connections it has room for
  * @napi:	takes the completions
  * @wc:		room for completions
  * @sends:	of all connections, not yet complete
@@ -286,6 +287,7 @@ struct ipoib_cm {
 	struct mutex setup;	/* creation and end of cq and ring, moderation */
 	struct ib_cq *cq;
 	struct ipoib_rc_ring *ring;
+	unsigned int max_sends;
 	unsigned int max_rx;
 	struct napi_struct napi;
 	struct ib_wc wc[IPOIB_RC_BATCH];

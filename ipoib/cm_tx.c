@@ -184,7 +184,7 @@ static bool ipoib_conn_has_room(struct ipoib_conn *c)
 
 	if (c->head - c->tail == IPOIB_CONN_RING)
 		return false;
-	if (atomic_inc_return(&cm->sends) <= IPOIB_CONN_SENDS)
+	if (atomic_inc_return(&cm->sends) <= (int)cm->max_sends)
 		return true;
 	atomic_dec(&cm->sends);
 	return false;

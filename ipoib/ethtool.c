@@ -180,8 +180,12 @@ static int ipoib_set_coalesce(struct net_device *dev,
 		return -EINVAL;
 	}
 
-	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs) ?:
-	      ipoib_cm_moderate(priv, frames, usecs);
+	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs);
+	if (!err) {
+		err = ipoib_cm_moderate(priv, frames, usecs);
+		if (err)
+			rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs);
+	}
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG(extack, "the adapter has no interrupt moderation");
 	else if (err)

@@ -7,6 +7,8 @@
  * The core's callback only notes what it is told. The group's work, which alone
  * joins and leaves, takes it from there.
  */
+#include <linux/sched/mm.h>
+
 #include "compat.h"
 #include "ipoib.h"
 #include "trace.h"
@@ -317,11 +319,9 @@ static int ipoib_mcast_use(struct ipoib_mcast *m,
 
 /* --- the group's work ---------------------------------------------------- */
 
-static void ipoib_mcast_work(struct work_struct *work)
+static void ipoib_mcast_step(struct ipoib_mcast *m)
 {
-	struct ipoib_dest *d = container_of(to_delayed_work(work),
-					    struct ipoib_dest, work);
-	struct ipoib_mcast *m = ipoib_to_mcast(d);
+	struct ipoib_dest *d = &m->dest;
 	bool answered, rejoin, listen, wanted;
 	int err;
 
@@ -372,6 +372,17 @@ static void ipoib_mcast_work(struct work_struct *work)
 	err = ipoib_mcast_join(m, listen);
 	if (err)
 		ipoib_mcast_failed(m, listen, err);
+}
+
+/* The memory that it takes may be what packets of a disk are to make free. */
+static void ipoib_mcast_work(struct work_struct *work)
+{
+	struct ipoib_dest *d = container_of(to_delayed_work(work),
+					    struct ipoib_dest, work);
+	unsigned int flags = memalloc_noio_save();
+
+	ipoib_mcast_step(ipoib_to_mcast(d));
+	memalloc_noio_restore(flags);
 }
 
 /**
