@@ -76,7 +76,7 @@ pinged() {
 	ibping -C softib0 -c 1 -L 64 | grep -q ' 1 received'
 }
 
-plan 15
+plan 16
 
 members 0x0002 ALL=full
 check "a fabric" insmod "$module"
@@ -103,6 +103,9 @@ check "another LID: users hear of it" hears LID_CHANGE with_lid 0x40
 check "it is the HCA's" until_true 10 lid_is 0x40
 # The switch learns the way there later.
 until_true 10 smpquery -C softib0 -t 200 nodeinfo 64
+# With the bit in the attribute modifier that says so.
+check "a manager that knows of extended speeds sets PortInfo" \
+	ibportstate -C softib0 -D 0 1 smlid "$((16#$(sed s/0x// $hcas/softib0/ports/1/sm_lid)))"
 check "data" pair ibv_rc_pingpong -n 20
 ibping -S -C softib1 > /dev/null &
 server=$!

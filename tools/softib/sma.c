@@ -12,6 +12,8 @@
 #define BAD_ATTR	IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB
 #define BAD_FIELD	IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE
 
+#define SOFTIB_MOD_EXT_SPEEDS	BIT(31)
+
 /* The port that an attribute modifier names, or NULL. At an HCA zero is the
  * port that the SMP came in by.
  */
@@ -24,6 +26,15 @@ static struct softib_port *get_port(struct softib_port *port, u32 num)
 	if (!num && !softib_is_switch(node))
 		return port;
 	return &node->ports[num];
+}
+
+/* The port that PortInfo is about, or NULL; the highest bit says that the manager knows
+ * of extended speeds, IBA 14.2.5.6.
+ */
+static struct softib_port *port_info_port(struct softib_port *port,
+					  const struct ib_smp *smp)
+{
+	return get_port(port, be32_to_cpu(smp->attr_mod) & ~SOFTIB_MOD_EXT_SPEEDS);
 }
 
 static u16 get_node_desc(struct softib_port *port, struct ib_smp *smp)
@@ -168,7 +179,7 @@ static u16 get_port_info(struct softib_port *port, struct ib_smp *smp)
 	struct ib_port_info *info = (struct ib_port_info *)smp->data;
 	struct softib_port *guard = softib_mgmt_port(port), *target;
 
-	target = get_port(port, be32_to_cpu(smp->attr_mod));
+	target = port_info_port(port, smp);
 	if (!target)
 		return BAD_FIELD;
 	*info = target->info;
@@ -283,7 +294,7 @@ static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 	u8 mtu = in->neighbormtu_mastersmsl >> 4;
 	u16 status = OK;
 
-	port = get_port(port, be32_to_cpu(smp->attr_mod));
+	port = port_info_port(port, smp);
 	if (!port)
 		return BAD_FIELD;
 	info = &port->info;
