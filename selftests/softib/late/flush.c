@@ -20,6 +20,13 @@ struct flush_request {
 	enum ib_wc_status status;
 };
 
+/* What the queue pair uses until it is destroyed, done or not. */
+struct flush_work {
+	struct flush_request write;
+	struct flush_request inv;
+	u8 byte;
+};
+
 static void flush_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct flush_request *request = container_of(wc->wr_cqe, struct flush_request, cqe);
@@ -50,38 +57,39 @@ static int flush_connect(struct ib_qp *qp, struct ib_qp *peer, u16 lid)
 				   IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int flush_post(struct ib_qp *qp, struct ib_cq *cq, struct ib_mr *mr)
+static int flush_post(struct ib_qp *qp, struct ib_cq *cq, struct ib_mr *mr,
+		      struct flush_work *work)
 {
-	struct flush_request write = { .cqe.done = flush_done };
-	struct flush_request inv = { .cqe.done = flush_done };
-	u8 *byte = kzalloc(1, GFP_KERNEL);
+	struct flush_request *write = &work->write, *inv = &work->inv;
 	struct ib_sge sge = {
-		.addr = (uintptr_t)byte, .length = 1, .lkey = qp->pd->local_dma_lkey,
+		.addr = (uintptr_t)&work->byte, .length = 1, .lkey = qp->pd->local_dma_lkey,
 	};
 	struct ib_send_wr inv_wr = {
-		.wr_cqe = &inv.cqe, .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = mr->rkey,
+		.wr_cqe = &inv->cqe, .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = mr->rkey,
 		.send_flags = IB_SEND_FENCE | IB_SEND_SIGNALED,
 	};
 	struct ib_rdma_wr write_wr = {
 		.wr = {
-			.next = &inv_wr, .wr_cqe = &write.cqe, .opcode = IB_WR_RDMA_WRITE,
+			.next = &inv_wr, .wr_cqe = &write->cqe, .opcode = IB_WR_RDMA_WRITE,
 			.sg_list = &sge, .num_sge = 1, .send_flags = IB_SEND_SIGNALED,
 		},
 		.rkey = ~mr->rkey,
 	};
-	int i, ret = byte ? ib_post_send(qp, &write_wr.wr, NULL) : -ENOMEM;
+	int i, ret;
 
-	for (i = 0; !ret && i < 20000 && !inv.done; i++) {
+	write->cqe.done = flush_done;
+	inv->cqe.done = flush_done;
+	ret = ib_post_send(qp, &write_wr.wr, NULL);
+	for (i = 0; !ret && i < 20000 && !inv->done; i++) {
 		ib_process_cq_direct(cq, -1);
 		usleep_range(1000, 2000);
 	}
-	kfree(byte);
 	if (ret)
 		return ret;
-	pr_info("flush: %s, then %s\n", ib_wc_status_msg(write.status),
-		ib_wc_status_msg(inv.status));
-	return inv.done && write.status == IB_WC_REM_ACCESS_ERR &&
-	       inv.status == IB_WC_WR_FLUSH_ERR ? 0 : -EPROTO;
+	pr_info("flush: %s, then %s\n", ib_wc_status_msg(write->status),
+		ib_wc_status_msg(inv->status));
+	return inv->done && write->status == IB_WC_REM_ACCESS_ERR &&
+	       inv->status == IB_WC_WR_FLUSH_ERR ? 0 : -EPROTO;
 }
 
 static int flush_with(struct ib_pd *pd, struct ib_cq *cq, struct ib_mr *mr)
@@ -93,22 +101,31 @@ static int flush_with(struct ib_pd *pd, struct ib_cq *cq, struct ib_mr *mr)
 	};
 	struct ib_port_attr port;
 	struct ib_qp *qp, *peer;
+	struct flush_work *work;
 	int ret = ib_query_port(pd->device, 1, &port);
 
 	if (ret)
 		return ret;
+	work = kzalloc(sizeof(*work), GFP_KERNEL);
+	if (!work)
+		return -ENOMEM;
 	qp = ib_create_qp(pd, &init);
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
+	if (IS_ERR(qp)) {
+		ret = PTR_ERR(qp);
+		goto out_work;
+	}
 	peer = ib_create_qp(pd, &init);
 	if (IS_ERR(peer)) {
-		ib_destroy_qp(qp);
-		return PTR_ERR(peer);
+		ret = PTR_ERR(peer);
+		goto out_qp;
 	}
 	ret = flush_connect(qp, peer, port.lid) ?: flush_connect(peer, qp, port.lid) ?:
-	      flush_post(qp, cq, mr);
+	      flush_post(qp, cq, mr, work);
 	ib_destroy_qp(peer);
+out_qp:
 	ib_destroy_qp(qp);
+out_work:
+	kfree(work);
 	return ret;
 }
 
