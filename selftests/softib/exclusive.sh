@@ -10,16 +10,32 @@ only() {
 	[ "$(ip netns exec "$1" ibv_devices | awk 'NR > 2 { print $1 }')" = "$2" ]
 }
 
+# ask LID: again and again, until there is no answer
+ask() {
+	while perfquery -C softib0 "$1" 1 > /dev/null; do
+		echo answer
+	done
+}
+
+# answered COUNT: more than so many times
+answered() {
+	[ "$(wc -l < /tmp/answers)" -gt "$1" ]
+}
+
 # give NAMESPACE HCA: while another HCA asks its port for counters. It always answers, also
 # when there is nobody to manage it in the kernel.
 give() {
-	local lid asker status
+	local lid asker before status
 
 	lid=$(($(< "$hcas/$2/ports/1/lid"))) &&
 	ip netns add "$1" && ip -n "$1" link set lo up || return
-	while perfquery -C softib0 "$lid" 1; do :; done > /dev/null &
+	: > /tmp/answers
+	ask "$lid" >> /tmp/answers &
 	asker=$!
-	rdma dev set "$2" netns "$1" && kill -0 "$asker"
+	until_true 20 answered 0 && before=$(wc -l < /tmp/answers) &&
+	rdma dev set "$2" netns "$1" &&
+	# The next question began before the move or during it; the one behind that is asked, too.
+	until_true 20 answered $((before + 1)) && kill -0 "$asker"
 	status=$?
 	kill "$asker"
 	wait "$asker" 2> /dev/null
