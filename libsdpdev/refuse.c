@@ -23,15 +23,9 @@ static bool is_tcp_socket(int fd)
 	return type == SOCK_STREAM && protocol != IPPROTO_SCTP;
 }
 
-bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen_t len)
+/* What a rule refuses, if the socket is of that kind; errno stays @saved if not. */
+static bool refuse_tcp(int fd, unsigned int direction, const struct conf_rule *rule, int saved)
 {
-	const struct conf_rule *rule;
-	int saved = errno;
-
-	/* The kernel says what is wrong with the pointer. */
-	if (!policy_may_refuse(direction) || !sdp_can_read(addr, len) ||
-	    !policy_refuses(direction, addr, len, &rule))
-		return false;
 	if (!is_tcp_socket(fd)) {
 		errno = saved;
 		return false;
@@ -43,18 +37,36 @@ bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen
 	return true;
 }
 
+bool refuse(int fd, unsigned int direction, const struct sockaddr *addr, socklen_t len)
+{
+	const struct conf_rule *rule;
+	int saved = errno;
+
+	/* The kernel says what is wrong with the pointer. */
+	if (!policy_may_refuse(direction) || !sdp_can_read(addr, len) ||
+	    !policy_refuses(direction, addr, len, &rule))
+		return false;
+	return refuse_tcp(fd, direction, rule, saved);
+}
+
 bool refuse_listener(int fd)
 {
+	socklen_t len = sizeof(struct sockaddr_storage), size = sizeof(int);
+	const struct conf_rule *rule;
 	struct sockaddr_storage addr;
-	socklen_t len = sizeof(addr);
-	int saved = errno;
+	int saved = errno, domain;
 
 	if (!policy_may_refuse(CONF_LISTEN))
 		return false;
 	if (!NEXT(getsockname)(fd, (struct sockaddr *)&addr, &len))
 		return refuse(fd, CONF_LISTEN, (struct sockaddr *)&addr, len);
-	errno = saved;
-	return false;
+	if (!NEXT(getsockopt)(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) && domain == AF_UNIX) {
+		errno = saved;
+		return false;
+	}
+	/* A filter of system calls hides the address: it may be one that a rule refuses. */
+	rule = policy_unknown() ? NULL : conf_only_sdp(policy_conf(), CONF_LISTEN);
+	return refuse_tcp(fd, CONF_LISTEN, rule, saved);
 }
 
 bool refuse_message(int fd, const struct msghdr *msg, int flags)

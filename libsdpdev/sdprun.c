@@ -343,6 +343,15 @@ static bool tcp_only(const char *name, const char *why)
 	return false;
 }
 
+/* The same of one that we cannot look into: without a rule there is nothing to say. */
+static bool may_be_unknown(const char *name)
+{
+	const struct conf_rule *rule;
+
+	return !policy_needs_sdp(&rule) ||
+	       tcp_only(name, "cannot be read, so it may be statically linked");
+}
+
 /*
  * The library that fits the program.  Says what will keep it out; the program
  * runs all the same where it may go over TCP, else NULL.  @runtime: AddressSanitizer's, if
@@ -357,14 +366,18 @@ static const char *library_for(const char *name, const char *program, char *runt
 
 	*runtime = '\0';
 	snprintf(path, sizeof(path), "%s", program);
-	for (depth = 0; depth < 4; depth++) {
+	/* The kernel follows no longer chain of interpreters. */
+	for (depth = 0; depth < 6; depth++) {
 		if (gains_rights(path)) {
 			return tcp_only(name, "runs with other rights than yours") ?
 			       library : NULL;
 		}
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno != ENOENT && !may_be_unknown(name))
+				library = NULL;
 			break;
+		}
 		switch (kind_of(fd)) {
 		case KIND_STATIC:
 			if (!tcp_only(name, "statically linked, so the library is left out"))

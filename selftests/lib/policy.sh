@@ -89,7 +89,7 @@ refuses() {
 		{ grep -A 1 "^not\|^Bail" "$WORK/out"; diag "$WORK/err"; return 1; }
 }
 
-plan 67
+plan 70
 
 wrong "1: 'ues': a rule begins with 'use'" "ues sdp connect * *"
 wrong "3: words are missing" "# a comment" "" "use sdp connect *"
@@ -145,6 +145,21 @@ rules "use sdp * busybox *"
 "$SDPRUN" busybox true 2> "$WORK/err"
 check "nor without the library" test $? -eq 125
 check "as is said" grep -q "statically linked.*conf:1 refuses TCP: use sdp" "$WORK/err"
+rules "use sdp * * *"
+cp /bin/true "$WORK/unreadable"
+chmod 711 "$WORK/unreadable"
+setpriv --reuid nobody --clear-groups "$SDPRUN" "$WORK/unreadable" 2> "$WORK/err"
+check "nor in a program that cannot be read" test $? -eq 125
+check "as is said" grep -q "cannot be read.*conf:1 refuses TCP: use sdp" "$WORK/err"
+# As many interpreters as the kernel follows.
+next=$(command -v busybox)
+for i in 5 4 3 2 1; do
+	printf '#!%s\n' "$next" > "$WORK/script$i"
+	chmod 755 "$WORK/script$i"
+	next=$WORK/script$i
+done
+"$SDPRUN" "$next" 2> "$WORK/err"
+check "nor behind a chain of interpreters" test $? -eq 125
 
 # A server that stays.
 rules "use both * * *"

@@ -10,7 +10,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -214,6 +217,35 @@ static int by_accepting(void)
 	return accepting(LISTENER);
 }
 
+/* For the rest of the process. */
+static void forbid_getsockname(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockname, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {
+		.len = sizeof(filter) / sizeof(*filter), .filter = filter,
+	};
+
+	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	     !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+/* The last way: nobody gets to know any more where a socket would listen. */
+static int by_a_hidden_listener(void)
+{
+	int fd = bare(AF_INET, SOCK_STREAM), one = 1;
+	struct sockaddr_in addr = v4(AF_INET, LISTENER);
+
+	must(!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
+	     !bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	forbid_getsockname();
+	return result(fd, listen(fd, 1));
+}
+
 static int accepting_freely(void)
 {
 	return accepting(FREE);
@@ -262,6 +294,7 @@ static const struct {
 	{ "listen", by_listening, { 0, EACCES, EACCES } },
 	{ "listen, a socket from elsewhere", by_a_strange_listener, { EACCES, EACCES, EACCES } },
 	{ "accept", by_accepting, { ECONNABORTED, ECONNABORTED, ECONNABORTED } },
+	{ "listen, a hidden address", by_a_hidden_listener, { EACCES, EACCES, EACCES } },
 };
 
 #define WAYS	(sizeof(ways) / sizeof(*ways))
