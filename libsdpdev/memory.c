@@ -3,8 +3,9 @@
  * Whether memory that a program names is there.
  *
  * A system call that is given a bad pointer is EFAULT; a library that follows it ends the
- * program.  So the kernel is asked first, by calls that do nothing else: one that reads a
- * signal mask and has no use for it, and one that ORs zero to a futex nobody waits for.
+ * program.  So the kernel is asked first, by calls that change nothing: one that reads a
+ * signal mask and has no use for it, and one that ORs zero to the word.  The second may
+ * wake a thread that waits for the word as a futex; such threads look again, and wait on.
  * Both are cheap, and are allowed wherever programs with threads or signals are.  Where a
  * filter forbids them all memory is taken to be there.
  */
