@@ -25,6 +25,8 @@
 #define LISTENER	7002	/* listeners: on SDP only */
 #define FREE		7003	/* no rule */
 
+#define MPTCP_MISSING	EACCES
+
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP	262
 #endif
@@ -130,7 +132,7 @@ static int by_mptcp(void)
 
 	/* The checked kernel is built without it. */
 	if (fd < 0 && errno != EACCES && kernel && !strcmp(kernel, "debug"))
-		return EACCES;
+		return MPTCP_MISSING;
 	return to_v4(fd, AF_INET, SERVER);
 }
 
