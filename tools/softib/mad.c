@@ -81,6 +81,9 @@ answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 	} mad;
 	enum softib_sma_result result;
 
+	/* QP1 has users of its own, and they judge it. */
+	if (pkt->qpn && pkt->len != IB_MGMT_MAD_SIZE)
+		return SOFTIB_SMA_PASS;
 	if (!softib_get_mad(skb, pkt, pkt->qpn, &mad))
 		return SOFTIB_SMA_DROP;
 	result = pkt->qpn ? answer_pma(port, pkt, &mad.pma) : answer_smp(port, &mad.smp);
@@ -112,6 +115,7 @@ bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb,
 		*skb = NULL;
 		return true;
 	case SOFTIB_SMA_DROP:
+		hca->ibp.n_pkt_drops++;
 		return true;
 	default:
 		return false;
