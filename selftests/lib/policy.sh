@@ -89,7 +89,7 @@ refuses() {
 		{ grep -A 1 "^not\|^Bail" "$WORK/out"; diag "$WORK/err"; return 1; }
 }
 
-plan 70
+plan 72
 
 wrong "1: 'ues': a rule begins with 'use'" "ues sdp connect * *"
 wrong "3: words are missing" "# a comment" "" "use sdp connect *"
