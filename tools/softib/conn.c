@@ -69,12 +69,12 @@ bool softib_is_local(const struct rvt_swqe *wqe)
  */
 void softib_conn_local(struct rvt_qp *qp)
 {
-	while (ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK &&
-	       qp->s_last != READ_ONCE(qp->s_head)) {
+	while (qp->s_last != READ_ONCE(qp->s_head)) {
 		struct rvt_swqe *wqe = rvt_get_swqe_ptr(qp, qp->s_last);
 		int ret = 0;
 
-		if (!softib_is_local(wqe))
+		if (!softib_is_local(wqe) ||
+		    !(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
 			return;
 		if (!(wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY)) {
 			ret = rvt_invalidate_rkey(qp,

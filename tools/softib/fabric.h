@@ -84,10 +84,11 @@ struct softib_far;
  *		softib_mgmt_lock held
  * @side:	which end of @link the port is at; written with it
  * @num:	port number; a switch's management port is 0
- * @lid:	base LID; this and the next two are copies of what is in @info,
- *		for the data path, which reads them without a lock
+ * @lid:	base LID; this and the next three are copies of what is in @info, or follow
+ *		from it, for the data path, which reads them without a lock
  * @lmc:	number of path bits
  * @state:	logical state of the link, enum ib_port_state
+ * @max_words:	how long a packet may be with the NeighborMTU in @info, in words of 4 bytes
  * @info:	the PortInfo attribute as Get answers it, but for what other
  *		fields and the link know better
  * @speed:	of each lane of the link, enum ib_port_speed; @info says of those above
@@ -112,6 +113,7 @@ struct softib_port {
 	u16 lid;
 	u8 lmc;
 	u8 state;
+	u16 max_words;
 
 	struct ib_port_info info;
 	u8 speed;
@@ -397,6 +399,7 @@ void softib_node_remove(struct softib_node *node);
 struct softib_node *softib_node_find(const char *name);
 
 /* port.c */
+void softib_port_set_mtu(struct softib_port *port, u8 mtu);
 int softib_port_init(struct softib_port *port, struct softib_node *node,
 		     u8 num, u64 guid);
 void softib_port_free(struct softib_port *port);

@@ -127,16 +127,22 @@ static bool ranges_ok(const struct ib_send_wr *wr)
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
 {
+	struct rvt_qp *qp = ibqp_to_rvtqp(ibqp);
 	const struct ib_send_wr *w;
+	int flags = 0;
 
 	if (!ibqp->uobject)
 		return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
-	for (w = wr; w; w = w->next)
+	for (w = wr; w; w = w->next) {
 		if (!ranges_ok(w)) {
 			*bad = wr;
 			return -EINVAL;
 		}
-	return softib_inline_post(ibqp_to_rvtqp(ibqp), wr, bad);
+		flags |= w->send_flags;
+	}
+	if (flags & IB_SEND_INLINE || ((struct softib_qp *)qp->priv)->in)
+		return softib_inline_post(qp, wr, bad);
+	return to_softib_hca(ibqp->device)->rvt_post_send(ibqp, wr, bad);
 }
 
 /* rdmavt goes through all QPs for one that uses the region. */

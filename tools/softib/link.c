@@ -71,10 +71,8 @@ static void set_port(struct softib_port *port, bool up, u8 mtu, u8 rate)
 	info->linkspeedactive_enabled |= min_t(u8, port->speed, IB_SPEED_QDR) << 4;
 	info->inittypereply_mtucap &= 0xf0;
 	info->inittypereply_mtucap |= mtu;
-	if (info->neighbormtu_mastersmsl >> 4 > mtu) {
-		info->neighbormtu_mastersmsl &= 0x0f;
-		info->neighbormtu_mastersmsl |= mtu << 4;
-	}
+	if (info->neighbormtu_mastersmsl >> 4 > mtu)
+		softib_port_set_mtu(port, mtu);
 	softib_port_set_state(port, IB_PORT_INIT);
 }
 
@@ -206,16 +204,6 @@ static bool state_ok(const struct softib_port *port, bool vl15, bool in)
 	}
 }
 
-/* May a packet be as long as this one is, in words? IBA 7.7.8: payload of the MTU and
- * all headers that there can be.
- */
-static bool length_ok(const struct softib_port *port, u32 words)
-{
-	u32 mtu = 128 << (READ_ONCE(port->info.neighbormtu_mastersmsl) >> 4);
-
-	return words <= (mtu + SOFTIB_MAX_HEADERS) / 4;
-}
-
 /* A packet arrives at a port. */
 static void arrive(struct softib_port *port, struct sk_buff *skb)
 {
@@ -237,7 +225,7 @@ static void arrive(struct softib_port *port, struct sk_buff *skb)
 		}
 		softib_cb(skb)->sealed = false;
 	}
-	if (!length_ok(port, words)) {
+	if (words > READ_ONCE(port->max_words)) {
 		softib_count(port, SOFTIB_RCV_ERRORS, 1);
 		kfree_skb(skb);
 		return;
@@ -300,7 +288,8 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 	u32 words = softib_words(skb);
 	struct softib_way *way;
 
-	if (!link || !state_ok(port, vl15, false) || !length_ok(port, words)) {
+	if (!link || !state_ok(port, vl15, false) ||
+	    words > READ_ONCE(port->max_words)) {
 		softib_count(port, SOFTIB_XMIT_DISCARDS, 1);
 		kfree_skb(skb);
 		return;

@@ -4,6 +4,22 @@
  */
 #include "softib.h"
 
+/**
+ * softib_port_set_mtu - change the NeighborMTU of a port
+ * @port:	the port; softib_mgmt_lock is held, or nobody knows the port yet
+ * @mtu:	the MTU, enum ib_mtu
+ *
+ * A packet has a payload of the MTU and all headers that there can be, at most (IBA 7.7.8).
+ */
+void softib_port_set_mtu(struct softib_port *port, u8 mtu)
+{
+	struct ib_port_info *info = &port->info;
+
+	info->neighbormtu_mastersmsl &= 0x0f;
+	info->neighbormtu_mastersmsl |= mtu << 4;
+	WRITE_ONCE(port->max_words, ((128 << mtu) + SOFTIB_MAX_HEADERS) / 4);
+}
+
 /* What PortInfo says before anybody sets anything, IBA 14.2.5.6 */
 static void init_info(struct softib_port *port)
 {
@@ -25,7 +41,7 @@ static void init_info(struct softib_port *port)
 		IB_SPEED_QDR << 4 |
 		(IB_SPEED_SDR | IB_SPEED_DDR | IB_SPEED_QDR);
 	port->speed = IB_SPEED_QDR;
-	info->neighbormtu_mastersmsl = softib_mtu_enum(softib_mtu) << 4;
+	softib_port_set_mtu(port, softib_mtu_enum(softib_mtu));
 	info->vlcap_inittype = 1 << 4;			/* VL0 */
 	info->inittypereply_mtucap = softib_mtu_enum(softib_mtu);
 	info->operationalvl_pei_peo_fpi_fpo = 1 << 4;	/* VL0 */

@@ -34,29 +34,11 @@ static u32 posted(struct rvt_rq *rq, bool user, u32 tail)
 	return rvt_get_rq_count(rq, head < rq->size ? head : 0, tail);
 }
 
-/* Copies the SGEs that have a length; softib_qp.sges has room for max_sge. */
-static bool copy_sges(struct softib_qp *priv, const struct rvt_rq *rq,
-		      const struct rvt_rwqe *wqe)
-{
-	u8 n = READ_ONCE(wqe->num_sge);
-	int i;
-
-	priv->num_sges = 0;
-	if (n > rq->max_sge)
-		return false;
-	for (i = 0; i < n; i++) {
-		struct ib_sge *sge = &priv->sges[priv->num_sges];
-
-		sge->addr = READ_ONCE(wqe->sg_list[i].addr);
-		sge->length = READ_ONCE(wqe->sg_list[i].length);
-		sge->lkey = READ_ONCE(wqe->sg_list[i].lkey);
-		priv->num_sges += !!sge->length;
-	}
-	return true;
-}
-
-/* Makes qp->r_sge of the copied SGEs; r_sg_list has room for all but the first. */
-static bool open_sges(struct softib_qp *priv)
+/* Makes qp->r_sge of SGEs that have a length, and keeps a copy of them in softib_qp.sges,
+ * which may be where they come from and has room for max_sge. r_sg_list has room for all
+ * but the first.
+ */
+static bool open_sges(struct softib_qp *priv, const struct rvt_wqe_sge *from, u8 n)
 {
 	struct rvt_qp *qp = priv->qp;
 	struct rvt_dev_info *rdi = ib_to_rvt(qp->ibqp.device);
@@ -64,28 +46,48 @@ static bool open_sges(struct softib_qp *priv)
 	struct rvt_pd *pd = ibpd_to_rvtpd(srq ? srq->pd : qp->ibqp.pd);
 	struct rvt_sge_state *ss = &qp->r_sge;
 	u64 len = 0;
+	int i;
 
 	ss->sg_list = qp->r_sg_list;
 	ss->num_sge = 0;
-	while (ss->num_sge < priv->num_sges) {
-		struct ib_sge *sge = &priv->sges[ss->num_sge];
-		struct rvt_sge *to = ss->num_sge ?
-			&ss->sg_list[ss->num_sge - 1] : &ss->sge;
+	for (i = 0; i < n; i++) {
+		struct ib_sge sge = {
+			.addr = READ_ONCE(from[i].addr),
+			.length = READ_ONCE(from[i].length),
+			.lkey = READ_ONCE(from[i].lkey),
+		};
 
+		if (!sge.length)
+			continue;
 		/* A range that ends before it begins seems to be within any region. */
-		if (sge->addr + sge->length < sge->addr ||
-		    rvt_lkey_ok(&rdi->lkey_table, pd, to, NULL, sge,
+		if (sge.addr + sge.length < sge.addr ||
+		    rvt_lkey_ok(&rdi->lkey_table, pd, ss->num_sge ?
+				&ss->sg_list[ss->num_sge - 1] : &ss->sge, NULL, &sge,
 				IB_ACCESS_LOCAL_WRITE) <= 0) {
 			rvt_put_ss(ss);
 			return false;
 		}
-		ss->num_sge++;
-		len += sge->length;
+		priv->sges[ss->num_sge++] = (struct rvt_wqe_sge) {
+			.addr = sge.addr,
+			.length = sge.length,
+			.lkey = sge.lkey,
+		};
+		len += sge.length;
 	}
+	priv->num_sges = ss->num_sge;
 	/* No message is longer than that. */
 	qp->r_len = min_t(u64, len, SOFTIB_MAX_MSG);
 	ss->total_len = qp->r_len;
 	return true;
+}
+
+/* The consumer may write another number there at any time. */
+static bool open_receive(struct softib_qp *priv, const struct rvt_rq *rq,
+			 const struct rvt_rwqe *wqe)
+{
+	u8 n = READ_ONCE(wqe->num_sge);
+
+	return n <= rq->max_sge && open_sges(priv, wqe->sg_list, n);
 }
 
 static void fail(struct rvt_qp *qp)
@@ -135,7 +137,6 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
 	struct rvt_srq *srq = qp->ibqp.srq ? ibsrq_to_rvtsrq(qp->ibqp.srq) : NULL;
 	struct rvt_rq *rq = srq ? &srq->rq : &qp->r_rq;
 	bool user = srq ? srq->ip : qp->ip, few;
-	struct softib_qp *priv = qp->priv;
 	const struct rvt_rwqe *wqe;
 	unsigned long flags;
 	u32 tail, count;
@@ -152,8 +153,7 @@ int softib_take_receive(struct rvt_qp *qp, bool name_only)
 	}
 	wqe = rvt_get_rwqe_ptr(rq, tail);
 	qp->r_wr_id = READ_ONCE(wqe->wr_id);
-	if (name_only || (!softib_fail_request(qp) && copy_sges(priv, rq, wqe) &&
-			  open_sges(priv)))
+	if (name_only || (!softib_fail_request(qp) && open_receive(qp->priv, rq, wqe)))
 		set_bit(RVT_R_WRID_VALID, &qp->r_aflags);
 	else
 		ret = -1;
@@ -181,7 +181,9 @@ unlock:
  */
 int softib_reopen_receive(struct rvt_qp *qp)
 {
-	if (open_sges(qp->priv))
+	struct softib_qp *priv = qp->priv;
+
+	if (open_sges(priv, priv->sges, priv->num_sges))
 		return 1;
 	clear_bit(RVT_R_WRID_VALID, &qp->r_aflags);
 	fail(qp);

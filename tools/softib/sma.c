@@ -305,8 +305,7 @@ static u16 set_port_info(struct softib_port *port, struct ib_smp *smp)
 		return status;
 
 	if (mtu >= IB_MTU_256 && mtu <= (info->inittypereply_mtucap & 0xf))
-		info->neighbormtu_mastersmsl =
-			merge(info->neighbormtu_mastersmsl, mtu << 4, 0xf0);
+		softib_port_set_mtu(port, mtu);
 	else if (mtu)
 		status = BAD_FIELD;
 	info->portphysstate_linkdown = merge(info->portphysstate_linkdown,

@@ -204,7 +204,7 @@ struct softib_qp {
 
 	enum softib_msg msg;
 	struct rvt_sge_state rcv;
-	struct ib_sge sges[SOFTIB_MAX_SGE];
+	struct rvt_wqe_sge sges[SOFTIB_MAX_SGE];
 	u8 num_sges;
 	enum ib_wc_status nak_status;
 	u32 ack_psn[SOFTIB_NACKS];
@@ -249,8 +249,11 @@ static inline void softib_violation(u16 *count)
 static inline u16 softib_source_lid(const struct softib_port *port,
 				    const struct rdma_ah_attr *ah)
 {
-	return READ_ONCE(port->lid) |
-	       (rdma_ah_get_path_bits(ah) & (BIT(READ_ONCE(port->lmc)) - 1));
+	u8 bits = rdma_ah_get_path_bits(ah);
+
+	if (bits)
+		bits &= BIT(READ_ONCE(port->lmc)) - 1;
+	return READ_ONCE(port->lid) | bits;
 }
 
 /* Difference of two PSNs, IBA 9.7.2: they count modulo 2^24. */
