@@ -90,7 +90,7 @@ def junk():
     yield header(HELLO, magic=MAGIC ^ 1) + hello(1)[8:]
     yield header(HELLO, version=2) + hello(1)[8:]
     yield from (hello(1)[:-1], hello(1) + b"x", hello(0), hello(1, up=2),
-                hello(1, mtu=0), hello(1, mtu=6), hello(1, rate=5))
+                hello(1, mtu=0), hello(1, mtu=6), hello(1, rate=9))
     yield from (header(0) + whole, header(3) + whole, header(255) + whole)
     yield header(PACKET, hops=17) + whole
     yield from (header(PACKET) + whole[:n] for n in (1, 7, 8, 25, 100))
