@@ -200,7 +200,7 @@ static void *send_turns(void *arg)
 	ssize_t n;
 
 	while (!stopped()) {
-		n = 1 + (seed >> 8) % (at & 1 ? 2 : sizeof(buf));
+		n = 1 + (seed >> 8) % ((at & 1) ? 2 : sizeof(buf));
 		make_bytes(buf, at, n);
 		n = sdp_ring_send(&rings, buf, n, MSG_DONTWAIT);
 		if (n > 0)

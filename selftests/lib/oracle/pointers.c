@@ -176,7 +176,8 @@ static long do_recvmmsg_time(int fd, void *p)
 }
 
 CALL(do_fstat, fstat(fd, p))
-CALL(do_statx, statx(fd, filled(p, "", 1), AT_EMPTY_PATH, STATX_MODE, (struct statx *)&places[GOOD][512]))
+CALL(do_statx, statx(fd, filled(p, "", 1), AT_EMPTY_PATH, STATX_MODE,
+		     (struct statx *)&places[GOOD][512]))
 CALL(do_statx_to, statx(fd, "", AT_EMPTY_PATH, STATX_MODE, p))
 CALL(do_fchownat, fchownat(fd, filled(p, "", 1), -1, -1, AT_EMPTY_PATH))
 CALL(do_shutdown_what, shutdown(fd, 99))
@@ -193,8 +194,9 @@ static const struct group {
 	const char *name;
 	call_fn calls[48];
 } groups[] = {
-	{ "names", GROUP(do_bind, do_bind_long, do_bind_none, do_connect, do_sockname, do_sockname_none,
-			 do_sockname_negative, do_sockname_len, do_peername, do_peername_len) },
+	{ "names", GROUP(do_bind, do_bind_long, do_bind_none, do_connect, do_sockname,
+			 do_sockname_none, do_sockname_negative, do_sockname_len, do_peername,
+			 do_peername_len) },
 	{ "accepting", GROUP(do_accept, do_accept_len, do_accept4, do_accept4_flags) },
 	{ "options", GROUP(OPTION(do_error), OPTION(do_type), OPTION(do_listens), OPTION(do_rcvbuf),
 			   OPTION(do_name), OPTION(do_info), OPTION(do_nodelay), do_set,
