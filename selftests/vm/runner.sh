@@ -141,7 +141,8 @@ check "is shown with what it is" said 'FAIL 6.1 suite/always: ends'
 check "its log has its name" \
 	grep -q "^not ok 2 - ends" "$tmp/build/selftests/log/6.1-suite-always.log"
 check "no tests are a failure" ran 1 "1 passed, 1 failed" -- good nothing
-check "and a repetition does not mend one that fails" ran 1 "2 passed, 1 failed" --again -- always good
+check "and a repetition does not mend one that fails" \
+	ran 1 "2 passed, 1 failed" --again -- always good
 check "which has a machine of its own" test "$(boots)" -eq 2
 check "one that fails once fails" ran 1 "2 passed, 1 failed" -- good once
 check "and is unsteady if it is repeated" ran 0 "3 passed, 0 failed" --again -- good once
