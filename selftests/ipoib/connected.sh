@@ -191,7 +191,7 @@ check "back, and the MTU with it" mtu_of_datagrams
 check "connected, by ip link" by_link connected
 check "and back" by_link datagram
 check "there are no other modes" refuses
-check "who asks for an address is not connected with" resolution
+check "address resolution opens no connection" resolution
 check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
 check "files, in few packets" files

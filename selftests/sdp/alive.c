@@ -108,7 +108,7 @@ static void test_full(void)
 		sent += n;
 	}
 	keep_alive(SDP, e[0]);
-	ok(events(e[0], POLLRDHUP, 5500) == 0, "sdp: who reads nothing is asked, and stays");
+	ok(events(e[0], POLLRDHUP, 5500) == 0, "sdp: a peer that reads nothing is probed, and stays");
 	while (came < sent && events(e[1], POLLIN, SOON) & POLLIN) {
 		n = read(e[1], got, sizeof(got));
 		must(n > 0);
@@ -120,7 +120,7 @@ static void test_full(void)
 	/* So many probes that each has taken a credit, if it takes any. */
 	ok(events(e[0], POLLRDHUP, 3500) == 0, "sdp: again");
 	lose("1000000");
-	given_up(SDP, e[0], "sdp", "who reads nothing and is gone is given up");
+	given_up(SDP, e[0], "sdp", "a peer that reads nothing and is gone is given up");
 	lose("0");
 	unpair(e);
 }

@@ -291,7 +291,8 @@ static bool ends_first(pthread_t thread, int uffd)
 }
 
 /*
- * Who does not wait for room does not wait for memory that there is no room for.  There
+ * A call that does not wait for room does not wait for memory without room, either.
+ * There
  * may be room again in the moment that it looks, as the peer gets more buffers.
  */
 static void no_room(int uffd, pthread_attr_t *attr)

@@ -107,10 +107,10 @@ static void test_stale(const char *how, void (*stop)(int native), int port)
 	native = end_native(SDP, thief);
 	must(native >= 0);
 	stop(native);
-	ok(refused(port), "%s: who does not listen on TCP gets nothing over SDP", how);
+	ok(refused(port), "%s: a listener that TCP does not have gets nothing over SDP", how);
 	victim = open_bound(SDP, USER, "0.0.0.0", port);
 	listen_flags(SDP, victim, 0);
-	ok(comes_to(victim, thief, port), "%s: who does, does", how);
+	ok(comes_to(victim, thief, port), "%s: one that TCP has gets connections", how);
 	close(victim);
 	close(native);
 	close(thief);
