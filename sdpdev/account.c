@@ -15,6 +15,7 @@
  * memory of rings, which is there as long as somebody has it mapped.  An account lives
  * as long as its endpoints, such memory and the accounts below it.
  */
+#include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -45,12 +46,18 @@ struct sdp_user {
 static DEFINE_HASHTABLE(sdp_users, 6);
 static DEFINE_SPINLOCK(sdp_users_lock);
 
+/* A uid has an account of its own below each owner of namespaces that it is in. */
+static u32 sdp_user_key(const struct sdp_user *parent, kuid_t uid)
+{
+	return hash_ptr(parent, 32) ^ __kuid_val(uid);
+}
+
 /* Context: sdp_users_lock held. */
 static struct sdp_user *sdp_user_find(const struct sdp_user *parent, kuid_t uid)
 {
 	struct sdp_user *user;
 
-	hash_for_each_possible(sdp_users, user, node, __kuid_val(uid))
+	hash_for_each_possible(sdp_users, user, node, sdp_user_key(parent, uid))
 		if (user->parent == parent && uid_eq(user->uid, uid))
 			return user;
 	return NULL;
@@ -85,7 +92,7 @@ static struct sdp_user *sdp_user_get(struct sdp_user *parent, kuid_t uid)
 {
 	struct sdp_user *user, *new;
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new) {
 		sdp_user_put(parent);
 		return NULL;
@@ -96,7 +103,7 @@ static struct sdp_user *sdp_user_get(struct sdp_user *parent, kuid_t uid)
 		user = new;
 		user->parent = parent;
 		user->uid = uid;
-		hash_add(sdp_users, &user->node, __kuid_val(uid));
+		hash_add(sdp_users, &user->node, sdp_user_key(parent, uid));
 		parent = NULL;
 		new = NULL;
 	}
@@ -154,12 +161,15 @@ static void sdp_user_uncharge(struct sdp_user *user, const struct sdp_user *end,
 		atomic_long_sub(n, &user->used[which]);
 }
 
-static bool sdp_user_charge(struct sdp_user *first, enum sdp_limit which, long n)
+/* Charges @n if @spare can still be had after that. */
+static bool sdp_user_charge(struct sdp_user *first, enum sdp_limit which, long n,
+			    long spare)
 {
 	struct sdp_user *user;
 
 	for (user = first; user; user = user->parent) {
-		if (atomic_long_add_return(n, &user->used[which]) > sdp_limit(user, which)) {
+		if (atomic_long_add_return(n, &user->used[which]) >
+		    sdp_limit(user, which) - spare) {
 			sdp_user_uncharge(first, user->parent, which, n);
 			return false;
 		}
@@ -178,13 +188,37 @@ static bool sdp_user_charge(struct sdp_user *first, enum sdp_limit which, long n
  */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n)
 {
-	if (!sdp_user_charge(ep->user, which, n)) {
+	if (!sdp_user_charge(ep->user, which, n, 0)) {
 		sdp_count(SDP_CNT_OVER_LIMIT);
 		return -ENOBUFS;
 	}
 	if (which == SDP_LIMIT_MEMORY)
 		atomic_long_add(n, &ep->memory);
 	return 0;
+}
+
+/* How many others wait at the listener of an incoming connection. */
+static long sdp_account_others(struct sdp_ep *listener)
+{
+	return max(READ_ONCE(listener->pending) - 1, 0);
+}
+
+/**
+ * sdp_account_asked() - a peer asks for a connection
+ * @ep: its endpoint
+ * @listener: the listener, which has counted it
+ *
+ * A listener leaves as much as it has: however many connections peers ask it for, the
+ * user's other listeners get some.
+ *
+ * Return: as of sdp_charge().
+ */
+int sdp_account_asked(struct sdp_ep *ep, struct sdp_ep *listener)
+{
+	if (sdp_user_charge(ep->user, SDP_LIMIT_PEERS, 1, sdp_account_others(listener)))
+		return 0;
+	sdp_count(SDP_CNT_OVER_LIMIT);
+	return -ENOBUFS;
 }
 
 /**
@@ -216,23 +250,25 @@ static const struct sdp_user *sdp_account_owner(const struct sdp_user *user)
 /**
  * sdp_account_share() - how much of an adapter the endpoint's connection may use up
  * @ep: the endpoint
- * @incoming: a peer has asked for the connection, and nobody has accepted it
- * @params: out: owner and share
+ * @listener: who has counted it, if a peer has asked for the connection; else NULL
+ * @params: out: owner, share and what to spare
  *
  * A user has no more than his share (user_share) of what nobody else has: however many
  * users want all they can get, there is something left for the next one.  The users of
- * a namespace have one share with its owner.  Root has no share but for its peers.
+ * a namespace have one share with its owner.  Root has no share but for its peers.  A
+ * listener spares as much of the share as it has.
  */
-void sdp_account_share(const struct sdp_ep *ep, bool incoming,
+void sdp_account_share(const struct sdp_ep *ep, struct sdp_ep *listener,
 		       struct sdp_xprt_params *params)
 {
 	const struct sdp_user *owner = sdp_account_owner(ep->user);
 
 	params->owner = __kuid_val(owner->uid);
 	params->share = READ_ONCE(sdp_user_share);
+	params->spare = listener ? sdp_account_others(listener) : 0;
 	if (!sdp_user_is_root(owner))
 		return;
-	if (incoming)
+	if (listener)
 		params->owner = SDP_PEERS_OF_ROOT;
 	else
 		params->share = 0;

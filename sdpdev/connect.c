@@ -162,7 +162,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
 	params.recv_depth = ep->rx_depth;
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
-	sdp_account_share(ep, false, &params);
+	sdp_account_share(ep, NULL, &params);
 
 	hello.bufs = ep->credit.min;
 	hello.rcv_sz = ep->rx_size;

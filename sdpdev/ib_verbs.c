@@ -369,7 +369,8 @@ static int sdp_ib_qp_charge(struct sdp_ib_conn *conn,
 
 	mutex_lock(&dev->qps_lock);
 	has = sdp_ib_owner_has(dev, params->owner) + 1;
-	if (dev->qps + 1 + sdp_ib_qp_leave(has, params->share) > sdp_ib_qp_most(dev))
+	if (dev->qps + 1 + params->spare + sdp_ib_qp_leave(has + params->spare, params->share) >
+	    sdp_ib_qp_most(dev))
 		ret = -EDQUOT;
 	else if (params->share &&
 		 xa_err(xa_store(&dev->owners, params->owner, xa_mk_value(has), GFP_KERNEL)))

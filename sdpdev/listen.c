@@ -283,7 +283,7 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	if (!ep)
 		return NULL;
 	if (sdp_ep_set_net(ep, listener->net) || !sdp_port_lend(ep, listener) ||
-	    sdp_charge(ep, SDP_LIMIT_PEERS, 1))
+	    sdp_account_asked(ep, listener))
 		goto err_ep;
 	if (sdp_charge(ep, SDP_LIMIT_CONNS, 1))
 		goto err_peers;
@@ -426,7 +426,8 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 
 	sdp_addr_unmap(&params.local);
 	sdp_addr_unmap(&params.peer);
-	sdp_account_share(ep, true, &params);
+	/* It stays the listener: only this work, or accept(2) later, takes it away. */
+	sdp_account_share(ep, ep->listener, &params);
 	err = ep->xprt->prepare(ep->conn, &params);
 	if (!err)
 		err = sdp_conn_bufs(ep);

@@ -304,7 +304,7 @@ struct sdp_urg {
  * Some of what @lock protects is also read without it, by READ_ONCE(), where one
  * byte or word is enough and an old one does no harm: the caller would have
  * found it, had it come a moment earlier.  These are @carrier, @err, @shut, @live,
- * @parting, @fin_done, @kill, @ending, @no_tcp_listen, @port, @port_lent, @held,
+ * @parting, @fin_done, @kill, @ending, @no_tcp_listen, @pending, @port, @port_lent, @held,
  * @tx_bufs, @credit.bufs and @urg.state.  Compilers store these in one piece.  A caller
  * that needs two of them of one moment takes @lock.  @state is read so as well; its
  * readers load it with acquire order where other fields come with it
@@ -537,7 +537,8 @@ void sdp_conn_try_again(struct work_struct *work);
 /* account.c */
 int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
 void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
-void sdp_account_share(const struct sdp_ep *ep, bool incoming,
+int sdp_account_asked(struct sdp_ep *ep, struct sdp_ep *listener);
+void sdp_account_share(const struct sdp_ep *ep, struct sdp_ep *listener,
 		       struct sdp_xprt_params *params);
 void sdp_account_accepted(struct sdp_ep *ep);
 struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes);

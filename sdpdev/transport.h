@@ -188,6 +188,7 @@ struct sdp_xprt_upcalls {
  * @share: percent that @owner may have of those connections of a device that no other
  *	owner has; a connection beyond that fails, with -EDQUOT.  Zero: the connection
  *	does not count as @owner's, and has no such limit
+ * @spare: how many more @owner must be able to have after this one
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is
@@ -202,6 +203,7 @@ struct sdp_xprt_params {
 	u32 recv_depth;
 	u32 owner;
 	u32 share;
+	u32 spare;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	int ifindex;

@@ -13,8 +13,10 @@
 #define PORT		25000
 #define LIMIT		"/sys/module/sdpdev/parameters/user_endpoints"
 #define CONNECTIONS	"/sys/module/sdpdev/parameters/user_connections"
+#define ADAPTER		"/sys/module/sdp_ib/parameters/device_connections"
 #define WAITING		4		/* connections that nobody accepts */
 #define PEERS_PORT	(PORT + 10)
+#define FLOODED		(PORT + 20)
 
 /* Only what an ordinary user may do, until become(0). */
 static void become(uid_t uid)
@@ -177,6 +179,15 @@ static void write_text(const char *path, const char *text)
 	close(fd);
 }
 
+/* What earlier tests have closed counts until it has ended. */
+static void wait_for_the_end(void)
+{
+	int i;
+
+	for (i = 0; i < 1500 && endpoints(); i++)
+		poll(NULL, 0, 20);
+}
+
 static int try_open(void)
 {
 	struct sdp_init init = {
@@ -285,8 +296,7 @@ static void test_namespace(void)
 {
 	int mine[3], i, n;
 
-	for (i = 0; i < 1500 && endpoints(); i++)
-		poll(NULL, 0, 20);
+	wait_for_the_end();
 	write_text(LIMIT, "8");
 	n = opened_in_namespace();
 	ok(n == 8, "all users of a user's namespace have his limit together (%d)", n);
@@ -299,6 +309,46 @@ static void test_namespace(void)
 	for (i = 0; i < 3; i++)
 		close(mine[i]);
 	write_text(LIMIT, "16384");
+}
+
+/* --- connections that nobody accepts -------------------------------------------- */
+
+/* Connects to @port until it is refused; how many connections there are now. */
+static int flood(int port, int *c, int most)
+{
+	int n;
+
+	for (n = 0; n < most; n++) {
+		c[n] = end_open(SDP, AF_INET);
+		if (end_connect_flags(SDP, c[n], SERVER4, port, SDP_CONNECT_NO_TCP)) {
+			close(c[n]);
+			break;
+		}
+	}
+	return n;
+}
+
+/* Peers can have all that one listener may have, and no more than a part of what all may. */
+static void test_flood(const char *limit, const char *value, int part, int port)
+{
+	int flooded, other, c[4 * WAITING], fd = open(limit, O_RDONLY), i, n;
+	char was[16] = "";
+
+	must(fd >= 0 && read(fd, was, sizeof(was) - 1) > 0);
+	close(fd);
+	wait_for_the_end();
+	flooded = listener(SDP, SERVER4, port, 4 * WAITING);
+	other = listener(SDP, SERVER4, port + 1, 8);
+	write_text(limit, value);
+	n = flood(port, c, 4 * WAITING);
+	ok(n == part, "%s %s: a listener has no more than %d waiting (%d)",
+	   strrchr(limit, '/') + 1, value, part, n);
+	ok(comes_to(other, -1, port + 1), "and another one takes one");
+	for (i = 0; i < n; i++)
+		close(c[i]);
+	write_text(limit, was);
+	close(flooded);
+	close(other);
 }
 
 /* A listener that accepts nothing. */
@@ -317,24 +367,21 @@ static void let_wait(const struct tenant *tenant)
 static void test_peers(void)
 {
 	struct tenant tenant;
-	int c[WAITING], i, l;
+	int c[2 * WAITING], i, l, n;
 
-	write_text(CONNECTIONS, "4");
+	write_text(CONNECTIONS, "8");
 	enter_node(2);
 	start_tenant(&tenant, 0, let_wait);
 	enter_node(1);
 	l = listener(SDP, SERVER4, PEERS_PORT + 1, 8);
 	hear(tenant.ask[0]);
-	for (i = 0; i < WAITING; i++) {
-		c[i] = end_open(SDP, AF_INET);
-		must(end_connect_flags(SDP, c[i], SERVER4, PEERS_PORT,
-				       SDP_CONNECT_NO_TCP) == 0);
-	}
-	ok(refused(PEERS_PORT), "in a namespace of root's: no more connections wait");
+	n = flood(PEERS_PORT, c, 2 * WAITING);
+	ok(n == WAITING, "in a namespace of root's: no more than %d connections wait (%d)",
+	   WAITING, n);
 	ok(comes_to(l, -1, PEERS_PORT + 1), "root's own listener takes one");
 	tell(tenant.go[1]);
 	must(end_tenant(&tenant) == 0);
-	for (i = 0; i < WAITING; i++)
+	for (i = 0; i < n; i++)
 		close(c[i]);
 	close(l);
 	write_text(CONNECTIONS, "8192");
@@ -349,6 +396,8 @@ int main(void)
 	test_beside("beside the same user's", USER, true, PORT + 2);
 	test_beside("beside another user's", OTHER, false, PORT + 3);
 	test_beside("root's beside a user's", 0, false, PORT + 4);
+	test_flood(CONNECTIONS, "8", 4, FLOODED);
+	test_flood(ADAPTER, "16", 2, FLOODED + 2);
 	if (!access("/proc/self/ns/user", F_OK)) {
 		test_namespace();
 		test_peers();
