@@ -179,25 +179,24 @@ static const struct sock *sdp_port_tcp_listener(const struct sdp_xprt_event *ev)
 
 /*
  * May the endpoint have this connection?  The port has to be its user's in TCP's eyes:
- * its native socket listens there, or no other user's socket does.  RCU held.
+ * its native socket listens there, or no other user's socket does.  TCP would give the
+ * connection to @tcp.
  */
-static bool sdp_port_owned(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+static bool sdp_port_owned(struct sdp_ep *ep, const struct sock *tcp)
 {
-	const struct sock *sk;
-
 	if (!sdp_native_holds(ep))
 		return false;
 	if (!ep->no_tcp_listen)
 		return true;
-	sk = sdp_port_tcp_listener(ev);
-	return !sk || uid_eq(sk->sk_uid, sdp_native_sk(ep)->sk_uid);
+	return !tcp || uid_eq(tcp->sk_uid, sdp_native_sk(ep)->sk_uid);
 }
 
 /*
  * How well a listener fits a destination: the more is fixed the better, as with
  * TCP; negative: not at all.
  */
-static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev,
+			  const struct sock *tcp)
 {
 	struct sock *sk = sdp_native_sk(ep);
 	struct sockaddr_storage bound = ep->local;
@@ -205,7 +204,7 @@ static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	int score = 0;
 
 	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex) ||
-	    !sdp_port_owned(ep, ev))
+	    !sdp_port_owned(ep, tcp))
 		return -1;
 	if (dev)
 		score++;
@@ -231,15 +230,18 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 {
 	u16 port = sdp_addr_port(ev->local);
 	struct sdp_ep *ep, *best = NULL;
+	const struct sock *tcp;
 	int score, most = -1;
 	u32 same = 0;
 
 	rcu_read_lock();
+	/* Once for all that share the port, and not under everybody's lock. */
+	tcp = sdp_port_tcp_listener(ev);
 	spin_lock_bh(&sdp_ports_lock);
 	hash_for_each_possible(sdp_ports, ep, port_node, port) {
 		if (ep->port != port)
 			continue;
-		score = sdp_port_score(ep, ev);
+		score = sdp_port_score(ep, ev, tcp);
 		if (score < 0 || score < most)
 			continue;
 		if (score > most)
