@@ -41,7 +41,7 @@
 
 /*
  * Each access that has an order says what it pairs with: one here, or one of the kernel's in
- * sdpdev/kring.h and sdpdev/ringmem.c.  load() and store() have none: the word is looked at
+ * sdpdev/ring/kring.h and ringmem.c.  load() and store() have none: the word is looked at
  * alone.  Those that are called ordered pair with each other: see struct table.
  */
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)

@@ -7,7 +7,7 @@
  * bounded before they are used, so that a peer process that scribbles over them
  * costs this one the connection and nothing else.
  *
- * Each access that has an order says what it pairs with.  "The kernel" is sdpdev/kring.h.
+ * Each access that has an order says what it pairs with.  "The kernel" is sdpdev/ring/kring.h.
  * load() has no order: what is loaded is looked at alone.
  */
 #define _GNU_SOURCE

@@ -42,10 +42,10 @@
 #include <net/sock.h>
 
 #include "compat.h"
-#include "credit.h"
-#include "kring.h"
-#include "proto.h"
-#include "transport.h"
+#include "sdp/credit.h"
+#include "ring/kring.h"
+#include "sdp/wire.h"
+#include "transport/transport.h"
 
 /* Buffers for messages without stream bytes. */
 #define SDP_CTL_BUFS	4

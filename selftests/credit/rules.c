@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two ends of a connection that follow the rules of sdpdev/credit.c, or one of them and
+ * Two ends of a connection that follow the rules of sdpdev/sdp/credit.c, or one of them and
  * an end that follows the published rules of another implementation, in random
  * schedules.  Each schedule must end with all bytes delivered to each program that
  * reads, and with few messages while both programs sleep.
@@ -17,7 +17,7 @@
 
 #include <linux/minmax.h>
 
-#include "credit.h"
+#include "sdp/credit.h"
 
 #define WIRE	1024		/* messages on their way in one direction */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The orders that a mapped ring promises: libsdpdev/ring.c in some threads against
- * sdpdev/kring.h, the kernel's side, in another.  Both are the code that is used.  The
+ * sdpdev/ring/kring.h, the kernel's side, in another.  Both are the code that is used.  The
  * kernel's locks are played by the order in which one thread does things.
  *
  * The rings have 64 bytes, so that each place in them is overwritten all the time, and
@@ -21,7 +21,7 @@
 
 #include "tap.h"
 
-/* --- what sdpdev/kring.h needs of the kernel ------------------------------- */
+/* --- what sdpdev/ring/kring.h needs of the kernel ------------------------------- */
 
 typedef __u32 u32;
 typedef __u64 u64;
@@ -55,7 +55,7 @@ static u64 cmpxchg(__u64 *p, u64 old, u64 v)
 	return old;
 }
 
-#include "../../sdpdev/kring.h"
+#include "../../sdpdev/ring/kring.h"
 
 /* --- two rings and the calls on them --------------------------------------- */
 

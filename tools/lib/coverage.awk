@@ -15,14 +15,14 @@ function own(path) {
 		path = substr(path, length(root) + 1)
 	if (object == "libsdpdev" && path !~ /\//)
 		path = "libsdpdev/" path
-	return path ~ /^(sdpdev|ipoib|tools\/softib|libsdpdev)\/[^\/]*$/ ? path : ""
+	return path ~ /^(sdpdev|ipoib|tools\/softib|libsdpdev)\// ? path : ""
 }
 
 function module(path) {
-	if (path ~ /^sdpdev\/ib[._]/)
+	if (path ~ /^sdpdev\/transport\/ib\//)
 		return "sdp_ib"
-	sub(/\/[^\/]*$/, "", path)
-	sub(/^.*\//, "", path)
+	sub(/^tools\//, "", path)
+	sub(/\/.*/, "", path)
 	return path == "ipoib" ? "ib_ipoib" : path
 }
 

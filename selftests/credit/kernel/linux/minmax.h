@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's names that sdpdev/credit.c uses. */
+/* The kernel's names that sdpdev/sdp/credit.c uses. */
 #ifndef SELFTESTS_CREDIT_MINMAX_H
 #define SELFTESTS_CREDIT_MINMAX_H
 

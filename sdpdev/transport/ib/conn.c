@@ -4,7 +4,7 @@
  */
 #include <linux/slab.h>
 
-#include "ib.h"
+#include "transport/ib/ib.h"
 
 /* Connections that have a device. */
 static LIST_HEAD(sdp_ib_conns);

@@ -5,8 +5,8 @@
  * Everything is big-endian.  The functions here are pure: bytes in, verdict
  * out, no state and no side effect.
  */
-#ifndef _SDP_PROTO_H
-#define _SDP_PROTO_H
+#ifndef _SDP_WIRE_H
+#define _SDP_WIRE_H
 
 #include <linux/bits.h>
 #include <linux/socket.h>
@@ -208,4 +208,4 @@ enum sdp_bad sdp_parse_hello_ack(const void *data, unsigned int len,
 void sdp_build_hello(struct sdp_hh *hh, const struct sdp_hello *hello);
 void sdp_build_hello_ack(struct sdp_hah *hah, const struct sdp_hello *hello);
 
-#endif /* _SDP_PROTO_H */
+#endif /* _SDP_WIRE_H */

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
-#include "ib.h"
+#include "transport/ib/ib.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: InfiniBand transport");
 MODULE_LICENSE("GPL");

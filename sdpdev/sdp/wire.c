@@ -9,9 +9,9 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 
-#include "credit.h"
-#include "proto.h"
-#include "transport.h"
+#include "sdp/credit.h"
+#include "sdp/wire.h"
+#include "transport/transport.h"
 
 /* What follows the base header of a message of each kind. */
 struct sdp_kind {

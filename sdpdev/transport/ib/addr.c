@@ -12,7 +12,7 @@
 #include <rdma/ib_cache.h>
 
 #include "compat.h"
-#include "ib.h"
+#include "transport/ib/ib.h"
 
 /* A neighbour that has not answered by then is not there; as long as TCP's. */
 #define SDP_IB_NEIGH_MS		4000

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
-#include "ib.h"
+#include "transport/ib/ib.h"
 
 /**
  * struct sdp_ib_buf - a message buffer

@@ -34,7 +34,7 @@
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 /*
  * The largest buffer: memory of that order can still be had when it is

@@ -41,7 +41,7 @@
  */
 #include <linux/minmax.h>
 
-#include "credit.h"
+#include "sdp/credit.h"
 
 /**
  * sdp_credit_may_send() - may stream bytes be sent?

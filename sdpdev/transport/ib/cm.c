@@ -10,7 +10,7 @@
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
 
-#include "ib.h"
+#include "transport/ib/ib.h"
 
 /*
  * Times are 4.096 us * 2^n.  A REQ or REP that is lost is repeated after about
