@@ -28,8 +28,22 @@ log() {
 	awk -f tools/vm/defects.awk
 }
 
+# reported PATTERN: the last run's report has such a line.
+reported() {
+	grep -q "$1" "$tmp/err" || { cat "$tmp/err"; return 1; }
+}
+
+# freed PATTERN: the stack that says where the memory was freed has such a line.
+freed() {
+	sed -n '/Freed by task/,/The buggy address/p' "$tmp/err" | grep -q "$1" ||
+		{ cat "$tmp/err"; return 1; }
+}
+
 # What only the checked kernel sees, all in one run.
 checked() {
+	# The compiler may have several places of a line: "provoke.c:27 (discriminator 2)".
+	local line='use_after_free (.*provoke/provoke.c:[0-9]*[ )]'
+
 	# shellcheck disable=SC2016 # for the VM's shell
 	tools/vm/run --bare --kernel debug --log "$tmp/log" -- \
 		sh -c 'for how in use-after-free bounds leak; do
@@ -37,24 +51,23 @@ checked() {
 			done
 			insmod "$0" how=keep' \
 		"$provoke" < /dev/null 2> "$tmp/err"
-	[ $? -eq 123 ] || diag "$(< "$tmp/err")"
-	check "the checked kernel: memory used after it was freed" \
-		grep -q "BUG: KASAN: .*use-after-free in use_after_free" "$tmp/err"
-	check "with file and line" \
-		grep -q "use_after_free (.*provoke/provoke.c:[0-9]*)" "$tmp/err"
+	result $(($? != 123)) "the checked kernel: the run fails"
+	check "memory used after it was freed" \
+		reported "BUG: KASAN: .*use-after-free in use_after_free"
+	check "with file and line" reported "$line"
+	check "where it was freed" freed "$line"
 	check "an index out of bounds" \
-		grep -q "UBSAN: array-index-out-of-bounds in .*provoke.c" "$tmp/err"
-	check "a shift" grep -q "UBSAN: shift-out-of-bounds in .*provoke.c" "$tmp/err"
-	check "memory that nobody points to" \
-		grep -q "unreferenced object .*(size 4096)" "$tmp/err"
+		reported "UBSAN: array-index-out-of-bounds in .*provoke.c"
+	check "a shift" reported "UBSAN: shift-out-of-bounds in .*provoke.c"
+	check "memory that nobody points to" reported "unreferenced object .*(size 4096)"
 	check "a module that cannot be unloaded" \
-		grep -q "leak: modules cannot be unloaded: provoke(1)" "$tmp/err"
+		reported "leak: modules cannot be unloaded: provoke(1)"
 	check "skbs that were not given back" \
-		grep -q "leak: skbuff_head_cache: [0-9]* at the start, [0-9]* at the end" "$tmp/err"
+		reported "leak: skbuff_head_cache: [0-9]* at the start, [0-9]* at the end"
 }
 
-planned=11
-[ "$KERNEL" != debug ] || planned=16
+planned=13
+[ "$KERNEL" != debug ] || planned=20
 plan $planned
 # Where KASAN has code in the place of the access, its own look faults.
 provoked oops "kernel NULL pointer dereference\|general protection fault"
@@ -117,6 +130,22 @@ EOF
 )
 check "nor is what follows it" grep -q "lib/refcount.c" <(echo "$both")
 check "but it is left out of the report" test -z "$(grep memcpy <<< "$both")"
+
+# kasan LINES: a report of KASAN's, and what follows it
+kasan() {
+	local i
+
+	echo '[    1.0] BUG: KASAN: use-after-free in f+0x1/0x2 [m]'
+	for ((i = 2; i < $1; i++)); do
+		echo "[    1.0]  g+0x$i/0x200 [m]"
+	done
+	echo '[    1.0] ================'
+	echo '[    1.0] a quiet line'
+}
+
+whole=$(kasan 150 | log)
+check "a long report of KASAN's is whole" test "$(wc -l <<< "$whole")" -eq 150
+check "and ends where it does" test -z "$(grep quiet <<< "$whole")"
 
 # Lines that start a report without a "cut here".
 missed=$(while read -r line; do

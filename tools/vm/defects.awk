@@ -3,7 +3,9 @@
 # Prints the reports of defects in a kernel log, each with what belongs to it.
 # A test that not even SIGKILL ends is one, too: selftests/run has the blocked tasks printed.
 # A report starts at its first telling line, or at the "cut here" before it,
-# and ends at its "end trace" or "end of ..." line, or 60 lines on.
+# and ends at its "end trace" or "end of ..." line, or 60 lines on. One of KASAN's or
+# UBSAN's ends at the line of "=" below it: KASAN's has three stacks, the last of which
+# says where the memory was freed.
 
 function flush() {
 	if (bad && !allowed) {
@@ -13,7 +15,7 @@ function flush() {
 		printf "%s", block
 	}
 	block = ""
-	lines = bad = allowed = 0
+	lines = bad = allowed = framed = 0
 }
 
 # The kernel's own rdmavt library copies a work request over several fields,
@@ -51,6 +53,13 @@ function flush() {
 	next
 }
 
+/BUG: KASAN: |\] UBSAN: / {
+	if (!cut) {
+		flush()
+		framed = 1
+	}
+}
+
 /WARNING: |BUG:? |INFO: |Oops|Kernel panic|general protection fault|invalid opcode|divide error|K[AC]SAN|KFENCE|UBSAN|LOCKUP|DEBUG_LOCKS_WARN|unreferenced object|refcount_t: |list_(add|del) corruption|detected field-spanning write|page allocation failure|waiting for .* to become free|\] leak: |\] vm: the test does not end/ {
 	bad = 1
 }
@@ -60,7 +69,7 @@ lines || bad {
 	lines++
 }
 
-lines && (/---\[ end / || lines >= 60) {
+lines && (/---\[ end / || (framed && /\] =+$/) || lines >= (framed ? 200 : 60)) {
 	flush()
 	cut = 0
 }
