@@ -15,7 +15,7 @@ serve() {
 	"$programs/sdp_end" "$1" $port > /tmp/server 2>&1 &
 	server=$!
 	trap 'kill $server 2> /dev/null' EXIT
-	until_true 10 grep -q listening /tmp/server
+	until_true 10 grep -q listening /tmp/server || { diag "$(< /tmp/server)"; return 1; }
 }
 
 stop_serving() {

@@ -50,6 +50,17 @@ static int endpoint(void)
 	return fd;
 }
 
+/* As servers do: connections of the one before may be about to end on that port. */
+static void share_port(int fd)
+{
+	struct sdp_native native = { .size = sizeof(native) };
+	int one = 1, sock = ioctl(fd, SDP_IOC_NATIVE, &native);
+
+	if (sock < 0 || setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
+		die("SO_REUSEADDR");
+	close(sock);
+}
+
 static int listen_on(unsigned int port)
 {
 	struct sdp_bind bind = { .size = sizeof(bind), .addr_len = sizeof(struct sockaddr_in) };
@@ -58,6 +69,7 @@ static int listen_on(unsigned int port)
 	int fd = endpoint();
 
 	memcpy(&bind.addr, &sin, sizeof(sin));
+	share_port(fd);
 	if (ioctl(fd, SDP_IOC_BIND, &bind))
 		die("bind");
 	if (ioctl(fd, SDP_IOC_LISTEN, &listen))
