@@ -78,9 +78,14 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	if (err)
 		return err;
 
+	/* An address in the table of listeners does not change. */
+	if (ep->port && (ep->port != sdp_addr_port(&local) ||
+			 !sdp_addr_same_host(&ep->local, &local)))
+		sdp_port_del(ep);
 	spin_lock_bh(&ep->lock);
 	ep->backlog = backlog;
-	ep->local = local;
+	if (!ep->port)
+		ep->local = local;
 	ep->no_tcp_listen = flags & SDP_LISTEN_NO_TCP;
 	spin_unlock_bh(&ep->lock);
 	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))

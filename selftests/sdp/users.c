@@ -144,6 +144,26 @@ static void test_stale_port(void)
 	close(thief);
 }
 
+/* A listener whose native socket has another address since listens again. */
+static void test_moved(void)
+{
+	int l, native, port;
+
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	listen_flags(SDP, l, 0);
+	native = end_native(SDP, l);
+	must(native >= 0);
+	port = local_port(native);
+	stop_by_shutdown(native);
+	must(end_bind(TCP, native, SERVER4, port) == 0);
+	listen_flags(SDP, l, 0);
+	enter_node(1);
+	ok(comes_to(l, -1, port), "with a new address it listens again: is reached");
+	close(native);
+	close(l);
+}
+
 /* A listener on SDP only, beside a user's on TCP only. */
 static void test_beside(const char *whose, uid_t uid, bool may, int port)
 {
@@ -393,6 +413,7 @@ int main(void)
 	test_stale("shutdown", stop_by_shutdown, PORT);
 	test_stale("AF_UNSPEC", stop_by_connect, PORT + 1);
 	test_stale_port();
+	test_moved();
 	test_beside("beside the same user's", USER, true, PORT + 2);
 	test_beside("beside another user's", OTHER, false, PORT + 3);
 	test_beside("root's beside a user's", 0, false, PORT + 4);
