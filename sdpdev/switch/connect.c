@@ -84,6 +84,16 @@ static int sdp_connect_params(struct sdp_ep *ep,
 	return 0;
 }
 
+static int sdp_connect_route(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
+			     struct sdp_xprt_params *params, u8 *reason)
+{
+	int err = xprt->route(ep->net, params);
+
+	if (err)
+		*reason = SDP_REASON_NO_ROUTE;
+	return err;
+}
+
 static int sdp_connect_resolved(struct sdp_xprt_conn *conn, void *ctx)
 {
 	return sdp_conn_bufs(ctx);
@@ -127,22 +137,25 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	struct sdp_hh hh;
 	int err;
 
-	*reason = xprt ? SDP_REASON_NO_ROUTE : SDP_REASON_NO_TRANSPORT;
+	*reason = xprt ? SDP_REASON_UNREACHABLE : SDP_REASON_NO_TRANSPORT;
 	if (!xprt)
 		return -EOPNOTSUPP;
 	err = sdp_connect_params(ep, peer, &params, reason);
 	if (!err)
-		err = xprt->route(ep->net, &params);
+		err = sdp_connect_route(ep, xprt, &params, reason);
 	/* Not before: TCP asks the programs of its own accord wherever SDP does not go. */
 	if (!err)
 		err = sdp_native_may_connect(ep, addr, len, reason);
 	/* Not before: TCP's choice of a port is better made by TCP. */
 	if (!err)
 		err = sdp_native_autobind(ep);
-	if (!err)
-		err = sdp_charge(ep, SDP_LIMIT_CONNS, 1);
 	if (err)
 		goto err_xprt;
+	*reason = SDP_REASON_LIMIT;
+	err = sdp_charge(ep, SDP_LIMIT_CONNS, 1);
+	if (err)
+		goto err_xprt;
+	*reason = SDP_REASON_NO_MEMORY;
 	sdp_addr_set_port(&params.local,
 			  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
 
@@ -399,9 +412,8 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return -EINPROGRESS;
 	if (err == -EADDRNOTAVAIL)
 		return err;
-	if (err != -ENOBUFS)
-		sdp_count(SDP_CNT_NO_ROUTE);
-	WRITE_ONCE(ep->reason, err == -ENOBUFS ? SDP_REASON_LIMIT : reason);
+	sdp_count(SDP_CNT_UNTRIED + reason);
+	WRITE_ONCE(ep->reason, reason);
 	if (flags & SDP_CONNECT_NO_TCP)
 		return err == -EOPNOTSUPP ? -ENETUNREACH : err;
 	return sdp_connect_tcp(ep);

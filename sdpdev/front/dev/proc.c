@@ -51,7 +51,6 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_CONNECTED]		= "connected",
 	[SDP_CNT_ACCEPTED]		= "accepted",
 	[SDP_CNT_FALLBACKS]		= "fallbacks",
-	[SDP_CNT_NO_ROUTE]		= "no_route",
 	[SDP_CNT_REFUSED_NO_LISTENER]	= "refused_no_listener",
 	[SDP_CNT_REFUSED_BACKLOG]	= "refused_backlog",
 	[SDP_CNT_REFUSED_BAD_HELLO]	= "refused_bad_hello",
@@ -68,6 +67,15 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_REASON + SDP_REASON_RING]		= "ended_ring",
 	[SDP_CNT_REASON + SDP_REASON_NO_MEMORY]		= "ended_no_memory",
 	[SDP_CNT_REASON + SDP_REASON_LIMIT]		= "ended_limit",
+
+	[SDP_CNT_UNTRIED + SDP_REASON_NO_ROUTE]		= "untried_no_route",
+	[SDP_CNT_UNTRIED + SDP_REASON_UNREACHABLE]	= "untried_unreachable",
+	[SDP_CNT_UNTRIED + SDP_REASON_NO_MEMORY]	= "untried_no_memory",
+	[SDP_CNT_UNTRIED + SDP_REASON_LIMIT]		= "untried_limit",
+	[SDP_CNT_UNTRIED + SDP_REASON_NO_TRANSPORT]	= "untried_no_transport",
+	[SDP_CNT_UNTRIED + SDP_REASON_SIGNED]		= "untried_signed",
+	[SDP_CNT_UNTRIED + SDP_REASON_FAMILY]		= "untried_family",
+	[SDP_CNT_UNTRIED + SDP_REASON_POLICY]		= "untried_policy",
 
 	[SDP_CNT_BAD + SDP_BAD_SHORT]		= "bad_short",
 	[SDP_CNT_BAD + SDP_BAD_LEN]		= "bad_len",
