@@ -24,6 +24,9 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 #define IB_SPEED_XDR	256
+/* Of these bits the code looks at one. */
+#define COMPAT_SNDFLOW(sk)	(inet6_sk(sk)->sndflow)
+#define inet6_test_bit(nr, sk)	COMPAT_##nr(sk)
 #endif
 
 /* What a driver is given to answer user space with that makes a completion queue. */

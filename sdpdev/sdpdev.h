@@ -581,7 +581,7 @@ int sdp_native_ensure(struct sdp_ep *ep);
 void sdp_native_release(struct sdp_ep *ep);
 bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int *err);
 bool sdp_native_only_bound(struct sdp_ep *ep);
-void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params);
+int sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params);
 int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *addr,
 			   unsigned int len, u8 *reason);
 struct sock *sdp_native_sk(struct sdp_ep *ep);

@@ -79,7 +79,9 @@ static int sdp_connect_params(struct sdp_ep *ep,
 		params->local.ss_family = peer->ss_family;
 	}
 	params->peer = *peer;
-	sdp_native_flow(ep, params);
+	err = sdp_native_flow(ep, params);
+	if (err)
+		return err;
 	params->timeout_ms = READ_ONCE(sdp_connect_ms);
 	return 0;
 }

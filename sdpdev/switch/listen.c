@@ -336,8 +336,7 @@ static int sdp_incoming_route(struct sdp_ep *listener, const struct sdp_xprt_ops
 {
 	struct sdp_xprt_params params = { .local = *ev->local, .peer = *ev->peer };
 
-	sdp_native_flow(listener, &params);
-	return xprt->route(listener->net, &params);
+	return sdp_native_flow(listener, &params) ? : xprt->route(listener->net, &params);
 }
 
 /**

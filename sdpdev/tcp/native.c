@@ -11,9 +11,12 @@
 #include <linux/poll.h>
 #include <linux/tcp.h>
 #include <net/inet_common.h>
+#include <net/inet_ecn.h>
 #include <net/inet_sock.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "sdpdev.h"
 
 /* Tells the endpoint's owner of each urgent byte once. */
@@ -186,22 +189,45 @@ static bool sdp_native_trylock(struct sock *sk)
 	return locked;
 }
 
+/*
+ * The traffic class and the flow label of a peer's address hold if the program has set
+ * IPV6_FLOWINFO_SEND; somebody else may have the label (IPV6_FLOWLABEL_MGR).
+ */
+static int sdp_native_flowinfo(struct sock *sk, struct sockaddr_in6 *peer)
+{
+	struct ip6_flowlabel *label = NULL;
+
+	if (!inet6_test_bit(SNDFLOW, sk))
+		peer->sin6_flowinfo = 0;
+	peer->sin6_flowinfo &= IPV6_FLOWINFO_MASK & ~htonl(INET_ECN_MASK << 20);
+	if (peer->sin6_flowinfo & IPV6_FLOWLABEL_MASK)
+		label = fl6_sock_lookup(sk, peer->sin6_flowinfo);
+	if (IS_ERR(label))
+		return -EINVAL;
+	fl6_sock_release(label);
+	return 0;
+}
+
 /**
  * sdp_native_flow() - what routing rules look at besides addresses
  * @ep: an endpoint with a native socket
  * @params: in: the peer's address; out: what TCP would ask for
+ *
+ * Return: zero, or -EINVAL where the peer's flow label is somebody else's.
  */
-void sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
+int sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params)
 {
-	const struct sock *sk = sdp_native_sk(ep);
+	struct sock *sk = sdp_native_sk(ep);
 
 	params->ifindex = READ_ONCE(sk->sk_bound_dev_if);
 	params->mark = READ_ONCE(sk->sk_mark);
 	params->uid = sk->sk_uid;
-	if (params->peer.ss_family == AF_INET6)
-		params->tos = READ_ONCE(inet6_sk(sk)->tclass);
-	else
-		params->tos = READ_ONCE(inet_sk(sk)->tos);
+	params->dontroute = sock_flag(sk, SOCK_LOCALROUTE);
+	params->tos = READ_ONCE(inet_sk(sk)->tos);
+	if (params->peer.ss_family != AF_INET6)
+		return 0;
+	params->tos = READ_ONCE(inet6_sk(sk)->tclass);
+	return sdp_native_flowinfo(sk, (struct sockaddr_in6 *)&params->peer);
 }
 
 /**

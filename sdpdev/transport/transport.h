@@ -191,11 +191,14 @@ struct sdp_xprt_upcalls {
  * @spare: how many more @owner must be able to have after this one
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
- *	given as the IPv4 address it is
+ *	given as the IPv4 address it is.  An IPv6 one has the flow label, and a traffic
+ *	class besides @tos, for routing rules
  * @ifindex: interface that it must leave by (SO_BINDTODEVICE), or zero
  * @mark: of its packets, for routing rules (SO_MARK)
  * @uid: whose they are, for routing rules
  * @tos: their type of service, or traffic class, for routing rules
+ * @dontroute: the peer must be on a link of this node's (SO_DONTROUTE); only for IPv4, as
+ *	with TCP
  * @timeout_ms: for resolution and connection together
  */
 struct sdp_xprt_params {
@@ -210,6 +213,7 @@ struct sdp_xprt_params {
 	u32 mark;
 	kuid_t uid;
 	u8 tos;
+	bool dontroute;
 	u32 timeout_ms;
 };
 

@@ -105,18 +105,24 @@ static inline int end_listen(enum kind kind, int fd, int backlog)
 	return kind == TCP ? listen(fd, backlog) : ioctl(fd, SDP_IOC_LISTEN, &arg);
 }
 
+static inline int end_connect_addr(enum kind kind, int fd, const struct sockaddr_storage *ss,
+				   socklen_t len, unsigned int flags)
+{
+	struct sdp_connect arg = { .size = sizeof(arg), .flags = flags, .addr_len = len };
+
+	if (kind == TCP)
+		return connect(fd, (struct sockaddr *)ss, len);
+	memcpy(&arg.addr, ss, len);
+	return ioctl(fd, SDP_IOC_CONNECT, &arg);
+}
+
 static inline int end_connect_flags(enum kind kind, int fd, const char *ip,
 				    int port, unsigned int flags)
 {
-	struct sdp_connect arg = { .size = sizeof(arg), .flags = flags };
 	struct sockaddr_storage ss;
 	socklen_t len = address(&ss, ip, port);
 
-	if (kind == TCP)
-		return connect(fd, (struct sockaddr *)&ss, len);
-	arg.addr_len = len;
-	memcpy(&arg.addr, &ss, len);
-	return ioctl(fd, SDP_IOC_CONNECT, &arg);
+	return end_connect_addr(kind, fd, &ss, len, flags);
 }
 
 static inline int end_connect(enum kind kind, int fd, const char *ip, int port)

@@ -6,6 +6,7 @@
 #include "end.h"
 
 #include <linux/bpf.h>
+#include <linux/in6.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #define SENT		(PORT + 2)	/* elsewhere by another one: to PORT + 3 */
 #define MARK		7
 #define TOS		0x10
+#define BEHIND		"10.99.0.2"
 #define CGROUP		"/run/sdp-policy"
 
 static bool fails(long ret, int error)
@@ -103,6 +105,115 @@ static bool ipv6_rules(void)
 		return shell("ip -6 rule del priority 101");
 	must(checked_kernel());
 	return false;
+}
+
+/* --- options that choose a route ---------------------------------------------------- */
+
+static bool carried_by(enum kind kind, int fd)
+{
+	return kind == TCP || end_info(fd).carrier == SDP_CARRIER_SDP;
+}
+
+/*
+ * The best route is by a router, which SO_DONTROUTE leaves out. The resolution of addresses
+ * to those of InfiniBand would take it.
+ */
+static void test_dontroute(enum kind kind, int port)
+{
+	int l = listener(kind, SERVER4, port, 8), c = end_open(kind, AF_INET), one = 1;
+
+	must(shell("ip route add " SERVER4 " via 10.77.0.99"));
+	must(!end_setsockopt(kind, c, SO_DONTROUTE, &one, sizeof(one)));
+	ok(!end_connect(kind, c, SERVER4, port) &&
+	   (kind == TCP || end_info(c).carrier == SDP_CARRIER_TCP),
+	   "%s: SO_DONTROUTE: by the link, over TCP", kind_name[kind]);
+	must(shell("ip route del " SERVER4 " via 10.77.0.99"));
+	close(c);
+	close(l);
+}
+
+/* A route that says that the address is on no link, although no router leads there. */
+static void test_dontroute_global(enum kind kind, int port)
+{
+	int l, c[2], one = 1, i;
+
+	enter_node(2);
+	must(shell("ip address add " BEHIND "/32 dev ib0"));
+	enter_node(1);
+	must(shell("ip route add " BEHIND " dev ib0 scope global"));
+	l = listener(kind, BEHIND, port, 8);
+	for (i = 0; i < 2; i++)
+		c[i] = end_open(kind, AF_INET);
+	must(!end_setsockopt(kind, c[0], SO_DONTROUTE, &one, sizeof(one)));
+	ok(fails(end_connect(kind, c[0], BEHIND, port), ENETUNREACH),
+	   "%s: SO_DONTROUTE: not by a route to elsewhere", kind_name[kind]);
+	ok(!end_connect(kind, c[1], BEHIND, port) && carried_by(kind, c[1]),
+	   "%s: without it: by that route", kind_name[kind]);
+	close(c[0]);
+	close(c[1]);
+	close(l);
+	must(shell("ip route del " BEHIND));
+	enter_node(2);
+	must(shell("ip address del " BEHIND "/32 dev ib0"));
+	enter_node(1);
+}
+
+/* An IPv6 socket that has asked for the flow label, if there is one. */
+static int labelled(enum kind kind, bool send, unsigned int label)
+{
+	struct in6_flowlabel_req req = {
+		.flr_label = htonl(label), .flr_action = IPV6_FL_A_GET,
+		.flr_flags = IPV6_FL_F_CREATE, .flr_share = IPV6_FL_S_EXCL,
+	};
+	int fd = end_open(kind, AF_INET6), native = end_native(kind, fd), on = send;
+
+	must(inet_pton(AF_INET6, SERVER6, &req.flr_dst) == 1);
+	must(!setsockopt(native, IPPROTO_IPV6, IPV6_FLOWINFO_SEND, &on, sizeof(on)));
+	if (label)
+		must(!setsockopt(native, IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, &req, sizeof(req)));
+	close(native);
+	return fd;
+}
+
+/* Zero or the errno of connect(2), by SDP where that can be. */
+static int connect_flow(enum kind kind, int fd, int port, unsigned int flowinfo)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address(&ss, SERVER6, port);
+
+	((struct sockaddr_in6 *)&ss)->sin6_flowinfo = htonl(flowinfo);
+	return end_connect_addr(kind, fd, &ss, len, kind == SDP ? SDP_CONNECT_NO_TCP : 0) ?
+	       errno : 0;
+}
+
+/* The traffic class of the address, which a rule selects by. */
+static void test_flow_class(enum kind kind, int port)
+{
+	int l = listener(kind, SERVER6, port, 8), c[2] = {
+		labelled(kind, true, 0), labelled(kind, false, 0) };
+	const char *k = kind_name[kind];
+
+	rule("add", AF_INET6, some[2].rule);
+	ok(connect_flow(kind, c[0], port, TOS << 20) == ENETUNREACH,
+	   "%s: a rule for the traffic class of an address", k);
+	ok(!connect_flow(kind, c[1], port, TOS << 20), "%s: not without IPV6_FLOWINFO_SEND", k);
+	rule("del", AF_INET6, some[2].rule);
+	close(c[0]);
+	close(c[1]);
+	close(l);
+}
+
+static void test_flow_label(enum kind kind, int port, unsigned int label)
+{
+	int l = listener(kind, SERVER6, port, 8);
+	int owner = labelled(kind, true, label), c = labelled(kind, true, 0);
+	const char *k = kind_name[kind];
+
+	ok(connect_flow(kind, c, port, label) == EINVAL, "%s: another socket's flow label", k);
+	ok(!connect_flow(kind, owner, port, label), "%s: its own", k);
+	close(owner);
+	close(c);
+	close(l);
 }
 
 /* There is no way back for the answers of one listener. */
@@ -312,6 +423,50 @@ static void test_addrform(int port)
 	close(local);
 }
 
+/* --- why SDP was not tried ------------------------------------------------------------ */
+
+/* By how much that counter has grown since the call before. */
+static long untried(const char *reason)
+{
+	static long was[2];
+	char line[80], name[64];
+	long value, grown = -1;
+	int i;
+	FILE *f = fopen("/proc/net/sdp/snmp", "r");
+
+	must(f);
+	snprintf(name, sizeof(name), "untried_%s ", reason);
+	i = strcmp(reason, "family") ? 0 : 1;
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name))) {
+			value = atol(line + strlen(name));
+			grown = value - was[i];
+			was[i] = value;
+		}
+	fclose(f);
+	return grown;
+}
+
+/* An attempt counts for its own reason only. */
+static void test_reasons(int port)
+{
+	int local = loopback_listener(port), c[2], i;
+
+	for (i = 0; i < 2; i++)
+		c[i] = end_open(SDP, AF_INET6);
+	untried("no_route");
+	untried("family");
+	must(end_connect(SDP, c[0], "::ffff:127.0.0.1", port) == 0);
+	ok(untried("no_route") == 1 && untried("family") == 0, "no route: counts as that");
+	must(end_bind(SDP, c[1], "::ffff:10.77.0.1", 0) == 0);
+	end_connect(SDP, c[1], SERVER6, port);
+	ok(end_info(c[1]).reason == SDP_REASON_FAMILY && untried("no_route") == 0 &&
+	   untried("family") == 1, "the other family: counts as that");
+	close(c[0]);
+	close(c[1]);
+	close(local);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -320,9 +475,18 @@ int main(void)
 	if (ipv6_rules()) {
 		test_rules(TCP, AF_INET6, PORT + 12);
 		test_rules(SDP, AF_INET6, PORT + 13);
+		test_flow_class(TCP, PORT + 17);
+		test_flow_class(SDP, PORT + 18);
 	}
+	test_dontroute(TCP, PORT + 19);
+	test_dontroute(SDP, PORT + 20);
+	test_dontroute_global(TCP, PORT + 24);
+	test_dontroute_global(SDP, PORT + 25);
+	test_flow_label(TCP, PORT + 21, 0x12345);
+	test_flow_label(SDP, PORT + 22, 0x12346);
 	test_listener_rule(PORT + 14);
 	test_addrform(PORT + 15);
+	test_reasons(PORT + 23);
 	if (enter_cgroup()) {
 		test_programs(TCP, SERVER4);
 		test_programs(SDP, SERVER4);
