@@ -108,7 +108,7 @@ bool policy_unknown(void)
 
 bool policy_may_refuse(unsigned int direction)
 {
-	return mode == MODE_UNKNOWN ||
+	return mode == MODE_UNKNOWN || (mode == MODE_ONLY && direction == CONF_CONNECT) ||
 	       (mode == MODE_AUTO && conf_only_sdp(&conf, direction));
 }
 
@@ -124,7 +124,7 @@ bool policy_refuses(unsigned int direction, const struct sockaddr *addr, socklen
 	*rule = NULL;
 	if (!policy_may_refuse(direction) || !is_inet(addr, len))
 		return false;
-	if (mode == MODE_UNKNOWN)
+	if (mode != MODE_AUTO)
 		return true;
 	*rule = conf_match(&conf, direction, addr);
 	return *rule && ((*rule)->carriers & SDP_CONNECT_NO_TCP);

@@ -51,7 +51,7 @@ __hidden bool policy_may_fall_back(void);
 /* Whether no TCP socket may be made at all, because the rules could not be read. */
 __hidden bool policy_unknown(void);
 
-/* Whether some connections or listeners of the program must not be TCP's. */
+/* Whether some connections, or some listeners, of the program must not be TCP's. */
 __hidden bool policy_may_refuse(unsigned int direction);
 
 /*
@@ -65,10 +65,10 @@ __hidden bool policy_needs_sdp(const struct conf_rule **rule);
  * @direction: CONF_CONNECT or CONF_LISTEN
  * @addr: where to, or where
  * @len: length of @addr
- * @rule: out: the rule that says so; NULL where the rules could not be read
+ * @rule: out: the rule that says so; NULL: SDPDEV_MODE does, or the rules could not be read
  *
  * With a rule "use sdp" TCP sockets are left only where there was no endpoint to be had, or
- * the program got them from elsewhere.
+ * the program got them from elsewhere.  SDPDEV_MODE=only is about connections.
  */
 __hidden bool policy_refuses(unsigned int direction, const struct sockaddr *addr,
 			     socklen_t len, const struct conf_rule **rule);

@@ -31,7 +31,7 @@ static bool refuse_tcp(int fd, unsigned int direction, const struct conf_rule *r
 		return false;
 	}
 	/* That there are no rules has been said. */
-	if (rule)
+	if (!policy_unknown())
 		say_refused(direction == CONF_CONNECT ? "connection" : "listener", rule);
 	errno = EACCES;
 	return true;

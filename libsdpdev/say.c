@@ -119,6 +119,10 @@ void say_refused(const char *what, const struct conf_rule *rule)
 
 	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		return;
+	if (!rule) {
+		say("no %s: SDPDEV_MODE says 'only', and the socket is a TCP socket", what);
+		return;
+	}
 	fd = sdp_socket(AF_INET, SOCK_CLOEXEC);
 	if (fd < 0) {
 		say("no %s: %s:%u says '%s', and %s: %s", what, policy_conf()->path,

@@ -17,7 +17,7 @@ __hidden void say(const char *format, ...);
 
 /*
  * Once, the first time: that a TCP socket gets no "connection" or "listener", by which rule,
- * and why there is no endpoint.
+ * and why there is no endpoint.  Without a rule, SDPDEV_MODE=only says so.
  */
 __hidden void say_refused(const char *what, const struct conf_rule *rule);
 

@@ -89,7 +89,7 @@ refuses() {
 		{ grep -A 1 "^not\|^Bail" "$WORK/out"; diag "$WORK/err"; return 1; }
 }
 
-plan 72
+plan 74
 
 wrong "1: 'ues': a rule begins with 'use'" "ues sdp connect * *"
 wrong "3: words are missing" "# a comment" "" "use sdp connect *"
@@ -207,6 +207,11 @@ check "except for who asks for one" test $? -eq 0
 SDPDEV_MODE=only
 export SDPDEV_MODE
 check "SDPDEV_MODE goes before it" goes SDP 9000
+"$SDPRUN" "$BUILD/selftests/lib/refused" only > "$WORK/out" 2> "$WORK/err"
+status=$?
+[ $status -eq 0 ] || diag "$WORK/out"
+result $status "only: no connection over TCP, whoever made the socket"
+check "as is said" grep -q "no connection: SDPDEV_MODE says 'only'" "$WORK/err"
 unset SDPDEV_MODE
 
 # Listeners.

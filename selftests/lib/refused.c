@@ -4,7 +4,8 @@
  * interface, where SDP never goes. The preload library is put before it.
  *
  * refused CASE: what the rules meet: "device" works; "nothing", no endpoint can be made;
- * "unknown", the rules cannot be read.
+ * "unknown", the rules cannot be read; "only", SDPDEV_MODE says so, which is about
+ * connections only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -272,44 +273,47 @@ static int by_udp(void)
 	return to_v4(socket(AF_INET, SOCK_DGRAM, 0), AF_INET, SERVER);
 }
 
-/* What each comes to: with the device, without an endpoint, with rules unknown. */
+/*
+ * What each comes to: with the device, without an endpoint, with rules unknown, with
+ * SDPDEV_MODE=only and the device.
+ */
 static const struct {
 	const char *name;
 	int (*way)(void);
-	int want[3];
+	int want[4];
 } ways[] = {
-	{ "listening where no rule is", listening_freely, { 0, 0, EACCES } },
-	{ "accepting where no rule is", accepting_freely, { 0, 0, ECONNABORTED } },
-	{ "connecting where no rule is", connecting_freely, { 0, 0, EACCES } },
-	{ "UDP", by_udp, { 0, 0, 0 } },
-	{ "connect", plainly, { ENETUNREACH, EACCES, EACCES } },
-	{ "with the old family", by_the_old_family, { ENETUNREACH, EACCES, EACCES } },
-	{ "over IPv6", by_v6, { ENETUNREACH, EACCES, EACCES } },
-	{ "with a short address", by_short_v6, { ENETUNREACH, EACCES, EACCES } },
-	{ "over IPv6, mapped", by_mapped, { ENETUNREACH, EACCES, EACCES } },
-	{ "AF_INET_DIRECT", by_direct, { EACCES, EACCES, EACCES } },
-	{ "MPTCP", by_mptcp, { EACCES, EACCES, EACCES } },
-	{ "a socket from elsewhere", by_a_strange_socket, { EACCES, EACCES, EACCES } },
-	{ "sendto", by_sendto, { ENETUNREACH, EACCES, EACCES } },
-	{ "sendmsg", by_sendmsg, { ENETUNREACH, EACCES, EACCES } },
-	{ "sendmmsg", by_sendmmsg, { ENETUNREACH, EACCES, EACCES } },
-	{ "listen", by_listening, { 0, EACCES, EACCES } },
-	{ "listen, a socket from elsewhere", by_a_strange_listener, { EACCES, EACCES, EACCES } },
-	{ "accept", by_accepting, { ECONNABORTED, ECONNABORTED, ECONNABORTED } },
-	{ "listen, a hidden address", by_a_hidden_listener, { EACCES, EACCES, EACCES } },
+	{ "listening where no rule is", listening_freely, { 0, 0, EACCES, 0 } },
+	{ "accepting where no rule is", accepting_freely, { 0, 0, ECONNABORTED, 0 } },
+	{ "connecting where no rule is", connecting_freely, { 0, 0, EACCES, ENETUNREACH } },
+	{ "UDP", by_udp, { 0, 0, 0, 0 } },
+	{ "connect", plainly, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "with the old family", by_the_old_family, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "over IPv6", by_v6, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "with a short address", by_short_v6, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "over IPv6, mapped", by_mapped, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "AF_INET_DIRECT", by_direct, { EACCES, EACCES, EACCES, EACCES } },
+	{ "MPTCP", by_mptcp, { EACCES, EACCES, EACCES, EACCES } },
+	{ "a socket from elsewhere", by_a_strange_socket, { EACCES, EACCES, EACCES, EACCES } },
+	{ "sendto", by_sendto, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "sendmsg", by_sendmsg, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "sendmmsg", by_sendmmsg, { ENETUNREACH, EACCES, EACCES, ENETUNREACH } },
+	{ "listen", by_listening, { 0, EACCES, EACCES, 0 } },
+	{ "listen, a socket from elsewhere", by_a_strange_listener, { EACCES, EACCES, EACCES, 0 } },
+	{ "accept", by_accepting, { ECONNABORTED, ECONNABORTED, ECONNABORTED, 0 } },
+	{ "listen, a hidden address", by_a_hidden_listener, { EACCES, EACCES, EACCES, 0 } },
 };
 
 #define WAYS	(sizeof(ways) / sizeof(*ways))
 
 int main(int argc, char **argv)
 {
-	static const char * const cases[] = { "device", "nothing", "unknown" };
+	static const char * const cases[] = { "device", "nothing", "unknown", "only" };
 	unsigned int i, c = 0;
 	int got;
 
-	while (c < 3 && (argc != 2 || strcmp(argv[1], cases[c])))
+	while (c < 4 && (argc != 2 || strcmp(argv[1], cases[c])))
 		c++;
-	must(c < 3);
+	must(c < 4);
 	tap_plan(WAYS);
 	bare_listener(SERVER);
 	for (i = 0; i < WAYS; i++) {
