@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-way=/sys/kernel/config/softib/links/softib0/a
+halted=/sys/kernel/config/softib/hcas/softib0/halted
 
 talks() {
 	until_true "$1" ping -q -c 1 -W 1 10.77.0.2 > /dev/null &&
@@ -18,17 +18,16 @@ counted() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
 
-# Packets that are under way in the fabric have been sent, but of an adapter's no more
-# than 512 are at a time. So nothing completes for longer than the stack waits.
+# The queue is full, and nothing completes for longer than the stack waits.
 halt() {
 	local status
 
 	ip neigh replace 10.77.0.2 dev ib0 lladdr "$(lladdr node2)" nud permanent &&
-	echo 14000000 > $way/delay || return
+	echo 1 > $halted || return
 	head -c 4000000 /dev/zero | socat -u -b 1000 - UDP4:10.77.0.2:7009 2> /dev/null &
 	until_true 30 counted tx_timeout "$timeouts"
 	status=$?
-	echo 0 > $way/delay
+	echo 0 > $halted
 	pkill -x socat
 	wait
 	ip neigh replace 10.77.0.2 dev ib0 lladdr "$(lladdr node2)" nud stale &&

@@ -178,6 +178,8 @@ bad_values() {
 		hcas/alpha/vf_stats 0 1 2 3 4 5 6 7 8
 		hcas/spare/fatal 1
 		hcas/alpha/fatal 0
+		hcas/spare/halted 1
+		hcas/alpha/halted 2
 	EOV
 }
 mkdir $conf/hcas/spare

@@ -62,7 +62,19 @@ asked() {
 	[ $(($(< "$hcas/softib1/ports/1/counters/port_rcv_packets") - before)) -ge "$1" ]
 }
 
-plan 36
+# A packet that was to take a minute
+delayed_ping() {
+	pings 1 > /tmp/ping &
+	until_true 10 under_way && set_fault a delay 0
+	wait $!
+	grep ' 1 received' /tmp/ping
+}
+
+under_way() {
+	[ "$(count a delayed)" -eq 1 ]
+}
+
+plan 40
 
 check "a fabric" up 2
 [ $tap_failed -eq 0 ] || finish
@@ -118,9 +130,18 @@ diag "$begin to $end"
 result $? "five times 100 ms each way take a second"
 percent a delayed 1 100
 result $? "and are counted"
-set_fault a delay 0
 set_fault b delay 0
+set_fault a delay 60000000
+set_fault a seed 1
+check "no packet takes longer than the delay that is set later" delayed_ping
 kill $server
+
+check "an HCA that stands still keeps what is posted" "$programs/uc" halted
+echo 1 > $conf/hcas/softib1/halted
+[ "$(< $conf/hcas/softib1/halted)" = 1 ]
+result $? "another one stands still"
+check "but its agent answers" smpquery -C softib0 -t 1000 nodeinfo "$own"
+echo 0 > $conf/hcas/softib1/halted
 
 # The manager is not there to set it anew: 256 bytes for what leaves the switch.
 check "a port takes short packets only" ibportstate -C softib0 "$switch" 2 mtu 1

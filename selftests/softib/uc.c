@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unreliable connections as a user of verbs sees them. "uc" tests everything on
- * a fabric that loses nothing, "uc loss" what must be true on any; "uc flood" is a part
- * of faults.sh.
+ * a fabric that loses nothing, "uc loss" what must be true on any; "uc flood" and "uc
+ * halted" are parts of faults.sh.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 #define MTU	2048
 /* A message that has not arrived by then was lost, or is late. */
 #define LOST_MS	200
+/* Messages for an HCA that stands still */
+#define QUEUED	20
 
 static struct end a, b;
 
@@ -270,18 +272,61 @@ static void test_flood(void)
 	   "all packets are sent");
 }
 
+/* Tells the first end's HCA to stand still, or to go on. */
+static void halt(const char *on)
+{
+	FILE *f = fopen("/sys/kernel/config/softib/hcas/softib0/halted", "w");
+
+	if (!f || fputs(on, f) < 0 || fclose(f))
+		die("halted");
+}
+
+/* What is posted while the HCA stands still waits, and is neither lost nor sent twice. */
+static void test_halted(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };
+	int i, arrived = 0, sent = 0;
+	struct ibv_wc wc;
+	bool waited;
+
+	connect_qps(IBV_QPT_UC, &a, &b, NULL);
+	for (i = 0; i < QUEUED; i++)
+		post_recv(&b, 0, MTU);
+	halt("1");
+	for (i = 0; i < QUEUED; i++)
+		post(&a, &send, 0, i);
+	waited = quiet(&a, 2 * LOST_MS) && quiet(&b, 1);
+	/* It still receives. */
+	post_recv(&a, 0, MTU);
+	post(&b, &send, 0, MTU);
+	waited &= status(&b) == IBV_WC_SUCCESS && poll_for(&a, &wc, 20000) &&
+		  wc.opcode == IBV_WC_RECV;
+	ok(waited, "what is posted waits");
+	halt("0");
+	for (i = 0; i < QUEUED; i++) {
+		sent += status(&a) == IBV_WC_SUCCESS;
+		arrived += poll_for(&b, &wc, 20000) && wc.status == IBV_WC_SUCCESS &&
+			   wc.byte_len == (uint32_t)i;
+	}
+	ok(sent == QUEUED && arrived == QUEUED && quiet(&a, 1) && quiet(&b, 1),
+	   "and is sent when the HCA goes on");
+}
+
 int main(int argc, char **argv)
 {
 	bool loss = argc > 1 && !strcmp(argv[1], "loss");
 	bool flood = argc > 1 && !strcmp(argv[1], "flood");
+	bool halted = argc > 1 && !strcmp(argv[1], "halted");
 
-	plan(loss ? 3 : flood ? 1 : 16);
+	plan(loss ? 3 : flood ? 1 : halted ? 2 : 16);
 	open_end(&a, "softib0");
 	open_end(&b, "softib1");
 	if (loss) {
 		test_loss();
 	} else if (flood) {
 		test_flood();
+	} else if (halted) {
+		test_halted();
 	} else {
 		test_sends();
 		test_rdma();

@@ -247,6 +247,37 @@ static ssize_t node_fatal_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR_WO(node_, fatal);
 
+static ssize_t node_halted_show(struct config_item *item, char *page)
+{
+	struct conf_node *conf = to_conf_node(item);
+	bool on;
+
+	mutex_lock(&softib_topology);
+	on = conf->node && node_to_hca(conf->node)->halted;
+	mutex_unlock(&softib_topology);
+	return sysfs_emit(page, "%d\n", on);
+}
+
+static ssize_t node_halted_store(struct config_item *item, const char *page,
+				 size_t count)
+{
+	struct conf_node *conf = to_conf_node(item);
+	bool on;
+	int ret = kstrtobool(page, &on);
+
+	if (ret)
+		return ret;
+	mutex_lock(&softib_topology);
+	if (conf->node)
+		softib_hca_halt(node_to_hca(conf->node), on);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
+}
+
+CONFIGFS_ATTR(node_, halted);
+
 static void node_release(struct config_item *item)
 {
 	struct conf_node *conf = to_conf_node(item);
@@ -265,6 +296,7 @@ static struct configfs_attribute *hca_attrs[] = {
 	&node_attr_vfs,
 	&node_attr_vf_stats,
 	&node_attr_fatal,
+	&node_attr_halted,
 	NULL
 };
 

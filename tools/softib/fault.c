@@ -195,10 +195,31 @@ void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side)
  */
 void softib_way_stop(struct softib_way *way)
 {
-	hrtimer_cancel(&way->timer);
-	skb_queue_purge(&way->queue);
-	kfree_skb(way->held);
+	struct sk_buff_head out;
+
+	__skb_queue_head_init(&out);
+	spin_lock_bh(&way->lock);
+	skb_queue_splice_init(&way->queue, &out);
+	if (way->held)
+		__skb_queue_tail(&out, way->held);
 	way->held = NULL;
+	spin_unlock_bh(&way->lock);
+	/* Last: softib_way_set() starts it as long as a packet waits. */
+	hrtimer_cancel(&way->timer);
+	__skb_queue_purge(&out);
+}
+
+/* Let no packet that is under way take longer than packets do from now on. */
+static void hurry(struct softib_way *way)
+{
+	ktime_t latest = ktime_add_us(ktime_get(), way->fault[SOFTIB_FAULT_DELAY]);
+	struct sk_buff *skb;
+
+	skb_queue_walk(&way->queue, skb)
+		skb->tstamp = min(skb->tstamp, latest);
+	if (way->held)
+		way->held->tstamp = min(way->held->tstamp, ktime_add_us(latest, HOLD_US));
+	set_timer(way);
 }
 
 /**
@@ -214,6 +235,8 @@ void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 
 	spin_lock_bh(&way->lock);
 	WRITE_ONCE(way->fault[fault], value);
+	if (fault == SOFTIB_FAULT_DELAY)
+		hurry(way);
 	active = !skb_queue_empty(&way->queue) || way->held;
 	for (i = 0; i < SOFTIB_NFAULTS; i++)
 		active |= !!way->fault[i];

@@ -279,6 +279,8 @@ static bool work_tx(struct softib_hca *hca)
 	bool again = false;
 	LIST_HEAD(batch);
 
+	if (READ_ONCE(hca->halted))
+		return false;
 	spin_lock_irqsave(&hca->send_lock, flags);
 	list_splice_init(&hca->send_list, &batch);
 	while (!list_empty(&batch)) {
@@ -580,6 +582,8 @@ err_dealloc:
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
+	/* Consumers wait for what they have posted. */
+	softib_hca_halt(hca, false);
 	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
 	/* Consumers go, and with them the QPs; then nobody is left to receive
@@ -647,4 +651,23 @@ void softib_hca_kill(struct softib_hca *hca)
 	down_read(&hca->iter_sem);
 	rvt_qp_iter(&hca->rdi, 0, kill_qp);
 	up_read(&hca->iter_sem);
+	/* The QPs are flushed. */
+	softib_hca_halt(hca, false);
+}
+
+/**
+ * softib_hca_halt - have an HCA send nothing, or go on
+ * @hca:	the HCA; softib_topology is held
+ * @on:		whether it stands still
+ *
+ * What is posted waits, in whatever state its QP is, and unless that is reset it is lost
+ * or completed only when the HCA goes on. Nothing of it is sent any more when this
+ * returns. The HCA still receives, and its agents answer.
+ */
+void softib_hca_halt(struct softib_hca *hca, bool on)
+{
+	lockdep_assert_held(&softib_topology);
+	WRITE_ONCE(hca->halted, on);
+	queue_work(softib_wq, &hca->work);
+	flush_work(&hca->work);
 }

@@ -47,6 +47,7 @@
  * @send_list:	QPs that may have something to send; each holds a reference
  * @inflight:	packets that this HCA sent and nobody has freed yet
  * @stalled:	@work waits for @inflight to fall
+ * @halted:	@work sends nothing; under softib_topology
  * @rvt_create_qp: what rdmavt does when a QP is made
  * @rvt_modify_qp: when it is modified
  * @rvt_destroy_qp: and when it is destroyed
@@ -84,6 +85,7 @@ struct softib_hca {
 	struct list_head send_list;
 	atomic_t inflight;
 	atomic_t stalled;
+	bool halted;
 	int (*rvt_create_qp)(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			     struct ib_udata *udata);
 	int (*rvt_modify_qp)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -306,6 +308,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid, unsigned int vf
 void softib_hca_unregister(struct softib_hca *hca);
 void softib_hca_destroy(struct softib_hca *hca);
 void softib_hca_kill(struct softib_hca *hca);
+void softib_hca_halt(struct softib_hca *hca, bool on);
 void softib_hca_pause(struct softib_hca *hca);
 void softib_hca_resume(struct softib_hca *hca);
 void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
