@@ -105,9 +105,28 @@ released() {
 	until_true 10 not has_address 10.77.0.12 || not has_address 10.77.0.12
 }
 
+# found: what others find of node 2's interface
+found() {
+	ip -n node2 -br address show dev ib0 | xargs -n 1 | sort
+	on node2 cat /proc/sys/net/ipv6/conf/ib0/{accept_ra,addr_gen_mode}
+}
+
+is_found() {
+	same "$(found)" "$before" && [[ $(ip -n node2 address show dev ib0) != *tentative* ]]
+}
+
+# NetworkManager takes the link-local address, too, which comes with the link.
+restored() {
+	ip -n node2 link set ib0 down &&
+	on node2 sysctl -qw net.ipv6.conf.ib0.accept_ra=1 &&
+	address_up node2 2 || return
+	until_true 20 is_found || is_found
+}
+
 # The kernel's own driver makes children of create_child in another namespace than
 # this NetworkManager's.
-if ours; then plan 12; else plan 8; fi
+if ours; then plan 13; else plan 9; fi
+before=$(found)
 partitions 'blue=0x0001, ipoib : ALL=full;'
 ip -n node2 address flush dev ib0
 ip netns exec node2 unshare -m bash -c "$machine" > $log 2>&1 &
@@ -132,6 +151,6 @@ wait $manager
 # For who comes next
 [ ! -e $net/ib0.8001 ] || echo 0x8001 > $net/ib0/delete_child
 partitions
-address_up node2 2
+check "and the interface is as before" restored
 until_true 20 ping -q -c 1 -W 1 10.77.0.2 > /tmp/manager.ping
 finish
