@@ -248,7 +248,7 @@ struct sdp_urg {
  * @work: what has to be done in process context
  * @timer: limits how long the connection's end may take
  * @retry: another try to settle, or to close the port, when user space had the native
- *	socket's lock
+ *	socket's lock; or to replace @rx_lost
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
@@ -256,6 +256,7 @@ struct sdp_urg {
  *	count as posted
  * @rx_depth: receive buffers that the transport can have
  * @rx_grow: @work is to add some
+ * @rx_lost: those that the transport had no room for, which @work replaces
  * @rx_last: jiffies when stream bytes last came
  * @rx_size: size of receive buffers
  * @rx_mode: mode of the half connection from the peer
@@ -398,6 +399,7 @@ struct sdp_ep {
 	struct sdp_credit credit;
 	u32 rx_depth;
 	bool rx_grow;
+	u32 rx_lost;
 	unsigned long rx_last;
 	u32 rx_size;
 	u8 rx_mode;
@@ -556,7 +558,8 @@ void sdp_size_init(struct sdp_ep *ep);
 void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts);
 void sdp_size_look(struct sdp_ep *ep);
 void sdp_size_received(struct sdp_ep *ep);
-void sdp_size_grow(struct sdp_ep *ep);
+void sdp_size_lost(struct sdp_ep *ep);
+void sdp_size_grow(struct sdp_ep *ep, bool more);
 void sdp_size_watch(struct sdp_ep *ep);
 void sdp_size_soon(struct sdp_ep *ep);
 bool sdp_size_quiet(const struct sdp_ep *ep);

@@ -154,8 +154,9 @@ void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms)
 }
 
 /**
- * sdp_conn_retry() - try again soon what the native socket's lock was needed for
- * @ep: the endpoint
+ * sdp_conn_retry() - try again soon
+ * @ep: the endpoint, for which the native socket's lock, or room for a receive buffer, was
+ *	not to be had
  *
  * Context: any.
  */
@@ -176,7 +177,7 @@ void sdp_conn_try_again(struct work_struct *work)
 	bool orphan;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->connecting_failed)
+	if (ep->connecting_failed || ep->rx_lost)
 		sdp_conn_kick(ep);
 	orphan = ep->orphan;
 	spin_unlock_bh(&ep->lock);
@@ -282,18 +283,19 @@ static void sdp_conn_free(struct sdp_ep *ep)
 void sdp_conn_work(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(work, struct sdp_ep, work);
-	bool accept, grow, kill, free, settle;
+	bool accept, grow, lost, kill, free, settle;
 
 	spin_lock_bh(&ep->lock);
 	accept = ep->accepting && !ep->kill;
 	ep->accepting = false;
 	grow = ep->rx_grow && !ep->kill;
+	lost = ep->rx_lost && !ep->kill;
 	ep->rx_grow = false;
 	spin_unlock_bh(&ep->lock);
 	if (accept)
 		sdp_incoming_accept(ep);
-	if (grow)
-		sdp_size_grow(ep);
+	if (grow || lost)
+		sdp_size_grow(ep, grow);
 
 	spin_lock_bh(&ep->lock);
 	kill = ep->kill && ep->conn && !ep->destroyed;

@@ -32,11 +32,17 @@ static void sdp_rx_drop(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
  */
 static void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf, bool fresh)
 {
-	if (!ep->ending && !ep->kill && !sdp_credit_over_limit(&ep->credit) &&
-	    !ep->xprt->post_recv(ep->conn, buf))
+	int err = -ECANCELED;
+
+	if (!ep->ending && !ep->kill && !sdp_credit_over_limit(&ep->credit))
+		err = ep->xprt->post_recv(ep->conn, buf);
+	if (!err) {
 		sdp_credit_posted(&ep->credit, fresh);
-	else
-		sdp_rx_drop(ep, buf);
+		return;
+	}
+	sdp_rx_drop(ep, buf);
+	if (err == -ENOBUFS)
+		sdp_size_lost(ep);
 }
 
 /* Moves what there is room for from the queue into the ring. */

@@ -80,6 +80,7 @@ void sdp_size_init(struct sdp_ep *ep)
 	sdp_size_limit(ep, &opts);
 	sdp_credit_init(&ep->credit);
 	ep->rx_grow = false;
+	ep->rx_lost = 0;
 	ep->rx_last = jiffies;
 	ep->tx_bufs = 0;
 	ep->tx_last = jiffies;
@@ -101,18 +102,42 @@ void sdp_size_received(struct sdp_ep *ep)
 }
 
 /**
- * sdp_size_grow() - add receive buffers: as many as there are
+ * sdp_size_lost() - the transport had no room for a receive buffer that goes back to it
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_size_lost(struct sdp_ep *ep)
+{
+	ep->rx_lost++;
+	sdp_conn_retry(ep);
+}
+
+/**
+ * sdp_size_grow() - replace receive buffers that were lost, or add some
  * @ep: the endpoint
+ * @more: add as many as there are
  *
  * Without memory, or without more of it for this user, all goes on with what
- * there is.
+ * there is.  Those that were lost are tried for again.
  *
  * Context: the endpoint's work.
  */
-void sdp_size_grow(struct sdp_ep *ep)
+void sdp_size_grow(struct sdp_ep *ep, bool more)
 {
-	sdp_conn_recv_bufs(ep, min(READ_ONCE(ep->credit.bufs) * 2, ep->credit.max));
+	u32 bufs, want;
+	int err;
+
 	spin_lock_bh(&ep->lock);
+	bufs = ep->credit.bufs + ep->rx_lost;
+	want = min(more ? bufs * 2 : bufs, ep->credit.max);
+	ep->rx_lost = 0;
+	spin_unlock_bh(&ep->lock);
+	err = sdp_conn_recv_bufs(ep, want);
+
+	spin_lock_bh(&ep->lock);
+	if (err == -ENOBUFS && ep->credit.bufs + ep->rx_lost < bufs) {
+		ep->rx_lost = bufs - ep->credit.bufs;
+		sdp_conn_retry(ep);
+	}
 	sdp_tx_push(ep);
 	spin_unlock_bh(&ep->lock);
 }

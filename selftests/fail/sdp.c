@@ -448,6 +448,65 @@ static int act_proc(void)
 	return ret;
 }
 
+/* --- receive buffers that the adapter does not take back ------------------------- */
+
+static void set_fault(const char *name, const char *value)
+{
+	char path[80];
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/softib/fail_verbs/%s", name);
+	file = open(path, O_WRONLY);
+	must(file >= 0 && write(file, value, strlen(value)) == (ssize_t)strlen(value));
+	close(file);
+}
+
+/* A message of one byte is there, besides those that nobody has read. */
+static void message(int queued)
+{
+	int i, n = 0;
+
+	must(write(end[1], out, 1) == 1);
+	for (i = 0; i < 3000 && n != queued + 1; i++) {
+		must(!ioctl(end[0], FIONREAD, &n));
+		poll(NULL, 0, 10);
+	}
+	must(n == queued + 1);
+}
+
+/* As few buffers as there can be, of which the peer may use two for bytes. */
+static void before_lost(void)
+{
+	int small = 8192;
+
+	before_pair();
+	must(!end_setsockopt(SDP, end[0], SO_RCVBUF, &small, sizeof(small)));
+	message(0);
+	message(1);
+}
+
+/* Both come back when they have been read.  No allocation fails. */
+static int act_lost(void)
+{
+	int ret;
+
+	nth_set(0);
+	set_fault("times", "2");
+	set_fault("probability", "100");
+	ret = read(end[0], in, 2);
+	set_fault("probability", "0");
+	nth_set(nth_now);
+	return ret == 2 ? 0 : -1;
+}
+
+/* What the peer sends has room nevertheless. */
+static bool after_lost(int ret)
+{
+	return shut_all(!ret && write(end[1], out, 7) == 7 &&
+			events(end[0], POLLIN, 20000) & POLLIN && receives(end[0], 0, 7) &&
+			works(end[0], end[1]));
+}
+
 static const struct scene scenes[] = {
 	{ "a new endpoint", NULL, act_open, after_open },
 	{ "bind", before_bind, act_bind, after_bind },
@@ -475,6 +534,7 @@ static const struct scene scenes[] = {
 	{ "close", before_pair, act_close, after_close },
 	{ "close, with bytes not read", before_recv, act_close, after_close },
 	{ "the list of endpoints", before_pair, act_proc, after_works },
+	{ "receive buffers that come back", before_lost, act_lost, after_lost },
 };
 
 int main(void)
