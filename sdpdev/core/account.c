@@ -17,11 +17,12 @@
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "sdpdev.h"
+#include "core/core.h"
 
 /* Owner of the connections that peers have asked root's listeners for; no user's uid. */
 #define SDP_PEERS_OF_ROOT	U32_MAX
@@ -178,62 +179,53 @@ static bool sdp_user_charge(struct sdp_user *first, enum sdp_limit which, long n
 }
 
 /**
- * sdp_charge() - charge something to an endpoint's user
- * @ep: the endpoint
+ * sdp_charge_sparing() - charge something, and leave something
+ * @acc: who pays
  * @which: what
  * @n: how many, or how many bytes
+ * @spare: how much more there must be for the user after that
  *
  * Context: any.
  * Return: zero, or -ENOBUFS where it would be too much; nothing is charged then.
  */
-int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n)
+int sdp_charge_sparing(struct sdp_account *acc, enum sdp_limit which, long n, long spare)
 {
-	if (!sdp_user_charge(ep->user, which, n, 0)) {
+	if (!sdp_user_charge(acc->user, which, n, spare)) {
 		sdp_count(SDP_CNT_OVER_LIMIT);
 		return -ENOBUFS;
 	}
 	if (which == SDP_LIMIT_MEMORY)
-		atomic_long_add(n, &ep->memory);
+		atomic_long_add(n, &acc->memory);
 	return 0;
 }
 
-/* How many others wait at the listener of an incoming connection. */
-static long sdp_account_others(struct sdp_ep *listener)
-{
-	return max(READ_ONCE(listener->pending) - 1, 0);
-}
-
 /**
- * sdp_account_asked() - a peer asks for a connection
- * @ep: its endpoint
- * @listener: the listener, which has counted it
+ * sdp_charge() - charge something to an endpoint's user
+ * @acc: who pays
+ * @which: what
+ * @n: how many, or how many bytes
  *
- * A listener leaves as much as it has: however many connections peers ask it for, the
- * user's other listeners get some.
- *
- * Return: as of sdp_charge().
+ * Context: any.
+ * Return: as of sdp_charge_sparing().
  */
-int sdp_account_asked(struct sdp_ep *ep, struct sdp_ep *listener)
+int sdp_charge(struct sdp_account *acc, enum sdp_limit which, long n)
 {
-	if (sdp_user_charge(ep->user, SDP_LIMIT_PEERS, 1, sdp_account_others(listener)))
-		return 0;
-	sdp_count(SDP_CNT_OVER_LIMIT);
-	return -ENOBUFS;
+	return sdp_charge_sparing(acc, which, n, 0);
 }
 
 /**
  * sdp_uncharge() - the reverse
- * @ep: the endpoint
+ * @acc: who pays
  * @which: what
  * @n: as charged before
  *
  * Context: any.
  */
-void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n)
+void sdp_uncharge(struct sdp_account *acc, enum sdp_limit which, long n)
 {
-	sdp_user_uncharge(ep->user, NULL, which, n);
+	sdp_user_uncharge(acc->user, NULL, which, n);
 	if (which == SDP_LIMIT_MEMORY)
-		atomic_long_sub(n, &ep->memory);
+		atomic_long_sub(n, &acc->memory);
 }
 
 /* The account whose share of an adapter counts: the uppermost one that is not root's. */
@@ -248,63 +240,54 @@ static const struct sdp_user *sdp_account_owner(const struct sdp_user *user)
 }
 
 /**
- * sdp_account_share() - how much of an adapter the endpoint's connection may use up
- * @ep: the endpoint
- * @listener: who has counted it, if a peer has asked for the connection; else NULL
- * @params: out: owner, share and what to spare
- *
- * A user has no more than his share (user_share) of what nobody else has: however many
- * users want all they can get, there is something left for the next one.  The users of
- * a namespace have one share with its owner.  Root has no share but for its peers.  A
- * listener spares as much of the share as it has.
+ * sdp_account_is_root() - is there no share of an adapter that bounds this user?
+ * @acc: the account
  */
-void sdp_account_share(const struct sdp_ep *ep, struct sdp_ep *listener,
-		       struct sdp_xprt_params *params)
+bool sdp_account_is_root(const struct sdp_account *acc)
 {
-	const struct sdp_user *owner = sdp_account_owner(ep->user);
-
-	params->owner = __kuid_val(owner->uid);
-	params->share = READ_ONCE(sdp_user_share);
-	params->spare = listener ? sdp_account_others(listener) : 0;
-	if (!sdp_user_is_root(owner))
-		return;
-	if (listener)
-		params->owner = SDP_PEERS_OF_ROOT;
-	else
-		params->share = 0;
+	return sdp_user_is_root(sdp_account_owner(acc->user));
 }
 
 /**
- * sdp_account_accepted() - an incoming connection is its listener's owner's now
- * @ep: its endpoint
+ * sdp_account_share() - how much of an adapter a connection may use up
+ * @acc: who pays
+ * @incoming: a peer has asked for the connection, and nobody has accepted it
+ * @owner: out: whose connection it is, as a number
+ * @share: out: percent; zero: no limit
+ *
+ * A user has no more than his share (user_share) of what nobody else has: however many
+ * users want all they can get, there is something left for the next one.  The users of
+ * a namespace have one share with its owner.  Root has no share but for its peers.
  */
-void sdp_account_accepted(struct sdp_ep *ep)
+void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner, u32 *share)
 {
-	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
-	if (!sdp_user_is_root(sdp_account_owner(ep->user)))
+	const struct sdp_user *user = sdp_account_owner(acc->user);
+
+	*owner = __kuid_val(user->uid);
+	*share = READ_ONCE(sdp_user_share);
+	if (!sdp_user_is_root(user))
 		return;
-	/* Nobody destroys the connection as long as the mutex is held. */
-	mutex_lock(&ep->tx_mutex);
-	if (READ_ONCE(ep->live))
-		ep->xprt->disown(ep->conn);
-	mutex_unlock(&ep->tx_mutex);
+	if (incoming)
+		*owner = SDP_PEERS_OF_ROOT;
+	else
+		*share = 0;
 }
 
 /**
  * sdp_account_lend() - charge memory that may outlive the endpoint
- * @ep: the endpoint, whose own count of memory is the caller's
+ * @acc: who pays, whose own count of memory is the caller's
  * @bytes: how much
  *
  * Return: the account, held until sdp_account_return(); NULL where it would be too
  * much.
  */
-struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes)
+struct sdp_user *sdp_account_lend(struct sdp_account *acc, long bytes)
 {
-	if (sdp_charge(ep, SDP_LIMIT_MEMORY, bytes))
+	if (sdp_charge(acc, SDP_LIMIT_MEMORY, bytes))
 		return NULL;
-	atomic_long_sub(bytes, &ep->memory);
-	sdp_user_hold(ep->user);
-	return ep->user;
+	atomic_long_sub(bytes, &acc->memory);
+	sdp_user_hold(acc->user);
+	return acc->user;
 }
 
 /**
@@ -329,94 +312,50 @@ static bool sdp_memcg_tryget(struct mem_cgroup *memcg)
 
 /**
  * sdp_account_memcg() - the memory control group that pays for an endpoint
- * @ep: the endpoint
+ * @acc: who pays
  *
  * Return: the group, referenced for mem_cgroup_put(), or NULL.
  */
-struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep)
+struct mem_cgroup *sdp_account_memcg(const struct sdp_account *acc)
 {
-	return sdp_memcg_tryget(ep->memcg) ? ep->memcg : NULL;
+	return sdp_memcg_tryget(acc->memcg) ? acc->memcg : NULL;
 }
 
 /**
  * sdp_account_open() - give a new endpoint somebody who pays
- * @ep: the endpoint
- * @listener: whose incoming connection it is, or NULL: the calling process pays
+ * @acc: its account, zero so far
+ * @from: of the listener whose incoming connection it is, or NULL: the calling process
+ *	pays
  *
  * Return: zero or -ENOMEM.
  */
-int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener)
+int sdp_account_open(struct sdp_account *acc, const struct sdp_account *from)
 {
-	if (listener) {
-		ep->uid = listener->uid;
-		ep->user = listener->user;
-		sdp_user_hold(ep->user);
+	if (from) {
+		acc->uid = from->uid;
+		acc->user = from->user;
+		sdp_user_hold(acc->user);
 	} else {
-		ep->uid = current_fsuid();
-		ep->user = sdp_user_in(current_user_ns(), ep->uid);
+		acc->uid = current_fsuid();
+		acc->user = sdp_user_in(current_user_ns(), acc->uid);
 	}
-	if (!ep->user)
+	if (!acc->user)
 		return -ENOMEM;
-	if (!listener)
-		ep->memcg = get_mem_cgroup_from_mm(current->mm);
-	else if (sdp_memcg_tryget(listener->memcg))
-		ep->memcg = listener->memcg;
+	if (!from)
+		acc->memcg = get_mem_cgroup_from_mm(current->mm);
+	else
+		acc->memcg = sdp_account_memcg(from);
 	return 0;
 }
 
 /**
  * sdp_account_close() - the endpoint is freed
- * @ep: the endpoint, which has nothing any more
+ * @acc: its account, to which nothing is charged any more
  */
-void sdp_account_close(struct sdp_ep *ep)
+void sdp_account_close(struct sdp_account *acc)
 {
-	WARN_ON_ONCE(atomic_long_read(&ep->memory));
-	mem_cgroup_put(ep->memcg);
-	if (ep->user)
-		sdp_user_put(ep->user);
-}
-
-/* What a buffer takes, as far as it is its size that decides. */
-static long sdp_buf_cost(u32 size)
-{
-	return kmalloc_size_roundup(size);
-}
-
-/**
- * sdp_buf_alloc() - a message buffer that the endpoint's user pays for
- * @ep: the endpoint, which has a connection
- * @size: bytes
- * @recv: to receive, else to send
- *
- * Context: process context, whose ever.
- * Return: the buffer, or NULL: no memory, or the user has had enough.
- */
-struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
-{
-	struct sdp_xprt_buf *buf;
-	struct mem_cgroup *old;
-
-	if (sdp_charge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(size)))
-		return NULL;
-	old = set_active_memcg(ep->memcg);
-	buf = ep->xprt->buf_alloc(ep->conn, size, recv);
-	set_active_memcg(old);
-	if (!buf)
-		sdp_uncharge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(size));
-	return buf;
-}
-
-/**
- * sdp_buf_free() - free it
- * @ep: the endpoint
- * @conn: its connection
- * @buf: the buffer
- *
- * Context: any.
- */
-void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-		  struct sdp_xprt_buf *buf)
-{
-	sdp_uncharge(ep, SDP_LIMIT_MEMORY, sdp_buf_cost(buf->size));
-	conn->ops->buf_free(conn, buf);
+	WARN_ON_ONCE(atomic_long_read(&acc->memory));
+	mem_cgroup_put(acc->memcg);
+	if (acc->user)
+		sdp_user_put(acc->user);
 }

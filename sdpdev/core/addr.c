@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 
-#include "sdpdev.h"
+#include "core/core.h"
 
 /**
  * sdp_addr_unmap() - make an IPv4 address mapped into IPv6 the IPv4 one it is

@@ -3,7 +3,7 @@
  * The transport's connection of an endpoint: its buffers, its end, and the
  * work that needs process context.
  */
-#include "sdpdev.h"
+#include "sdp/sdp.h"
 
 /**
  * sdp_conn_init() - give an endpoint a connection
@@ -48,6 +48,66 @@ void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	ep->cancel_acks = 0;
 	ep->rcv_buf_acks = 0;
 	memset(&ep->urg, 0, sizeof(ep->urg));
+}
+
+/* What a buffer takes, as far as it is its size that decides. */
+static long sdp_buf_cost(u32 size)
+{
+	return kmalloc_size_roundup(size);
+}
+
+/**
+ * sdp_buf_alloc() - a message buffer that the endpoint's user pays for
+ * @ep: the endpoint, which has a connection
+ * @size: bytes
+ * @recv: to receive, else to send
+ *
+ * Context: process context, whose ever.
+ * Return: the buffer, or NULL: no memory, or the user has had enough.
+ */
+struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
+{
+	struct sdp_xprt_buf *buf;
+	struct mem_cgroup *old;
+
+	if (sdp_charge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(size)))
+		return NULL;
+	old = set_active_memcg(ep->account.memcg);
+	buf = ep->xprt->buf_alloc(ep->conn, size, recv);
+	set_active_memcg(old);
+	if (!buf)
+		sdp_uncharge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(size));
+	return buf;
+}
+
+/**
+ * sdp_buf_free() - free it
+ * @ep: the endpoint
+ * @conn: its connection
+ * @buf: the buffer
+ *
+ * Context: any.
+ */
+void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+		  struct sdp_xprt_buf *buf)
+{
+	sdp_uncharge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(buf->size));
+	conn->ops->buf_free(conn, buf);
+}
+
+/**
+ * sdp_bufs_free() - free a list of buffers
+ * @ep: the endpoint
+ * @conn: its connection
+ * @bufs: the list
+ */
+void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+			  struct list_head *bufs)
+{
+	struct sdp_xprt_buf *buf, *next;
+
+	list_for_each_entry_safe(buf, next, bufs, list)
+		sdp_buf_free(ep, conn, buf);
 }
 
 static int sdp_conn_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
@@ -126,20 +186,6 @@ int sdp_conn_bufs(struct sdp_ep *ep)
 }
 
 /**
- * sdp_conn_kick() - have the endpoint's work done
- * @ep: the endpoint
- *
- * Context: any.
- */
-void sdp_conn_kick(struct sdp_ep *ep)
-{
-	sdp_ep_get(ep);
-	/* Pending already: it has its own reference, so this is not the last. */
-	if (!queue_work(sdp_wq, &ep->work))
-		refcount_dec(&ep->ref);
-}
-
-/**
  * sdp_conn_timer() - end the connection if it has not ended by then
  * @ep: the endpoint
  * @ms: milliseconds from now
@@ -151,167 +197,4 @@ void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms)
 	sdp_ep_get(ep);
 	if (mod_delayed_work(sdp_wq, &ep->timer, msecs_to_jiffies(ms)))
 		refcount_dec(&ep->ref);
-}
-
-/**
- * sdp_conn_retry() - try again soon
- * @ep: the endpoint, for which the native socket's lock, or room for a receive buffer, was
- *	not to be had
- *
- * Context: any.
- */
-void sdp_conn_retry(struct sdp_ep *ep)
-{
-	sdp_ep_get(ep);
-	if (mod_delayed_work(sdp_wq, &ep->retry, msecs_to_jiffies(SDP_NATIVE_RETRY_MS)))
-		refcount_dec(&ep->ref);
-}
-
-/**
- * sdp_conn_try_again() - the work of that
- * @work: of struct sdp_ep
- */
-void sdp_conn_try_again(struct work_struct *work)
-{
-	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, retry);
-	bool orphan;
-
-	spin_lock_bh(&ep->lock);
-	if (ep->connecting_failed || ep->rx_lost)
-		sdp_conn_kick(ep);
-	orphan = ep->orphan;
-	spin_unlock_bh(&ep->lock);
-	if (orphan)
-		sdp_close_port(ep);
-	sdp_ep_put(ep);
-}
-
-/**
- * sdp_conn_timeout() - the timer's work
- * @work: of struct sdp_ep
- */
-void sdp_conn_timeout(struct work_struct *work)
-{
-	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
-					 timer);
-
-	spin_lock_bh(&ep->lock);
-	if (ep->conn && !ep->kill) {
-		if (ep->ending)
-			sdp_conn_ended(ep, ep->reason, ep->err);
-		else if (ep->abort_due)
-			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
-		else
-			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
-	}
-	spin_unlock_bh(&ep->lock);
-	sdp_ep_put(ep);
-}
-
-static void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-			  struct list_head *bufs)
-{
-	struct sdp_xprt_buf *buf, *next;
-
-	list_for_each_entry_safe(buf, next, bufs, list)
-		sdp_buf_free(ep, conn, buf);
-}
-
-/* After this nothing is sent or received; what was received can be read. */
-static void sdp_conn_destroy(struct sdp_ep *ep)
-{
-	LIST_HEAD(bufs);
-
-	/* First, as the rest may take some time. */
-	sdp_port_drop(ep);
-	mutex_lock(&ep->tx_mutex);
-	spin_lock_bh(&ep->lock);
-	ep->live = false;
-	ep->device = ep->conn->device;
-	list_splice_init(&ep->tx_free, &bufs);
-	list_splice_init(&ep->tx_pending, &bufs);
-	list_splice_init(&ep->tx_ctl, &bufs);
-	list_splice_init(&ep->rx_early, &bufs);
-	spin_unlock_bh(&ep->lock);
-	sdp_bufs_free(ep, ep->conn, &bufs);
-	mutex_unlock(&ep->tx_mutex);
-
-	ep->xprt->conn_destroy(ep->conn);
-
-	spin_lock_bh(&ep->lock);
-	ep->destroyed = true;
-	spin_unlock_bh(&ep->lock);
-}
-
-/* Forgets a destroyed connection and what it received. */
-static void sdp_conn_free(struct sdp_ep *ep)
-{
-	const struct sdp_xprt_ops *xprt = NULL;
-	struct sdp_xprt_conn *conn;
-	LIST_HEAD(bufs);
-
-	mutex_lock(&ep->rx_mutex);
-	spin_lock_bh(&ep->lock);
-	if (ep->conn && ep->destroyed) {
-		xprt = ep->xprt;
-		conn = ep->conn;
-		ep->conn = NULL;
-		list_splice_init(&ep->rx_queue, &bufs);
-		ep->rx_queued = 0;
-	}
-	spin_unlock_bh(&ep->lock);
-	mutex_unlock(&ep->rx_mutex);
-	if (!xprt)
-		return;
-
-	sdp_bufs_free(ep, conn, &bufs);
-	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
-	sdp_size_stop(ep);
-	if (cancel_delayed_work(&ep->timer))
-		sdp_ep_put(ep);
-	/* It may be hours ahead. */
-	if (cancel_delayed_work(&ep->alive))
-		sdp_ep_put(ep);
-	sdp_xprt_put();
-	sdp_ep_put(ep);
-}
-
-/**
- * sdp_conn_work() - what has to be done in process context
- * @work: of struct sdp_ep
- */
-void sdp_conn_work(struct work_struct *work)
-{
-	struct sdp_ep *ep = container_of(work, struct sdp_ep, work);
-	bool accept, grow, lost, kill, free, settle;
-
-	spin_lock_bh(&ep->lock);
-	accept = ep->accepting && !ep->kill;
-	ep->accepting = false;
-	grow = ep->rx_grow && !ep->kill;
-	lost = ep->rx_lost && !ep->kill;
-	ep->rx_grow = false;
-	spin_unlock_bh(&ep->lock);
-	if (accept)
-		sdp_incoming_accept(ep);
-	if (grow || lost)
-		sdp_size_grow(ep, grow);
-
-	spin_lock_bh(&ep->lock);
-	kill = ep->kill && ep->conn && !ep->destroyed;
-	settle = ep->connecting_failed || (ep->parting && (!ep->conn || ep->kill));
-	spin_unlock_bh(&ep->lock);
-	if (kill) {
-		sdp_incoming_forget(ep);
-		sdp_conn_destroy(ep);
-	}
-
-	spin_lock_bh(&ep->lock);
-	free = ep->destroyed && (ep->orphan || ep->purge || settle);
-	spin_unlock_bh(&ep->lock);
-	if (free)
-		sdp_conn_free(ep);
-	if (settle)
-		sdp_connect_settle(ep);
-	sdp_ep_put(ep);
 }

@@ -5,7 +5,8 @@
  */
 #include <net/tcp.h>
 
-#include "sdpdev.h"
+#include "sdp/sdp.h"
+#include "tcp/tcp.h"
 
 /**
  * sdp_tx_unsent() - stream bytes written that the transport has not got
@@ -51,53 +52,6 @@ bool sdp_tx_room(struct sdp_ep *ep)
 	return bytes <= ep->tx_ring.size - ep->tx_ring.size / 3;
 }
 
-/*
- * Gives @buf its header and the transport @buf.  Where the transport is done with the
- * connection already, what has come is still being handed up, and how it ended follows.
- */
-static bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
-{
-	struct sdp_bsdh *h = buf->data;
-	int err;
-
-	h->mid = mid;
-	h->flags = ep->tx_oob ? SDP_OOB_PEND : 0;
-	if (buf->off == SDP_BUF_OOB)
-		h->flags |= SDP_OOB_PRES;
-	h->bufs = cpu_to_be16(ep->credit.posted);
-	h->len = cpu_to_be32(buf->len);
-	h->mseq = cpu_to_be32(ep->credit.tx_mseq + 1);
-	h->mseq_ack = cpu_to_be32(ep->credit.rx_mseq);
-
-	err = ep->xprt->post_send(ep->conn, buf);
-	if (err && err != -ENOTCONN)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
-	if (err)
-		return false;
-	sdp_credit_sent(&ep->credit);
-	ep->tx_msgs++;
-	ep->tx_posted++;
-	return true;
-}
-
-/* A message of the base header and @ext, which is @ext_len bytes. */
-static bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext, u32 ext_len)
-{
-	struct sdp_xprt_buf *buf;
-
-	buf = list_first_entry_or_null(&ep->tx_ctl, struct sdp_xprt_buf, list);
-	if (!buf)
-		return false;
-	list_del(&buf->list);
-	buf->len = sizeof(struct sdp_bsdh) + ext_len;
-	if (ext_len)
-		memcpy(buf->data + sizeof(struct sdp_bsdh), ext, ext_len);
-	if (sdp_post(ep, buf, mid))
-		return true;
-	list_add(&buf->list, &ep->tx_ctl);
-	return false;
-}
-
 /* As many of the answers owed as the credits allow. */
 static void sdp_push_answer(struct sdp_ep *ep, u32 *owed, u8 mid, const void *ext,
 			    u32 ext_len)
@@ -116,7 +70,12 @@ static void sdp_push_answers(struct sdp_ep *ep)
 	sdp_push_answer(ep, &ep->rcv_buf_acks, SDP_MID_CH_RCV_BUF_ACK, &size, sizeof(size));
 }
 
-static u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
+/**
+ * sdp_buf_room() - how many stream bytes a send buffer can still take
+ * @ep: the endpoint, ep->lock held
+ * @buf: the buffer
+ */
+u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf)
 {
 	/* The urgent byte is the last one of its message. */
 	return buf->off == SDP_BUF_OOB ? 0 : ep->tx_size - buf->len;
@@ -167,7 +126,13 @@ void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
 	}
 }
 
-static void sdp_buf_from_ring(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u32 most)
+/**
+ * sdp_buf_from_ring() - fill a send buffer from the transmit ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @buf: the buffer
+ * @most: bytes to take at most; no more than sdp_ring_tx_check() told
+ */
+void sdp_buf_from_ring(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u32 most)
 {
 	buf->len += sdp_ring_take(ep, buf->data + buf->len,
 				  min(most, sdp_buf_room(ep, buf)));
@@ -272,26 +237,6 @@ static void sdp_push_returns(struct sdp_ep *ep)
 		ep->credit.owed--;
 }
 
-/* The transport's probe, which takes no credit.  Nothing is under way. */
-static void sdp_post_probe(struct sdp_ep *ep)
-{
-	struct sdp_xprt_buf *buf;
-	int err;
-
-	buf = list_first_entry(&ep->tx_ctl, struct sdp_xprt_buf, list);
-	list_del(&buf->list);
-	/* For sdp_tx_done(): no message that matters. */
-	((struct sdp_bsdh *)buf->data)->mid = SDP_MID_DATA;
-	err = ep->xprt->post_probe(ep->conn, buf);
-	if (!err) {
-		ep->tx_posted++;
-		return;
-	}
-	list_add(&buf->list, &ep->tx_ctl);
-	if (err != -ENOTCONN)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
-}
-
 /**
  * sdp_tx_probe() - send what makes the peer's transport answer
  * @ep: an endpoint that is live and does not end, ep->lock held
@@ -322,14 +267,15 @@ void sdp_tx_push(struct sdp_ep *ep)
 	if (!ep->live || ep->kill)
 		return;
 	if (ep->ending) {
-		if (!ep->abort_sent && sdp_credit_tx(&ep->credit) > 0)
-			ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN, NULL, 0);
+		sdp_post_abort(ep);
 		return;
 	}
 	sdp_push_answers(ep);
 	do {
 		sdp_push_data(ep);
 	} while (sdp_ring_tx_sleep(ep));
+	if (ep->ring_bad)
+		sdp_abort(ep, SDP_REASON_RING, ECONNABORTED);
 	if (!ep->ending && ep->abort_due && !sdp_tx_unsent(ep))
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 	if (!ep->ending && !ep->kill)
@@ -349,6 +295,27 @@ void sdp_tx_uncork(struct sdp_ep *ep)
 {
 	ep->tx_final = true;
 	ep->tx_nagle = false;
+}
+
+/**
+ * sdp_tx_abort_after() - end the connection by AbortConn behind what was written
+ * @ep: the endpoint, ep->lock held
+ *
+ * Nobody reads any more.  A few credits are enough to have a short answer wait for
+ * one, where TCP would have sent it by now; it is not to be lost because the peer
+ * went on sending.  That peer's messages bring the credits.
+ */
+void sdp_tx_abort_after(struct sdp_ep *ep)
+{
+	sdp_tx_uncork(ep);
+	sdp_tx_push(ep);
+	if (ep->live && sdp_tx_unsent(ep)) {
+		if (!ep->abort_due)
+			sdp_conn_timer(ep, SDP_ABORT_MS);
+		ep->abort_due = true;
+		return;
+	}
+	sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 }
 
 /**
@@ -414,298 +381,4 @@ void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 	}
 out:
 	spin_unlock_bh(&ep->lock);
-}
-
-/* Another send buffer; tx_mutex held, ep->lock not. */
-static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_ep *ep)
-{
-	struct sdp_xprt_buf *buf;
-
-	buf = sdp_buf_alloc(ep, ep->tx_size, false);
-	if (!buf)
-		return NULL;
-	buf->off = SDP_BUF_DATA;
-	buf->len = sizeof(struct sdp_bsdh);
-	spin_lock_bh(&ep->lock);
-	ep->tx_bufs++;
-	ep->tx_used++;
-	spin_unlock_bh(&ep->lock);
-	return buf;
-}
-
-/**
- * sdp_tx_prepare() - have send buffers for the transmit ring
- * @ep: the endpoint, tx_mutex held
- * @want: how many there shall be, if there may be so many
- *
- * The transmit ring is drained where nothing can be allocated.
- *
- * Return: zero, -ENOTCONN or -ENOMEM.
- */
-int sdp_tx_prepare(struct sdp_ep *ep, u32 want)
-{
-	struct sdp_xprt_buf *buf;
-
-	while (ep->tx_bufs < min(want, ep->tx_max)) {
-		if (!READ_ONCE(ep->live))
-			return -ENOTCONN;
-		buf = sdp_tx_alloc(ep);
-		if (!buf)
-			return -ENOMEM;
-		spin_lock_bh(&ep->lock);
-		sdp_tx_put(ep, buf);
-		spin_unlock_bh(&ep->lock);
-	}
-	return 0;
-}
-
-/* Can nothing be sent any more? */
-static bool sdp_tx_ended(const struct sdp_ep *ep)
-{
-	return ep->err || (ep->shut & SEND_SHUTDOWN) || !ep->live;
-}
-
-/* No memory for another buffer: those that there are must do, if any. */
-static int sdp_tx_short(struct sdp_ep *ep)
-{
-	int err = -ENOBUFS;
-
-	spin_lock_bh(&ep->lock);
-	if (ep->tx_bufs) {
-		ep->tx_max = ep->tx_bufs;
-		ep->tx_nospace = true;
-		err = 0;
-	}
-	spin_unlock_bh(&ep->lock);
-	return err;
-}
-
-/* A buffer to fill; NULL where there is none to be had now, or an ERR_PTR(). */
-static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
-	__must_hold(&ep->lock)
-{
-	struct sdp_xprt_buf *buf;
-	int err;
-
-	buf = sdp_tx_get(ep);
-	if (buf)
-		return buf;
-	if (ep->tx_used >= ep->tx_max || ep->tx_bufs >= ep->tx_max) {
-		ep->tx_nospace = true;
-		return NULL;
-	}
-	spin_unlock_bh(&ep->lock);
-	buf = sdp_tx_alloc(ep);
-	err = buf ? 0 : sdp_tx_short(ep);
-	spin_lock_bh(&ep->lock);
-	return buf ? : ERR_PTR(err);
-}
-
-/*
- * Fills one buffer from @from; ep->lock held, dropped while it copies.  Zero: there
- * is none to be had now.
- */
-static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
-			       unsigned int flags)
-	__must_hold(&ep->lock)
-{
-	struct sdp_xprt_buf *buf;
-	size_t n, want;
-
-	if (sdp_tx_ended(ep))
-		return -EPIPE;
-	if (!iov_iter_count(from))
-		return 0;
-	buf = sdp_tx_next(ep);
-	if (IS_ERR_OR_NULL(buf))
-		return PTR_ERR(buf);
-
-	want = min_t(size_t, sdp_buf_room(ep, buf), iov_iter_count(from));
-	spin_unlock_bh(&ep->lock);
-	n = sdp_copy_from(buf->data + buf->len, want, from);
-	spin_lock_bh(&ep->lock);
-	if (!ep->ending && ep->live)
-		buf->len += n;
-	else
-		/* Aborted meanwhile: nothing waits for credits any more. */
-		buf->len = sizeof(struct sdp_bsdh);
-	if ((flags & MSG_OOB) && n && !iov_iter_count(from)) {
-		buf->off = SDP_BUF_OOB;
-		ep->tx_oob++;
-	}
-	sdp_tx_put(ep, buf);
-	if (!ep->ending && iov_iter_count(from))
-		sdp_tx_push(ep);
-	return n ? n : -EFAULT;
-}
-
-/*
- * What is in the ring by now was written before, and what comes there later is not
- * to come between the bytes of one call.  Zero: there is no room for all of it.
- */
-static int sdp_tx_ring_first(struct sdp_ep *ep)
-	__must_hold(&ep->lock)
-{
-	struct sdp_xprt_buf *buf;
-	u32 bytes = 0;
-	u64 end;
-
-	if (ep->tx_ring.size && !sdp_ring_tx_check(ep, &bytes))
-		return -EPIPE;
-	for (end = ep->tx_ring.own + bytes; ep->tx_ring.own != end; ) {
-		if (sdp_tx_ended(ep))
-			return -EPIPE;
-		buf = sdp_tx_next(ep);
-		if (IS_ERR_OR_NULL(buf))
-			return PTR_ERR(buf);
-		/* It may have been aborted meanwhile. */
-		if (!ep->ending && ep->live)
-			sdp_buf_from_ring(ep, buf, end - ep->tx_ring.own);
-		sdp_tx_put(ep, buf);
-		sdp_tx_push(ep);
-	}
-	return 1;
-}
-
-/* Takes what there is room for.  Zero: there is none. */
-static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
-			   unsigned int flags)
-{
-	u8 nonagle = sdp_nonagle(ep);
-	bool corked = nonagle & TCP_NAGLE_CORK;
-	ssize_t done = 0, n;
-
-	spin_lock_bh(&ep->lock);
-	sdp_size_look(ep);
-	sdp_alive_sending(ep);
-	ep->tx_owned = true;
-	ep->tx_more = true;
-	ep->tx_nagle = !(nonagle & TCP_NAGLE_OFF);
-	n = sdp_tx_ring_first(ep);
-	while (n > 0) {
-		n = sdp_tx_fill_one(ep, from, flags);
-		if (n > 0)
-			done += n;
-		if (!iov_iter_count(from))
-			break;
-	}
-	ep->tx_owned = false;
-	ep->tx_corked = corked;
-	ep->tx_more = (corked || (flags & MSG_MORE)) && !iov_iter_count(from);
-	sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
-	return done ? done : n;
-}
-
-static bool sdp_tx_ready(struct sdp_ep *ep)
-{
-	bool ready;
-
-	spin_lock_bh(&ep->lock);
-	ep->tx_nospace = true;
-	ready = sdp_tx_ended(ep) || sdp_tx_room(ep);
-	spin_unlock_bh(&ep->lock);
-	return ready;
-}
-
-/**
- * sdp_tx_wait() - wait until there is room, or never will be
- * @ep: the endpoint
- * @timeo: in and out: jiffies to wait; zero: not at all
- *
- * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
- */
-int sdp_tx_wait(struct sdp_ep *ep, long *timeo)
-{
-	long left;
-
-	if (!*timeo)
-		return -EAGAIN;
-	if (signal_pending(current))
-		return sock_intr_errno(*timeo);
-	left = wait_event_interruptible_timeout(ep->wait, sdp_tx_ready(ep),
-						*timeo);
-	if (left < 0)
-		return sock_intr_errno(*timeo);
-	*timeo = left;
-	return left ? 0 : -EAGAIN;
-}
-
-/**
- * sdp_tx_drain() - look at the transmit ring
- * @ep: the endpoint
- *
- * Return: zero, or -EPIPE where nothing can be sent any more.
- */
-int sdp_tx_drain(struct sdp_ep *ep)
-{
-	bool ended;
-
-	spin_lock_bh(&ep->lock);
-	ep->tx_nagle = !(sdp_nonagle(ep) & TCP_NAGLE_OFF);
-	sdp_tx_push(ep);
-	ended = sdp_tx_ended(ep);
-	spin_unlock_bh(&ep->lock);
-	return ended ? -EPIPE : 0;
-}
-
-static bool sdp_tx_takes(struct sdp_ep *ep)
-{
-	bool takes;
-
-	spin_lock_bh(&ep->lock);
-	takes = sdp_tx_room(ep);
-	spin_unlock_bh(&ep->lock);
-	return takes;
-}
-
-static int sdp_tx_error(struct sdp_ep *ep, unsigned int flags, int err)
-{
-	if (err == -EPIPE)
-		err = -sdp_ep_take_error(ep) ? : -EPIPE;
-	if (err == -EPIPE && !(flags & MSG_NOSIGNAL))
-		send_sig(SIGPIPE, current, 0);
-	return err;
-}
-
-/**
- * sdp_send() - send on an SDP connection
- * @ep: the endpoint
- * @from: where from
- * @flags: MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, MSG_OOB
- * @timeo: jiffies to wait
- *
- * Return: bytes, or a negative errno, that of sendmsg(2).
- */
-ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
-		 long timeo)
-{
-	ssize_t done = 0, n;
-
-	/*
-	 * For want of a page nobody else's bytes are to come between those of a call.  A
-	 * caller that does not wait for room needs no page unless there is room.
-	 */
-	if (timeo || sdp_tx_takes(ep))
-		sdp_fault_in(from, false);
-	for (;;) {
-		if (mutex_lock_killable(&ep->tx_mutex)) {
-			n = -ERESTARTSYS;
-			break;
-		}
-		n = sdp_tx_fill(ep, from, flags);
-		mutex_unlock(&ep->tx_mutex);
-		if (n == -EFAULT && sdp_fault_in(from, false))
-			continue;
-		if (n > 0)
-			done += n;
-		if (n < 0 || !iov_iter_count(from))
-			break;
-		if (n > 0)
-			continue;
-		n = sdp_tx_wait(ep, &timeo);
-		if (n < 0)
-			break;
-	}
-	return done ? done : sdp_tx_error(ep, flags, n);
 }

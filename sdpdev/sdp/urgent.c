@@ -8,7 +8,8 @@
  * Nothing behind the mark is in the receive ring as long as the mark is ahead
  * of the reader, for user space does not see it there.
  */
-#include "sdpdev.h"
+#include "sdp/sdp.h"
+#include "tcp/tcp.h"
 
 /* Position in the stream of the first byte in the queue. */
 static u64 sdp_urg_queue_pos(const struct sdp_ep *ep)

@@ -1,127 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How connections end: half by half with DisConn, at once with AbortConn, or
- * because the transport lost them.
+ * shutdown(2) and close(2).
  */
-#include "sdpdev.h"
-
-/* How long an AbortConn may take before the connection ends without it. */
-#define SDP_ABORT_MS	2000
-
-/* Nothing is sent or received from now on. */
-static void sdp_set_ended(struct sdp_ep *ep, u8 reason, int err)
-{
-	if (ep->reason == SDP_REASON_NONE && reason != SDP_REASON_NONE) {
-		ep->reason = reason;
-		sdp_count(SDP_CNT_REASON + reason);
-	}
-	if (err && !ep->orphan)
-		ep->err = err;
-	ep->shut = SHUTDOWN_MASK;
-	ep->state = SDP_STATE_CLOSED;
-	sdp_ring_tx_end(ep);
-	sdp_ring_rx_flags(ep);
-	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |
-			EPOLLWRNORM | EPOLLERR | EPOLLHUP);
-}
-
-/**
- * sdp_conn_ended() - the connection has ended, orderly or not
- * @ep: the endpoint, ep->lock held
- * @reason: SDP_REASON_*, NONE after an orderly end
- * @err: error for user space, positive, or zero
- */
-void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err)
-{
-	if (ep->kill || !ep->conn)
-		return;
-	/* Who lingers looks for it when it is woken. */
-	ep->kill = true;
-	if (!ep->ending)
-		sdp_set_ended(ep, reason, err);
-	sdp_conn_kick(ep);
-}
-
-/**
- * sdp_abort() - end the connection by AbortConn
- * @ep: the endpoint, ep->lock held
- * @reason: SDP_REASON_*
- * @err: error for user space, positive, or zero
- */
-void sdp_abort(struct sdp_ep *ep, u8 reason, int err)
-{
-	struct sdp_xprt_buf *buf;
-
-	if (ep->ending || ep->kill || !ep->conn)
-		return;
-	if (!ep->live || sdp_credit_tx(&ep->credit) < 1) {
-		sdp_conn_ended(ep, reason, err);
-		return;
-	}
-	/* What the transport does not have yet is not sent any more. */
-	list_for_each_entry(buf, &ep->tx_pending, list)
-		ep->tx_used--;
-	list_splice_init(&ep->tx_pending, &ep->tx_free);
-	ep->ending = true;
-	sdp_set_ended(ep, reason, err);
-	sdp_conn_timer(ep, SDP_ABORT_MS);
-	sdp_tx_push(ep);
-}
-
-/**
- * sdp_abort_after() - end the connection by AbortConn behind what was written
- * @ep: the endpoint, ep->lock held
- *
- * Nobody reads any more.  A few credits are enough to have a short answer wait for
- * one, where TCP would have sent it by now; it is not to be lost because the peer
- * went on sending.  That peer's messages bring the credits.
- */
-void sdp_abort_after(struct sdp_ep *ep)
-{
-	sdp_tx_uncork(ep);
-	sdp_tx_push(ep);
-	if (ep->live && sdp_tx_unsent(ep)) {
-		if (!ep->abort_due)
-			sdp_conn_timer(ep, SDP_ABORT_MS);
-		ep->abort_due = true;
-		return;
-	}
-	sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
-}
-
-/**
- * sdp_bad_message() - the peer sent what it must not send
- * @ep: the endpoint, ep->lock held
- * @bad: what is wrong with it
- */
-void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad)
-{
-	u8 reason = SDP_REASON_BAD_MESSAGE;
-
-	if (bad == SDP_BAD_MSEQ || bad == SDP_BAD_MSEQ_ACK)
-		reason = SDP_REASON_SEQUENCE;
-	else if (bad == SDP_BAD_CREDITS)
-		reason = SDP_REASON_CREDITS;
-	sdp_count(SDP_CNT_BAD + bad);
-	sdp_abort(ep, reason, ECONNRESET);
-}
-
-/**
- * sdp_close_progress() - a DisConn came, or ours has arrived
- * @ep: the endpoint, ep->lock held
- */
-void sdp_close_progress(struct sdp_ep *ep)
-{
-	if (ep->ending || ep->kill)
-		return;
-	if (ep->state == SDP_STATE_CONNECTED)
-		ep->state = SDP_STATE_CLOSING;
-	if (ep->fin_rcvd && ep->fin_done)
-		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
-	else if (ep->fin_done)
-		/* Somebody may linger until the peer has all. */
-		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
-}
+#include "switch/switch.h"
 
 static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 {
@@ -209,7 +90,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 			break;
 		}
 		if (sdp_rx_avail(ep)) {
-			sdp_abort_after(ep);
+			sdp_tx_abort_after(ep);
 			ep->shut_rd = true;
 			break;
 		}
@@ -236,7 +117,7 @@ void sdp_close_port(struct sdp_ep *ep)
 {
 	/* Pairs with sdp_port_lend(), which lends nothing once nobody listens. */
 	if (READ_ONCE(ep->port_lent) && !sdp_native_only_bound(ep))
-		sdp_conn_retry(ep);
+		sdp_ep_retry(ep);
 }
 
 /**
@@ -266,7 +147,7 @@ void sdp_close(struct sdp_ep *ep)
 	if (ep->conn) {
 		if (orderly && !ep->kill && !ep->ending && !ep->abort_due)
 			sdp_conn_timer(ep, READ_ONCE(sdp_close_ms));
-		sdp_conn_kick(ep);
+		sdp_ep_kick(ep);
 	}
 	spin_unlock_bh(&ep->lock);
 	/* Now, as it is tried again for an orphan only. */

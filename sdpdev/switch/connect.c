@@ -8,7 +8,7 @@
 #include <net/ipv6.h>
 #include <net/tcp_states.h>
 
-#include "sdpdev.h"
+#include "switch/switch.h"
 
 /* TCP takes the connection, or tells why not, exactly as it always does. */
 static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
@@ -154,7 +154,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	if (err)
 		goto err_xprt;
 	*reason = SDP_REASON_LIMIT;
-	err = sdp_charge(ep, SDP_LIMIT_CONNS, 1);
+	err = sdp_charge(&ep->account, SDP_LIMIT_CONNS, 1);
 	if (err)
 		goto err_xprt;
 	*reason = SDP_REASON_NO_MEMORY;
@@ -177,7 +177,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
 	params.recv_depth = ep->rx_depth;
 	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
-	sdp_account_share(ep, NULL, &params);
+	sdp_account_share(&ep->account, false, &params.owner, &params.share);
 
 	hello.bufs = ep->credit.min;
 	hello.rcv_sz = ep->rx_size;
@@ -196,7 +196,7 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 err_port:
 	sdp_port_drop(ep);
 err_charge:
-	sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
+	sdp_uncharge(&ep->account, SDP_LIMIT_CONNS, 1);
 err_xprt:
 	sdp_xprt_put();
 	return err;
@@ -248,7 +248,7 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 	ep->connect_err = err;
 	ep->kill = true;
 	ep->connecting_failed = !ep->listener;
-	sdp_conn_kick(ep);
+	sdp_ep_kick(ep);
 }
 
 /**
@@ -277,7 +277,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	if (fall_back) {
 		if (!sdp_native_fall_back(ep, &peer, &err)) {
-			sdp_conn_retry(ep);
+			sdp_ep_retry(ep);
 			return;
 		}
 		sdp_count(SDP_CNT_FALLBACKS);
@@ -439,11 +439,6 @@ int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 
 	if (mutex_lock_killable(&ep->op_mutex))
 		return -ERESTARTSYS;
-	if (len >= sizeof(addr->ss_family) && addr->ss_family == AF_UNSPEC) {
-		err = sdp_disconnect(ep);
-		mutex_unlock(&ep->op_mutex);
-		return err;
-	}
 	err = sdp_connect_start(ep, addr, len, flags);
 	mutex_unlock(&ep->op_mutex);
 

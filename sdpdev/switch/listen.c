@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Listening on SDP and TCP at once, and accepting from whichever has one.
- *
- * An incoming connection is an endpoint of its own from the first moment.  It
- * holds a reference to its listener until it is accepted or forgotten, and it
- * is in the listener's queue once established; with TCP_DEFER_ACCEPT in another
- * queue until there is something to read, or the time is over.
- *
- * Those of one peer are accepted in the order in which it asked for them: who connects
- * twice, one after the other, counts on that, but transports tell of different
- * connections from different processors, in any order.  So one that is established
- * before another that the same peer asked for earlier is held in that other queue
- * until that one is established or has ended, and for SDP_ORDER_TIME at most.  The
- * connections of other peers wait for neither.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -22,13 +10,7 @@
 #include <net/netns/core.h>
 #include <net/tcp.h>
 
-#include "sdpdev.h"
-
-/*
- * How long one that is not established may hold later ones: a message of the
- * transport's that was lost is there again after a second or so.
- */
-#define SDP_ORDER_TIME	(2 * HZ)
+#include "switch/switch.h"
 
 static bool sdp_listening(struct sdp_ep *ep)
 {
@@ -99,6 +81,19 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	return err;
 }
 
+/* It is its listener's owner's now. */
+static void sdp_accept_counts(struct sdp_ep *child)
+{
+	sdp_uncharge(&child->account, SDP_LIMIT_PEERS, 1);
+	if (!sdp_account_is_root(&child->account))
+		return;
+	/* Nobody destroys the connection as long as the mutex is held. */
+	mutex_lock(&child->tx_mutex);
+	if (READ_ONCE(child->live))
+		child->xprt->disown(child->conn);
+	mutex_unlock(&child->tx_mutex);
+}
+
 /* Takes the first of the queue; the queue's reference passes on. */
 static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 {
@@ -122,7 +117,7 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 	spin_lock_bh(&child->lock);
 	child->listener = NULL;
 	spin_unlock_bh(&child->lock);
-	sdp_account_accepted(child);
+	sdp_accept_counts(child);
 	sdp_ep_put(ep);
 	return child;
 }
@@ -147,7 +142,7 @@ void sdp_unlisten(struct sdp_ep *ep)
 		spin_lock_bh(&child->lock);
 		child->orphan = true;
 		sdp_abort(child, SDP_REASON_LOCAL_ABORT, 0);
-		sdp_conn_kick(child);
+		sdp_ep_kick(child);
 		spin_unlock_bh(&child->lock);
 		sdp_ep_put(child);
 	}
@@ -169,106 +164,48 @@ static bool sdp_accept_any(struct sdp_ep *ep)
 	       (!ep->no_tcp_listen && sdp_native_poll(ep));
 }
 
-static int sdp_accept_tcp(struct sdp_ep *ep, struct sdp_accept *args,
-			  struct file **newfile)
+static int sdp_accept_native(struct sdp_ep *ep, struct sdp_accepted *got)
 {
-	struct socket *sock;
-	struct file *f;
-	int err;
-
 	if (sdp_listens_alone(ep))
 		return -EAGAIN;
-	err = kernel_accept(sdp_native_sk(ep)->sk_socket, &sock, O_NONBLOCK);
-	if (err)
-		return err;
-	err = kernel_getpeername(sock, (struct sockaddr *)&args->addr);
-	if (err < 0) {
-		sock_release(sock);
-		return -ECONNABORTED;
-	}
-	args->addr_len = err;
-	args->carrier = SDP_CARRIER_TCP;
-	/* Releases the socket where it fails. */
-	f = sock_alloc_file(sock, args->flags & SDP_ACCEPT_NONBLOCK ? O_NONBLOCK : 0,
-			    NULL);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	*newfile = f;
-	return 0;
-}
-
-static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
-			  struct sdp_accept *args, struct file **newfile)
-{
-	struct file *f;
-	int flags = O_RDWR;
-	int err = 0;
-
-	if (args->flags & SDP_ACCEPT_NONBLOCK)
-		flags |= O_NONBLOCK;
-	/* Reading looks for that one in the native socket only. */
-	if (child->inherited.peek_off >= 0) {
-		mutex_lock(&child->op_mutex);
-		err = sdp_native_ensure(child);
-		mutex_unlock(&child->op_mutex);
-	}
-	f = sdp_open_accepted(file, child, flags);
-	if (IS_ERR(f))
-		return PTR_ERR(f);
-	if (err) {
-		fput(f);
-		return err;
-	}
-
-	spin_lock_bh(&child->lock);
-	memcpy(&args->addr, &child->peer, sizeof(args->addr));
-	args->addr_len = sdp_addr_len(&child->peer);
-	spin_unlock_bh(&child->lock);
-	args->carrier = SDP_CARRIER_SDP;
-	*newfile = f;
-	return 0;
+	return kernel_accept(sdp_native_sk(ep)->sk_socket, &got->sock, O_NONBLOCK);
 }
 
 /*
  * A connection that waits, or -EAGAIN.  Both carriers take turns, so that many clients on
  * one of them do not keep those on the other out.
  */
-static int sdp_accept_next(struct file *file, struct sdp_accept *args,
-			   struct file **newfile)
+static int sdp_accept_next(struct sdp_ep *ep, struct sdp_accepted *got)
 {
-	struct sdp_ep *ep = file->private_data, *child;
 	bool tcp = READ_ONCE(ep->accept_tcp) && sdp_native_poll(ep);
 
 	WRITE_ONCE(ep->accept_tcp, false);
-	if (tcp && !sdp_accept_tcp(ep, args, newfile))
+	if (tcp && !sdp_accept_native(ep, got))
 		return 0;
-	child = sdp_accept_pop(ep);
-	if (!child)
-		return sdp_accept_tcp(ep, args, newfile);
+	got->ep = sdp_accept_pop(ep);
+	if (!got->ep)
+		return sdp_accept_native(ep, got);
 	WRITE_ONCE(ep->accept_tcp, true);
-	return sdp_accept_sdp(file, child, args, newfile);
+	return 0;
 }
 
 /**
- * sdp_accept() - accept(2)
- * @file: the listening file
- * @args: flags in; carrier and the peer's address out
+ * sdp_ep_accept() - wait for a connection
+ * @ep: the listener
  * @nonblock: do not wait
- * @newfile: out: the new connection's file
+ * @got: out: the connection
  *
  * Return: zero or a negative errno.
  */
-int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
-	       struct file **newfile)
+int sdp_ep_accept(struct sdp_ep *ep, bool nonblock, struct sdp_accepted *got)
 {
-	struct sdp_ep *ep = file->private_data;
 	long most = sdp_timeo(ep, false), timeo = nonblock ? 0 : most;
 	int err;
 
 	for (;;) {
 		if (!sdp_listening(ep))
 			return -EINVAL;
-		err = sdp_accept_next(file, args, newfile);
+		err = sdp_accept_next(ep, got);
 		if (err != -EAGAIN || !timeo)
 			return err;
 		timeo = wait_event_interruptible_timeout(ep->wait,
@@ -277,357 +214,4 @@ int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 		if (timeo < 0)
 			return sock_intr_errno(most);
 	}
-}
-
-/* Makes the endpoint of an incoming connection. */
-static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
-					  const struct sdp_xprt_event *ev)
-{
-	struct sdp_ep *ep = sdp_ep_create(listener);
-
-	if (!ep)
-		return NULL;
-	if (sdp_ep_set_net(ep, listener->net) || !sdp_port_lend(ep, listener) ||
-	    sdp_account_asked(ep, listener))
-		goto err_ep;
-	if (sdp_charge(ep, SDP_LIMIT_CONNS, 1))
-		goto err_peers;
-	ep->carrier = SDP_CARRIER_SDP;
-	ep->state = SDP_STATE_CONNECTING;
-	ep->local = *ev->local;
-	ep->peer = *ev->peer;
-	sdp_addr_map(&ep->local, listener->family);
-	sdp_addr_map(&ep->peer, listener->family);
-	sdp_opts_get(listener, &ep->opts);
-	sdp_inherit_get(sdp_native_sk(listener), &ep->inherited);
-	ep->connect_told = true;
-	ep->accepting = true;
-	sdp_ep_set_ready(ep, listener->family);
-	return ep;
-
-err_peers:
-	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
-err_ep:
-	sdp_ep_put(ep);
-	return NULL;
-}
-
-/* Counts the newcomer against the listener's backlog. */
-static int sdp_incoming_admit(struct sdp_ep *listener)
-{
-	int err = 0;
-
-	spin_lock_bh(&listener->lock);
-	if (listener->state != SDP_STATE_LISTEN || sdp_native_signs(listener)) {
-		err = -ECONNREFUSED;
-	} else if (listener->pending > listener->backlog) {
-		sdp_count(SDP_CNT_REFUSED_BACKLOG);
-		err = -ECONNREFUSED;
-	} else {
-		listener->pending++;
-	}
-	spin_unlock_bh(&listener->lock);
-	return err;
-}
-
-/* Would TCP's answer leave by the transport?  Rules may be for the listener alone. */
-static int sdp_incoming_route(struct sdp_ep *listener, const struct sdp_xprt_ops *xprt,
-			      const struct sdp_xprt_event *ev)
-{
-	struct sdp_xprt_params params = { .local = *ev->local, .peer = *ev->peer };
-
-	return sdp_native_flow(listener, &params) ? : xprt->route(listener->net, &params);
-}
-
-/**
- * sdp_incoming() - a peer asks for a connection
- * @xprt: the transport
- * @conn: its new connection
- * @ev: the event
- *
- * Return: zero, or a negative errno that refuses it.
- */
-int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
-		 const struct sdp_xprt_event *ev)
-{
-	struct sdp_ep *listener, *ep;
-	struct sdp_hello hello;
-	enum sdp_bad bad;
-	int err;
-
-	bad = sdp_parse_hello(ev->pdata, ev->pdata_len, &hello);
-	if (bad) {
-		sdp_count(SDP_CNT_BAD + bad);
-		sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
-		return -EPROTO;
-	}
-	listener = sdp_port_find(ev);
-	if (!listener) {
-		sdp_count(SDP_CNT_REFUSED_NO_LISTENER);
-		return -ECONNREFUSED;
-	}
-	err = sdp_incoming_route(listener, xprt, ev);
-	if (!err)
-		err = sdp_incoming_admit(listener);
-	if (err)
-		goto err_listener;
-	ep = sdp_incoming_create(listener, ev);
-	if (!ep) {
-		err = -ENOMEM;
-		goto err_pending;
-	}
-	if (!sdp_xprt_get()) {
-		err = -ENETDOWN;
-		sdp_uncharge(ep, SDP_LIMIT_CONNS, 1);
-		sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
-		goto err_ep;
-	}
-
-	spin_lock_bh(&ep->lock);
-	sdp_conn_init(ep, xprt, conn);
-	ep->listener = listener;
-	ep->defer_end = jiffies + SDP_ORDER_TIME;
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	list_add_tail(&ep->coming_node, &listener->coming);
-	spin_unlock(&listener->lock);
-	sdp_credit_peer(&ep->credit, hello.bufs);
-	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
-	sdp_conn_kick(ep);
-	spin_unlock_bh(&ep->lock);
-	return 0;
-
-err_ep:
-	sdp_ep_put(ep);
-err_pending:
-	spin_lock_bh(&listener->lock);
-	listener->pending--;
-	spin_unlock_bh(&listener->lock);
-err_listener:
-	sdp_ep_put(listener);
-	return err;
-}
-
-/**
- * sdp_incoming_accept() - make an incoming connection ready and accept it
- * @ep: its endpoint, not accepted by user space yet
- *
- * Context: the endpoint's work.
- */
-void sdp_incoming_accept(struct sdp_ep *ep)
-{
-	struct sdp_xprt_params params = {
-		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
-		.recv_depth = ep->rx_depth,
-		.local = ep->local,
-		.peer = ep->peer,
-	};
-	struct sdp_hello hello = {
-		.bufs = ep->credit.min,
-		.rcv_sz = ep->rx_size,
-	};
-	struct sdp_hah hah;
-	int err;
-
-	sdp_addr_unmap(&params.local);
-	sdp_addr_unmap(&params.peer);
-	/* It stays the listener: only this work, or accept(2) later, takes it away. */
-	sdp_account_share(ep, ep->listener, &params);
-	err = ep->xprt->prepare(ep->conn, &params);
-	if (!err)
-		err = sdp_conn_bufs(ep);
-	if (err) {
-		ep->xprt->reject(ep->conn, NULL, 0);
-	} else {
-		sdp_build_hello_ack(&hah, &hello);
-		err = ep->xprt->accept(ep->conn, &hah, sizeof(hah));
-	}
-	if (!err)
-		return;
-	if (err == -EDQUOT)
-		sdp_count(SDP_CNT_OVER_LIMIT);
-	spin_lock_bh(&ep->lock);
-	sdp_conn_ended(ep, sdp_shortage(err, SDP_REASON_TRANSPORT), ECONNABORTED);
-	spin_unlock_bh(&ep->lock);
-}
-
-/*
- * How long accept(2) may not have a connection without bytes, in jiffies.  TCP
- * counts in repetitions of its SYN-ACK, each of which waits twice as long as the
- * one before.
- */
-static unsigned long sdp_defer_time(struct sdp_ep *listener)
-{
-	struct sock *sk = sdp_native_sk(listener);
-	u8 times = READ_ONCE(inet_csk(sk)->icsk_accept_queue.rskq_defer_accept);
-	unsigned long step = TCP_TIMEOUT_INIT, all = 0;
-
-	for (; times; times--) {
-		all += step;
-		step = min_t(unsigned long, step * 2, TCP_RTO_MAX);
-	}
-	return all;
-}
-
-/* Lets a connection be accepted; its listener's lock held. */
-static void sdp_offer(struct sdp_ep *listener, struct sdp_ep *ep)
-{
-	ep->held = false;
-	ep->accept_queued = true;
-	list_del_init(&ep->coming_node);
-	list_move_tail(&ep->accept_node, &listener->accept_queue);
-	sdp_count(SDP_CNT_ACCEPTED);
-	sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
-}
-
-/* May this one, which is not established, hold those that came later? */
-static bool sdp_holds(const struct sdp_ep *ep)
-{
-	return !ep->held && time_before(jiffies, ep->defer_end);
-}
-
-/* Has the peer asked for another one before, that is still to come? */
-static bool sdp_is_held(const struct sdp_ep *listener, const struct sdp_ep *ep)
-{
-	const struct sdp_ep *other;
-
-	list_for_each_entry(other, &listener->coming, coming_node) {
-		if (other == ep)
-			return false;
-		if (sdp_addr_same_host(&other->peer, &ep->peer) &&
-		    (other->held || sdp_holds(other)))
-			return true;
-	}
-	return false;
-}
-
-/* One of @peer does not come any more, or has come: lets those behind it go. */
-static void sdp_offer_next(struct sdp_ep *listener,
-			   const struct sockaddr_storage *peer)
-{
-	struct sdp_ep *ep, *next;
-
-	list_for_each_entry_safe(ep, next, &listener->coming, coming_node) {
-		if (!sdp_addr_same_host(&ep->peer, peer))
-			continue;
-		if (sdp_holds(ep))
-			return;
-		if (ep->held)
-			sdp_offer(listener, ep);
-	}
-}
-
-/*
- * Puts it into one of the listener's queues, with @defer jiffies in the one of those
- * not to be accepted yet; false if nobody listens any more.
- */
-static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener,
-			       unsigned long defer)
-{
-	bool listens;
-
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	listens = listener->state == SDP_STATE_LISTEN;
-	if (listens && defer) {
-		ep->defer_end = jiffies + defer;
-		list_add_tail(&ep->accept_node, &listener->deferred_queue);
-		list_del_init(&ep->coming_node);
-		sdp_offer_next(listener, &ep->peer);
-	} else if (listens && sdp_is_held(listener, ep)) {
-		list_add_tail(&ep->accept_node, &listener->deferred_queue);
-		ep->held = true;
-	} else if (listens) {
-		sdp_offer(listener, ep);
-		sdp_offer_next(listener, &ep->peer);
-	}
-	spin_unlock(&listener->lock);
-	return listens;
-}
-
-/**
- * sdp_incoming_offer() - let a connection be accepted that was not to be yet
- * @ep: its endpoint, ep->lock held
- */
-void sdp_incoming_offer(struct sdp_ep *ep)
-{
-	struct sdp_ep *listener = ep->listener;
-
-	ep->deferred = false;
-	if (!listener)
-		return;
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	/* Otherwise that is done, or sdp_unlisten() has taken it out, and ends it. */
-	if (!ep->accept_queued) {
-		sdp_offer(listener, ep);
-		sdp_offer_next(listener, &ep->peer);
-	}
-	spin_unlock(&listener->lock);
-}
-
-/**
- * sdp_incoming_established() - messages flow on an incoming connection
- * @ep: its endpoint, ep->lock held
- */
-void sdp_incoming_established(struct sdp_ep *ep)
-{
-	struct sdp_ep *listener = ep->listener;
-	unsigned long defer;
-
-	if (ep->state != SDP_STATE_CONNECTING || ep->kill || !listener)
-		return;
-	ep->state = SDP_STATE_CONNECTED;
-	ep->live = true;
-	defer = sdp_defer_time(listener);
-	if (!sdp_incoming_queue(ep, listener, defer)) {
-		/* sdp_incoming_forget() follows. */
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
-		return;
-	}
-	ep->deferred = defer;
-	sdp_alive_begin(ep);
-	sdp_tx_push(ep);
-}
-
-/**
- * sdp_incoming_forget() - give up an incoming connection before it is accepted
- * @ep: an endpoint that ends; nothing happens where it is none such
- *
- * One that is in the queue stays there: accept(2) returns it, and its error is
- * found later, as with TCP.  So it is with one that is held, which waits for nothing
- * any more.  One that is deferred nobody will ever have heard of.
- *
- * Context: the endpoint's work.
- */
-void sdp_incoming_forget(struct sdp_ep *ep)
-{
-	struct sdp_ep *listener;
-	bool mine = false;
-
-	spin_lock_bh(&ep->lock);
-	listener = ep->listener;
-	if (listener) {
-		spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-		if (ep->held)
-			sdp_offer(listener, ep);
-		mine = !ep->accept_queued;
-		if (mine) {
-			list_del_init(&ep->accept_node);
-			list_del_init(&ep->coming_node);
-			listener->pending--;
-		}
-		sdp_offer_next(listener, &ep->peer);
-		spin_unlock(&listener->lock);
-	}
-	if (mine) {
-		ep->deferred = false;
-		ep->listener = NULL;
-		ep->orphan = true;
-	}
-	spin_unlock_bh(&ep->lock);
-	if (!mine)
-		return;
-
-	sdp_uncharge(ep, SDP_LIMIT_PEERS, 1);
-	sdp_ep_put(listener);
-	/* The reference from its making: nobody will accept it. */
-	sdp_ep_put(ep);
 }

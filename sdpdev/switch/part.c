@@ -6,7 +6,7 @@
 #include <net/inet_sock.h>
 #include <net/tcp_states.h>
 
-#include "sdpdev.h"
+#include "switch/switch.h"
 
 /* TCP takes its own apart, or stops to listen, or does nothing. */
 static int sdp_part_native(struct sdp_ep *ep)
@@ -36,22 +36,12 @@ static void sdp_part_begin(struct sdp_ep *ep)
 	else
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
 	/* It may have ended long ago. */
-	sdp_conn_kick(ep);
+	sdp_ep_kick(ep);
 	spin_unlock_bh(&ep->lock);
 }
 
-/**
- * sdp_disconnect() - take a connection apart
- * @ep: the endpoint, op_mutex held
- *
- * The peer finds its end reset, and the error that is pending then is ECONNRESET,
- * as with TCP.  It takes a moment, since the transport has to let go first.
- *
- * Rings go with the connection, and with the bytes in them.
- *
- * Return: zero or a negative errno.
- */
-int sdp_disconnect(struct sdp_ep *ep)
+/* op_mutex is held. */
+static int sdp_part(struct sdp_ep *ep)
 {
 	int err;
 
@@ -71,4 +61,26 @@ int sdp_disconnect(struct sdp_ep *ep)
 	if (inet_sk_state_load(sdp_native_sk(ep)) != TCP_CLOSE)
 		return sdp_part_native(ep);
 	return 0;
+}
+
+/**
+ * sdp_disconnect() - take a connection apart
+ * @ep: the endpoint
+ *
+ * The peer finds its end reset, and the error that is pending then is ECONNRESET,
+ * as with TCP.  It takes a moment, since the transport has to let go first.
+ *
+ * Rings go with the connection, and with the bytes in them.
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_disconnect(struct sdp_ep *ep)
+{
+	int err;
+
+	if (mutex_lock_killable(&ep->op_mutex))
+		return -ERESTARTSYS;
+	err = sdp_part(ep);
+	mutex_unlock(&ep->op_mutex);
+	return err;
 }

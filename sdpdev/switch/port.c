@@ -15,7 +15,7 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 
-#include "sdpdev.h"
+#include "switch/switch.h"
 
 /**
  * struct sdp_pair - both ends of a connection from a port that may be shared
@@ -37,41 +37,6 @@ static DEFINE_HASHTABLE(sdp_ports, 8);
 static DEFINE_HASHTABLE(sdp_pairs, 8);
 static DEFINE_SPINLOCK(sdp_ports_lock);
 
-static bool sdp_port_used(u16 port)
-{
-	struct sdp_ep *ep;
-
-	hash_for_each_possible(sdp_ports, ep, port_node, port)
-		if (ep->port == port)
-			return true;
-	return false;
-}
-
-/**
- * sdp_ports_for_each() - call a function for each port listened on
- * @fn: the function
- *
- * Context: process context, sdp_xprt_mutex held, so no port comes or goes.
- */
-void sdp_ports_for_each(void (*fn)(u16 port))
-{
-	struct hlist_node *pos;
-	struct sdp_ep *ep, *before;
-	int bucket;
-
-	hash_for_each(sdp_ports, bucket, ep, port_node) {
-		bool seen = false;
-
-		/* Of those that share a port the last in its bucket counts. */
-		for (pos = ep->port_node.next; pos; pos = pos->next) {
-			before = hlist_entry(pos, struct sdp_ep, port_node);
-			seen |= before->port == ep->port;
-		}
-		if (!seen)
-			fn(ep->port);
-	}
-}
-
 /* May these two not listen on one port?  As TCP sees it. */
 static bool sdp_port_conflict(struct sdp_ep *a, struct sdp_ep *b)
 {
@@ -80,7 +45,7 @@ static bool sdp_port_conflict(struct sdp_ep *a, struct sdp_ep *b)
 
 	if (!net_eq(a->net, b->net) || (x_if && y_if && x_if != y_if))
 		return false;
-	if (x->sk_reuseport && y->sk_reuseport && uid_eq(a->uid, b->uid))
+	if (x->sk_reuseport && y->sk_reuseport && uid_eq(a->account.uid, b->account.uid))
 		return false;
 	return inet_rcv_saddr_equal(x, y, true);
 }
@@ -110,23 +75,19 @@ static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
  */
 int sdp_port_add(struct sdp_ep *ep, u16 port)
 {
-	bool first;
+	int err = 0;
 
-	mutex_lock(&sdp_xprt_mutex);
 	spin_lock_bh(&sdp_ports_lock);
 	if (sdp_port_taken(ep, port)) {
-		spin_unlock_bh(&sdp_ports_lock);
-		mutex_unlock(&sdp_xprt_mutex);
-		return -EADDRINUSE;
+		err = -EADDRINUSE;
+	} else {
+		ep->port = port;
+		hash_add(sdp_ports, &ep->port_node, port);
 	}
-	first = !sdp_port_used(port);
-	ep->port = port;
-	hash_add(sdp_ports, &ep->port_node, port);
 	spin_unlock_bh(&sdp_ports_lock);
-	if (first && sdp_xprt_listen(port))
+	if (!err && sdp_xprt_listen(port))
 		sdp_count(SDP_CNT_LISTEN_FAILED);
-	mutex_unlock(&sdp_xprt_mutex);
-	return 0;
+	return err;
 }
 
 /**
@@ -139,22 +100,16 @@ bool sdp_port_del(struct sdp_ep *ep)
 {
 	u16 port;
 
-	mutex_lock(&sdp_xprt_mutex);
 	spin_lock_bh(&sdp_ports_lock);
 	port = ep->port;
 	if (port) {
 		hash_del(&ep->port_node);
 		ep->port = 0;
 	}
-	if (!port || sdp_port_used(port)) {
-		spin_unlock_bh(&sdp_ports_lock);
-		mutex_unlock(&sdp_xprt_mutex);
-		return port;
-	}
 	spin_unlock_bh(&sdp_ports_lock);
-	sdp_xprt_unlisten(port);
-	mutex_unlock(&sdp_xprt_mutex);
-	return true;
+	if (port)
+		sdp_xprt_unlisten(port);
+	return port;
 }
 
 /* The socket to which TCP would give this connection, or NULL; RCU held. */

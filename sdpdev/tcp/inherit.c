@@ -9,7 +9,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
 
-#include "sdpdev.h"
+#include "tcp/tcp.h"
 
 /* Those that are one flag of the socket, and no more than that. */
 #define SDP_INHERITED_FLAGS						\

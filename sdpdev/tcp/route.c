@@ -9,7 +9,7 @@
 #include <net/ip6_route.h>
 #include <net/route.h>
 
-#include "sdpdev.h"
+#include "tcp/tcp.h"
 
 static struct dst_entry *sdp_route4(struct net *net, const struct sock *sk,
 				    const struct sockaddr_storage *local,

@@ -1,21 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transport: its registration, and its events on their way to the
- * endpoints.
+ * The transport: its registration, and the ports on which it listens.
  */
 #include <linux/completion.h>
 #include <linux/seq_file.h>
 
-#include "sdpdev.h"
+#include "core/core.h"
+#include "transport/registry.h"
 
 /* Serialises registration, and the ports listened on. */
-DEFINE_MUTEX(sdp_xprt_mutex);
+static DEFINE_MUTEX(sdp_xprt_mutex);
 
 /* Protected by sdp_xprt_mutex for writing; stays while referenced. */
 static const struct sdp_xprt_ops *sdp_xprt;
 static refcount_t sdp_xprt_ref = REFCOUNT_INIT(0);
 static DECLARE_COMPLETION(sdp_xprt_gone);
 static bool sdp_xprt_going;
+
+/* How many listen on each port; sdp_xprt_mutex. */
+static u32 sdp_xprt_ports[U16_MAX + 1];
+
+/* What the protocol gives to every transport; set once. */
+static const struct sdp_xprt_upcalls *sdp_xprt_up;
+
+/**
+ * sdp_xprt_init() - who gets the transports' events
+ * @up: the protocol
+ */
+void sdp_xprt_init(const struct sdp_xprt_upcalls *up)
+{
+	sdp_xprt_up = up;
+}
 
 /**
  * sdp_xprt_get() - the transport, if there is one
@@ -48,24 +63,35 @@ void sdp_xprt_put(void)
  * sdp_xprt_listen() - let requests for a port in
  * @port: host byte order
  *
- * Context: sdp_xprt_mutex held.
+ * As often as this was called for a port sdp_xprt_unlisten() has to be, also where it
+ * failed: a transport that is registered later is asked again.
+ *
+ * Context: process context.
  * Return: zero (also without a transport) or a negative errno.
  */
 int sdp_xprt_listen(u16 port)
 {
-	return sdp_xprt && !sdp_xprt_going ? sdp_xprt->listen(port) : 0;
+	int err = 0;
+
+	mutex_lock(&sdp_xprt_mutex);
+	if (!sdp_xprt_ports[port]++ && sdp_xprt && !sdp_xprt_going)
+		err = sdp_xprt->listen(port);
+	mutex_unlock(&sdp_xprt_mutex);
+	return err;
 }
 
 /**
  * sdp_xprt_unlisten() - keep them out
  * @port: host byte order
  *
- * Context: sdp_xprt_mutex held.
+ * Context: process context.
  */
 void sdp_xprt_unlisten(u16 port)
 {
-	if (sdp_xprt)
+	mutex_lock(&sdp_xprt_mutex);
+	if (!--sdp_xprt_ports[port] && sdp_xprt)
 		sdp_xprt->unlisten(port);
+	mutex_unlock(&sdp_xprt_mutex);
 }
 
 /**
@@ -80,137 +106,10 @@ void sdp_xprt_stats(struct seq_file *seq)
 	mutex_unlock(&sdp_xprt_mutex);
 }
 
-static int sdp_request_addrs(const void *pdata, unsigned int len,
-			     struct sockaddr_storage *local,
-			     struct sockaddr_storage *peer)
-{
-	struct sdp_hello hello;
-	enum sdp_bad bad;
-
-	bad = sdp_parse_hello(pdata, len, &hello);
-	if (bad) {
-		sdp_count(SDP_CNT_BAD + bad);
-		sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
-		return -EPROTO;
-	}
-	*local = hello.dst;
-	*peer = hello.src;
-	return 0;
-}
-
-/* The device goes away: what the connection has must be given back. */
-static void sdp_conn_lost(struct sdp_ep *ep)
-{
-	ep->purge = true;
-	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
-		sdp_connect_failed(ep, SDP_REASON_DEVICE, -ENETDOWN);
-	sdp_conn_ended(ep, SDP_REASON_DEVICE, ENETDOWN);
-	if (ep->conn)
-		sdp_conn_kick(ep);
-}
-
-static void sdp_conn_disconnected(struct sdp_ep *ep, int error)
-{
-	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
-		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
-				   error ? : -ECONNRESET);
-	else if (ep->fin_rcvd && ep->fin_sent && (ep->fin_done || error != -ETIMEDOUT))
-		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
-	else if (error == -ETIMEDOUT)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
-	else
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT,
-			       ep->fin_rcvd ? EPIPE : ECONNRESET);
-}
-
-static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
-{
-	return ev->reason == SDP_XPRT_REJECT_CONSUMER ||
-	       ev->reason == SDP_XPRT_REJECT_NO_SERVICE ?
-	       SDP_REASON_REFUSED : SDP_REASON_UNREACHABLE;
-}
-
-static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
-{
-	spin_lock_bh(&ep->lock);
-	switch (ev->type) {
-	case SDP_XPRT_ESTABLISHED:
-		if (ep->listener)
-			sdp_incoming_established(ep);
-		else
-			sdp_connect_established(ep, ev);
-		break;
-	case SDP_XPRT_REJECTED:
-		sdp_connect_failed(ep, sdp_reject_reason(ev), -ECONNREFUSED);
-		break;
-	case SDP_XPRT_UNREACHABLE:
-		if (ev->error == -EDQUOT)
-			sdp_count(SDP_CNT_OVER_LIMIT);
-		sdp_connect_failed(ep, sdp_shortage(ev->error, SDP_REASON_UNREACHABLE),
-				   ev->error == -EDQUOT ? -ENOBUFS :
-				   ev->error ? : -EHOSTUNREACH);
-		break;
-	case SDP_XPRT_DISCONNECTED:
-		sdp_conn_disconnected(ep, ev->error);
-		break;
-	case SDP_XPRT_DEVICE_GONE:
-		sdp_conn_lost(ep);
-		break;
-	default:
-		break;
-	}
-	spin_unlock_bh(&ep->lock);
-}
-
-static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
-		     const struct sdp_xprt_event *ev)
-{
-	switch (ev->type) {
-	case SDP_XPRT_CONNECT_REQUEST:
-		return sdp_incoming(conn->ops, conn, ev);
-	case SDP_XPRT_RECV_DONE:
-		sdp_rx_done(ctx, conn, ev->buf, ev->error);
-		return 0;
-	case SDP_XPRT_SEND_DONE:
-		sdp_tx_done(ctx, conn, ev->buf, ev->error);
-		return 0;
-	default:
-		sdp_conn_event(ctx, ev);
-		return 0;
-	}
-}
-
-/* Of one device, or of all. */
-static void sdp_xprt_end_all(const void *device)
-{
-	struct sdp_ep *ep;
-	unsigned long id;
-
-	xa_lock_bh(&sdp_eps);
-	xa_for_each(&sdp_eps, id, ep) {
-		spin_lock(&ep->lock);
-		if (ep->conn && (!device || ep->device == device))
-			sdp_conn_lost(ep);
-		spin_unlock(&ep->lock);
-	}
-	xa_unlock_bh(&sdp_eps);
-}
-
-static const struct sdp_xprt_upcalls sdp_upcalls = {
-	.request_addrs	= sdp_request_addrs,
-	.event		= sdp_event,
-	.device_gone	= sdp_xprt_end_all,
-};
-
-static void sdp_xprt_listen_one(u16 port)
-{
-	if (sdp_xprt_listen(port))
-		sdp_count(SDP_CNT_LISTEN_FAILED);
-}
-
 int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 		      const struct sdp_xprt_upcalls **up)
 {
+	unsigned int port;
 	int err = 0;
 
 	mutex_lock(&sdp_xprt_mutex);
@@ -218,14 +117,16 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 		err = -EEXIST;
 		goto out;
 	}
-	*up = &sdp_upcalls;
+	*up = sdp_xprt_up;
 	reinit_completion(&sdp_xprt_gone);
 	WRITE_ONCE(sdp_xprt, ops);
 	WRITE_ONCE(sdp_xprt_going, false);
 	/* The transport before the count: pairs with the acquire in sdp_xprt_get(). */
 	smp_wmb();
 	refcount_set(&sdp_xprt_ref, 1);
-	sdp_ports_for_each(sdp_xprt_listen_one);
+	for (port = 0; port <= U16_MAX; port++)
+		if (sdp_xprt_ports[port] && ops->listen(port))
+			sdp_count(SDP_CNT_LISTEN_FAILED);
 out:
 	mutex_unlock(&sdp_xprt_mutex);
 	return err;
@@ -234,15 +135,19 @@ EXPORT_SYMBOL_GPL(sdp_xprt_register);
 
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
 {
+	unsigned int port;
+
 	mutex_lock(&sdp_xprt_mutex);
 	/* Read alone in sdp_xprt_get(): no barrier is needed, see the loop below. */
 	WRITE_ONCE(sdp_xprt_going, true);
-	sdp_ports_for_each(sdp_xprt_unlisten);
+	for (port = 0; port <= U16_MAX; port++)
+		if (sdp_xprt_ports[port])
+			ops->unlisten(port);
 	mutex_unlock(&sdp_xprt_mutex);
 	sdp_xprt_put();
 	/* A connection that began in the last moment is found a bit later. */
 	do {
-		sdp_xprt_end_all(NULL);
+		sdp_xprt_up->device_gone(NULL);
 	} while (!wait_for_completion_timeout(&sdp_xprt_gone, HZ / 4));
 	mutex_lock(&sdp_xprt_mutex);
 	WRITE_ONCE(sdp_xprt, NULL);

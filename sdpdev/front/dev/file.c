@@ -7,65 +7,11 @@
 #include <linux/seq_file.h>
 #include <linux/splice.h>
 
-#include "sdpdev.h"
-
-/**
- * struct sdp_handover - an accepted endpoint on its way to its file
- * @node: in the list of all
- * @task: who opens the file
- * @ep: the endpoint, NULL once the file has it
- */
-struct sdp_handover {
-	struct list_head node;
-	struct task_struct *task;
-	struct sdp_ep *ep;
-};
-
-static LIST_HEAD(sdp_handovers);
-static DEFINE_SPINLOCK(sdp_handover_lock);
-
-/* The endpoint that this task has accepted and opens a file for, or NULL. */
-static struct sdp_ep *sdp_handed_over(void)
-{
-	struct sdp_handover *h;
-	struct sdp_ep *ep = NULL;
-
-	spin_lock(&sdp_handover_lock);
-	list_for_each_entry(h, &sdp_handovers, node)
-		if (h->task == current)
-			swap(ep, h->ep);
-	spin_unlock(&sdp_handover_lock);
-	return ep;
-}
-
-/**
- * sdp_open_accepted() - open a file for an accepted endpoint
- * @file: the listening one, for another of the same device node
- * @ep: the endpoint; closed where there is no file
- * @flags: O_*
- *
- * Return: the file, or an ERR_PTR().
- */
-struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags)
-{
-	struct sdp_handover h = { .task = current, .ep = ep };
-	struct file *f;
-
-	spin_lock(&sdp_handover_lock);
-	list_add(&h.node, &sdp_handovers);
-	spin_unlock(&sdp_handover_lock);
-	f = dentry_open(&file->f_path, flags, current_cred());
-	spin_lock(&sdp_handover_lock);
-	list_del(&h.node);
-	spin_unlock(&sdp_handover_lock);
-	if (h.ep)
-		sdp_close(h.ep);
-	return f;
-}
+#include "front/dev/dev.h"
 
 static int sdp_open(struct inode *inode, struct file *file)
 {
-	struct sdp_ep *ep = sdp_handed_over() ? : sdp_ep_create(NULL);
+	struct sdp_ep *ep = sdp_handed_over() ? : sdp_ep_create(&sdp_ep_ops, NULL);
 
 	if (!ep)
 		return -ENOMEM;
@@ -86,7 +32,8 @@ static int sdp_open(struct inode *inode, struct file *file)
  */
 static int sdp_flush(struct file *file, fl_owner_t id)
 {
-	sdp_ring_closing(file->private_data);
+	if (sdp_ring_closing(file->private_data))
+		sdp_ring_look(file->private_data);
 	sdp_unlock(file, id);
 	return 0;
 }
@@ -98,40 +45,31 @@ static int sdp_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/*
- * Waits until it is settled which carrier answers.  Returns the MSG_* flags of
- * the call, or a negative errno; @timeo is what is left of the time-out.
- */
-static int sdp_settle(struct kiocb *iocb, struct sdp_ep *ep, bool write,
-		      long *timeo)
+/* The MSG_* flags of a call, and how long it may wait. */
+static int sdp_call_flags(struct kiocb *iocb, struct sdp_ep *ep, bool write, long *timeo)
 {
-	int flags = 0, err;
+	int flags = 0;
 
-	if (!sdp_ep_ready(ep))
-		return -ENOTCONN;
 	if ((iocb->ki_flags & IOCB_NOWAIT) ||
 	    (iocb->ki_filp->f_flags & O_NONBLOCK))
 		flags = MSG_DONTWAIT;
 	*timeo = flags ? 0 : sdp_timeo(ep, write);
-	err = sdp_connect_wait(ep, timeo);
-	return err ? : flags;
+	return flags;
 }
 
 static ssize_t sdp_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct sdp_ep *ep = iocb->ki_filp->private_data;
+	struct msghdr msg = {};
 	long timeo;
 	int flags;
 
 	if (!iov_iter_count(to))
 		return 0;
-	flags = sdp_settle(iocb, ep, false, &timeo);
-	if (flags < 0)
-		return flags;
-	if (sdp_ep_native(ep))
-		return sdp_ep_pending(ep) ? :
-		       sdp_native_recv(ep, to, flags, &(struct msghdr){});
-	return sdp_recv(ep, to, flags, timeo, NULL);
+	if (!sdp_ep_ready(ep))
+		return -ENOTCONN;
+	flags = sdp_call_flags(iocb, ep, false, &timeo);
+	return sdp_io_recv(ep, to, flags, timeo, &msg);
 }
 
 static ssize_t sdp_write_iter(struct kiocb *iocb, struct iov_iter *from)
@@ -140,12 +78,10 @@ static ssize_t sdp_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	long timeo;
 	int flags;
 
-	flags = sdp_settle(iocb, ep, true, &timeo);
-	if (flags < 0)
-		return flags;
-	if (sdp_ep_native(ep))
-		return sdp_ep_pending(ep) ? : sdp_native_send(ep, from, flags);
-	return sdp_send(ep, from, flags, timeo);
+	if (!sdp_ep_ready(ep))
+		return -ENOTCONN;
+	flags = sdp_call_flags(iocb, ep, true, &timeo);
+	return sdp_io_send(ep, from, flags, timeo);
 }
 
 static __poll_t sdp_poll(struct file *file, poll_table *pt)

@@ -12,7 +12,7 @@
 #include <asm/ioctls.h>
 #include <net/ipv6.h>
 
-#include "sdpdev.h"
+#include "front/dev/dev.h"
 
 /* What a handler gets; @arg is zero behind what user space gave. */
 union sdp_arg {
@@ -190,6 +190,9 @@ static long sdp_ioc_connect(struct sdp_call *call)
 	/* What it takes apart lets go in its time. */
 	if (call->uring && call->nonblock && connect->addr.ss_family == AF_UNSPEC)
 		return -EAGAIN;
+	if (connect->addr_len >= sizeof(connect->addr.ss_family) &&
+	    connect->addr.ss_family == AF_UNSPEC)
+		return sdp_disconnect(call->ep);
 	ret = sdp_connect(call->ep, (struct sockaddr_storage *)&connect->addr,
 			  connect->addr_len, flags, call->nonblock || !wait);
 	/* It is under way; with leave to wait the next call learns its end. */
@@ -242,19 +245,8 @@ static long sdp_ioc_msg(struct sdp_call *call, bool send, struct msghdr *m)
 	if (call->nonblock)
 		flags |= MSG_DONTWAIT;
 	timeo = flags & MSG_DONTWAIT ? 0 : sdp_timeo(ep, send);
-	ret = sdp_connect_wait(ep, &timeo);
-	if (ret)
-		goto out;
-	if (sdp_ep_native(ep)) {
-		ret = flags & MSG_ERRQUEUE ? 0 : sdp_ep_pending(ep);
-		if (!ret)
-			ret = send ? sdp_native_send(ep, &iter, flags) :
-				     sdp_native_recv(ep, &iter, flags, m);
-	} else {
-		ret = send ? sdp_send(ep, &iter, flags, timeo) :
-			     sdp_recv(ep, &iter, flags, timeo, m);
-	}
-out:
+	ret = send ? sdp_io_send(ep, &iter, flags, timeo) :
+		     sdp_io_recv(ep, &iter, flags, timeo, m);
 	kfree(iov);
 	return ret;
 }
@@ -415,6 +407,26 @@ static int sdp_stream_ioctl(struct sdp_ep *ep, unsigned int cmd)
 	}
 	spin_unlock_bh(&ep->lock);
 	return min_t(u64, value, INT_MAX);
+}
+
+/* What FIOGETOWN tells: the owner, negative where it is a process group, or zero. */
+static int sdp_owner_get(struct file *file)
+{
+	struct fown_struct *owner = file_f_owner(file);
+	int pid = 0;
+
+	if (!owner)
+		return 0;
+	rcu_read_lock();
+	read_lock_irq(&owner->lock);
+	if (owner->pid && pid_task(owner->pid, owner->pid_type)) {
+		pid = pid_vnr(owner->pid);
+		if (owner->pid_type == PIDTYPE_PGID)
+			pid = -pid;
+	}
+	read_unlock_irq(&owner->lock);
+	rcu_read_unlock();
+	return pid;
 }
 
 /* What a socket is asked about its owner, which is the file's. */

@@ -6,7 +6,7 @@
  */
 #include <linux/fdtable.h>
 
-#include "sdpdev.h"
+#include "front/dev/dev.h"
 
 /* Whose inode the lock is for. */
 static struct file *sdp_lock_native(struct file *file)

@@ -7,7 +7,7 @@
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 
-#include "sdpdev.h"
+#include "front/dev/dev.h"
 
 static const char * const sdp_state_names[] = {
 	[SDP_STATE_IDLE]	= "IDLE",
@@ -141,9 +141,9 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 	seq_printf(seq, " %s %s %llu %llu %llu %llu %u %llu %u %lu %ld %s\n",
 		   sdp_state_name(info.state), sdp_carrier_name(info.carrier),
 		   info.tx_bytes, info.rx_bytes, info.tx_msgs, info.rx_msgs,
-		   info.tx_credits, rx_queued, from_kuid_munged(ns, ep->uid),
+		   info.tx_credits, rx_queued, from_kuid_munged(ns, ep->account.uid),
 		   native ? file_inode(native)->i_ino : 0,
-		   atomic_long_read(&ep->memory), sdp_reason_name(info.reason));
+		   atomic_long_read(&ep->account.memory), sdp_reason_name(info.reason));
 }
 
 /*

@@ -13,7 +13,7 @@
 #include <net/inet_sock.h>
 #include <net/tcp_states.h>
 
-#include "sdpdev.h"
+#include "front/dev/dev.h"
 
 /* What fcntl(2) sets of a file, and goes with it. */
 #define SDP_FILE_FLAGS	(O_NONBLOCK | O_APPEND | O_NOATIME)

@@ -11,7 +11,7 @@
 #include <linux/compat.h>
 #include <linux/sched/signal.h>
 
-#include "sdpdev.h"
+#include "front/dev/dev.h"
 
 /* In 32-bit user space's struct iovec a worker would read 64-bit ones. */
 static bool sdp_uring_foreign(unsigned int op, unsigned int issue_flags)

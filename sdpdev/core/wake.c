@@ -8,7 +8,7 @@
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
-#include "sdpdev.h"
+#include "core/ep.h"
 
 /**
  * sdp_ep_wake() - tell everybody who waits
@@ -87,29 +87,4 @@ void sdp_ep_urge(struct sdp_ep *ep)
 	read_unlock_irqrestore(&owner->lock, flags);
 	if (owned)
 		kill_fasync(&ep->fasync, SIGURG, POLL_PRI);
-}
-
-/**
- * sdp_owner_get() - what FIOGETOWN tells
- * @file: the endpoint's file
- *
- * Return: the owner, negative where it is a process group; zero without one.
- */
-int sdp_owner_get(struct file *file)
-{
-	struct fown_struct *owner = file_f_owner(file);
-	int pid = 0;
-
-	if (!owner)
-		return 0;
-	rcu_read_lock();
-	read_lock_irq(&owner->lock);
-	if (owner->pid && pid_task(owner->pid, owner->pid_type)) {
-		pid = pid_vnr(owner->pid);
-		if (owner->pid_type == PIDTYPE_PGID)
-			pid = -pid;
-	}
-	read_unlock_irq(&owner->lock);
-	rcu_read_unlock();
-	return pid;
 }

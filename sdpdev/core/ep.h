@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inside sdpdev.ko: the endpoint and what its parts offer each other.
+ * The endpoint.
  *
  * Locks, outermost first:
  *
@@ -23,38 +23,24 @@
  * transport's connection from its making until sdp_conn_work() frees it; an endpoint
  * whose file is closed lives on for its connection to end in an orderly way.
  */
-#ifndef _SDPDEV_H
-#define _SDPDEV_H
+#ifndef _SDP_EP_H
+#define _SDP_EP_H
 
 #include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <linux/refcount.h>
-#include <linux/sched/signal.h>
 #include <linux/spinlock.h>
-#include <linux/uaccess.h>
 #include <linux/uidgid.h>
-#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include <linux/sdp.h>
 #include <net/sock.h>
 
-#include "compat.h"
-#include "sdp/credit.h"
+#include "core/core.h"
 #include "ring/kring.h"
-#include "sdp/wire.h"
+#include "sdp/credit.h"
 #include "transport/transport.h"
-
-/* Buffers for messages without stream bytes. */
-#define SDP_CTL_BUFS	4
-#define SDP_CTL_SIZE	64
-
-/* What a send buffer is for, in buf->off. */
-#define SDP_BUF_DATA	0
-#define SDP_BUF_CTL	1
-#define SDP_BUF_OOB	2	/* data; the last byte is urgent */
 
 /**
  * struct sdp_opts - socket options that an accepted endpoint inherits
@@ -135,6 +121,8 @@ struct sdp_inherited {
 	bool inq;
 };
 
+struct sdp_ep;
+
 /* What there is of the urgent byte at the mark. */
 #define SDP_URG_NONE	0	/* nothing, or the mark has been passed */
 #define SDP_URG_VALID	1
@@ -164,16 +152,36 @@ struct sdp_urg {
 };
 
 /**
+ * struct sdp_ep_ops - what those above do for an endpoint
+ * @release: the last reference is gone; process context, no spinlock held
+ * @work: what has to be done in process context
+ * @retry: another try of what needed the native socket's lock
+ * @timeout: the connection has taken too long to end
+ * @alive: the look at a silent peer is due
+ * @idle: the connection may be idle by now
+ * @offer: the connection has been held back from accept(2) for long enough
+ *
+ * Each of the works holds a reference to the endpoint while it is pending, and drops it.
+ */
+struct sdp_ep_ops {
+	void (*release)(struct sdp_ep *ep);
+	work_func_t work;
+	work_func_t retry;
+	work_func_t timeout;
+	work_func_t alive;
+	work_func_t idle;
+	work_func_t offer;
+};
+
+/**
  * struct sdp_ep - an endpoint
  * @ref: references
  * @rcu: frees it, since readers of the table of all endpoints have no lock
  * @id: number, unique since the module was loaded; its place in the table of
  *	all endpoints
  * @net: network namespace, referenced; NULL before SDP_IOC_INIT
- * @uid: who made it
- * @user: that user's account, referenced
- * @memcg: memory control group that pays for the buffers, referenced; or NULL
- * @memory: bytes of buffers and rings
+ * @ops: what those above do for it
+ * @account: who pays for it
  * @counted: it counts as one of the user's endpoints
  * @family: AF_INET or AF_INET6; zero before SDP_IOC_INIT
  * @no_tcp_ever: SDP_INIT_NO_TCP; set before SDP_IOC_INIT is done
@@ -249,6 +257,7 @@ struct sdp_urg {
  * @timer: limits how long the connection's end may take
  * @retry: another try to settle, or to close the port, when user space had the native
  *	socket's lock; or to replace @rx_lost
+ * @offer: lets accept(2) have it when it has been held back for long enough
  * @rx_early: messages that came before the connection was known to be there
  * @rx_queue: messages with unread bytes, from buf->off on
  * @rx_queued: their unread bytes
@@ -295,6 +304,7 @@ struct sdp_urg {
  * @rcv_buf_acks: ChRcvBufAck owed to the peer
  * @ring_mem: the memory of both rings, referenced; NULL without them.  Whoever
  *	has them mapped holds it, too
+ * @ring_bad: user space has written what no index can be: the connection ends
  * @tx_ring: transmit ring
  * @rx_ring: receive ring
  * @tx_bytes: stream bytes sent
@@ -316,10 +326,8 @@ struct sdp_ep {
 	struct rcu_head rcu;
 	u64 id;
 	struct net *net;
-	kuid_t uid;
-	struct sdp_user *user;
-	struct mem_cgroup *memcg;
-	atomic_long_t memory;
+	const struct sdp_ep_ops *ops;
+	struct sdp_account account;
 	bool counted;
 	unsigned short family;
 	bool no_tcp_ever;
@@ -392,6 +400,7 @@ struct sdp_ep {
 	struct work_struct work;
 	struct delayed_work timer;
 	struct delayed_work retry;
+	struct delayed_work offer;
 
 	struct list_head rx_early;
 	struct list_head rx_queue;
@@ -440,6 +449,7 @@ struct sdp_ep {
 	u32 rcv_buf_acks;
 
 	struct sdp_ring_mem *ring_mem;
+	bool ring_bad;
 	struct sdp_kring tx_ring;
 	struct sdp_kring rx_ring;
 
@@ -449,358 +459,26 @@ struct sdp_ep {
 	u64 rx_msgs;
 };
 
-/* Counters of /proc/net/sdp/snmp, in its order. */
-enum sdp_counter {
-	SDP_CNT_CONNECTED,
-	SDP_CNT_ACCEPTED,
-	SDP_CNT_FALLBACKS,
-	SDP_CNT_REFUSED_NO_LISTENER,
-	SDP_CNT_REFUSED_BACKLOG,
-	SDP_CNT_REFUSED_BAD_HELLO,
-	SDP_CNT_LISTEN_FAILED,
-	SDP_CNT_OVER_LIMIT,
-	/* One for each SDP_REASON_* that a connection has ended for. */
-	SDP_CNT_REASON,
-	/* One for each that SDP was not tried for. */
-	SDP_CNT_UNTRIED = SDP_CNT_REASON + SDP_REASON_POLICY + 1,
-	/* One for each enum sdp_bad. */
-	SDP_CNT_BAD = SDP_CNT_UNTRIED + SDP_REASON_POLICY + 1,
-	SDP_CNT_MAX = SDP_CNT_BAD + SDP_BAD_MAX,
-};
-
-/* What a user can have only so much of. */
-enum sdp_limit {
-	SDP_LIMIT_ENDPOINTS,
-	SDP_LIMIT_CONNS,
-	SDP_LIMIT_MEMORY,
-	/* Connections that peers have asked for and nobody has accepted */
-	SDP_LIMIT_PEERS,
-	SDP_LIMIT_MAX,
-};
-
-/* main.c */
 /* How soon what the native socket's lock is needed for is tried again */
 #define SDP_NATIVE_RETRY_MS	100
 
+/* ep.c */
 extern struct workqueue_struct *sdp_wq;
-extern unsigned int sdp_recv_bufs, sdp_recv_size, sdp_send_bufs;
-extern unsigned int sdp_idle_bufs, sdp_idle_ms;
-extern unsigned int sdp_connect_ms, sdp_close_ms;
-extern unsigned int sdp_user_endpoints, sdp_user_conns, sdp_user_mib, sdp_user_share;
-extern const struct file_operations sdp_fops;
-void sdp_count(enum sdp_counter which);
-long sdp_counter(enum sdp_counter which);
-
-/* endpoint.c */
 extern struct xarray sdp_eps;
-struct sdp_ep *sdp_ep_create(struct sdp_ep *listener);
+int sdp_ep_init(struct sdp_ep *ep, const struct sdp_ep_ops *ops);
+void sdp_ep_exit(struct sdp_ep *ep);
 void sdp_ep_get(struct sdp_ep *ep);
 void sdp_ep_put(struct sdp_ep *ep);
 int sdp_ep_set_net(struct sdp_ep *ep, struct net *net);
 bool sdp_ep_ready(struct sdp_ep *ep);
 void sdp_ep_set_ready(struct sdp_ep *ep, unsigned short family);
 bool sdp_ep_native(struct sdp_ep *ep);
-__poll_t sdp_ep_poll(struct sdp_ep *ep);
-int sdp_ep_take_error(struct sdp_ep *ep);
-int sdp_ep_pending(struct sdp_ep *ep);
-void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
+void sdp_ep_kick(struct sdp_ep *ep);
+void sdp_ep_retry(struct sdp_ep *ep);
 void sdp_ep_wait_idle(void);
 
-/* async.c */
+/* wake.c */
 void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
 void sdp_ep_urge(struct sdp_ep *ep);
-int sdp_owner_get(struct file *file);
 
-/* alive.c */
-void sdp_alive_begin(struct sdp_ep *ep);
-void sdp_alive_look(struct sdp_ep *ep);
-void sdp_alive_sending(struct sdp_ep *ep);
-void sdp_alive_hold(struct sdp_ep *ep);
-void sdp_alive_work(struct work_struct *work);
-
-/* The peer or its transport has been heard of; ep->lock held. */
-static inline void sdp_alive_heard(struct sdp_ep *ep)
-{
-	ep->heard = jiffies;
-	ep->probes = 0;
-}
-
-/* conn.c */
-void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
-		   struct sdp_xprt_conn *conn);
-int sdp_conn_bufs(struct sdp_ep *ep);
-int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
-void sdp_conn_kick(struct sdp_ep *ep);
-void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
-void sdp_conn_retry(struct sdp_ep *ep);
-void sdp_conn_work(struct work_struct *work);
-void sdp_conn_timeout(struct work_struct *work);
-void sdp_conn_try_again(struct work_struct *work);
-
-/* account.c */
-int sdp_charge(struct sdp_ep *ep, enum sdp_limit which, long n);
-void sdp_uncharge(struct sdp_ep *ep, enum sdp_limit which, long n);
-int sdp_account_asked(struct sdp_ep *ep, struct sdp_ep *listener);
-void sdp_account_share(const struct sdp_ep *ep, struct sdp_ep *listener,
-		       struct sdp_xprt_params *params);
-void sdp_account_accepted(struct sdp_ep *ep);
-struct sdp_user *sdp_account_lend(struct sdp_ep *ep, long bytes);
-void sdp_account_return(struct sdp_user *user, long bytes);
-struct mem_cgroup *sdp_account_memcg(struct sdp_ep *ep);
-int sdp_account_open(struct sdp_ep *ep, struct sdp_ep *listener);
-void sdp_account_close(struct sdp_ep *ep);
-struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv);
-void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-		  struct sdp_xprt_buf *buf);
-
-/* size.c */
-void sdp_size_init(struct sdp_ep *ep);
-void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts);
-void sdp_size_look(struct sdp_ep *ep);
-void sdp_size_received(struct sdp_ep *ep);
-void sdp_size_lost(struct sdp_ep *ep);
-void sdp_size_grow(struct sdp_ep *ep, bool more);
-void sdp_size_watch(struct sdp_ep *ep);
-void sdp_size_soon(struct sdp_ep *ep);
-bool sdp_size_quiet(const struct sdp_ep *ep);
-void sdp_size_told(struct sdp_ep *ep);
-void sdp_size_sent(struct sdp_ep *ep);
-void sdp_size_stop(struct sdp_ep *ep);
-void sdp_size_idle(struct work_struct *work);
-
-/* addr.c */
-void sdp_addr_unmap(struct sockaddr_storage *ss);
-void sdp_addr_map(struct sockaddr_storage *ss, unsigned short family);
-bool sdp_addr_same_host(const struct sockaddr_storage *a,
-			const struct sockaddr_storage *b);
-bool sdp_addr_any(const struct sockaddr_storage *ss);
-u16 sdp_addr_port(const struct sockaddr_storage *ss);
-void sdp_addr_set_port(struct sockaddr_storage *ss, u16 port);
-unsigned int sdp_addr_len(const struct sockaddr_storage *ss);
-
-/* native.c */
-int sdp_native_create(struct sdp_ep *ep, unsigned short family);
-int sdp_native_ensure(struct sdp_ep *ep);
-void sdp_native_release(struct sdp_ep *ep);
-bool sdp_native_fall_back(struct sdp_ep *ep, struct sockaddr_storage *peer, int *err);
-bool sdp_native_only_bound(struct sdp_ep *ep);
-int sdp_native_flow(struct sdp_ep *ep, struct sdp_xprt_params *params);
-int sdp_native_may_connect(struct sdp_ep *ep, const struct sockaddr_storage *addr,
-			   unsigned int len, u8 *reason);
-struct sock *sdp_native_sk(struct sdp_ep *ep);
-int sdp_native_local(struct sdp_ep *ep, struct sockaddr_storage *ss);
-int sdp_native_autobind(struct sdp_ep *ep);
-__poll_t sdp_native_poll(struct sdp_ep *ep);
-ssize_t sdp_native_recv(struct sdp_ep *ep, struct iov_iter *to,
-			unsigned int flags, struct msghdr *msg);
-ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
-			unsigned int flags);
-long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
-bool sdp_native_signs(struct sdp_ep *ep);
-bool sdp_native_holds(struct sdp_ep *ep);
-void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
-long sdp_timeo(struct sdp_ep *ep, bool send);
-int sdp_rcvlowat(struct sdp_ep *ep);
-bool sdp_recv_by_call(struct sdp_ep *ep);
-void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts);
-u8 sdp_nonagle(struct sdp_ep *ep);
-void sdp_inherit_get(const struct sock *sk, struct sdp_inherited *what);
-void sdp_inherit_set(struct sock *sk, const struct sdp_inherited *what);
-
-/* replace.c */
-int sdp_replace(struct file *file, unsigned int fd);
-
-/* lock.c */
-int sdp_lock(struct file *file, int cmd, struct file_lock *fl);
-int sdp_flock(struct file *file, int cmd, struct file_lock *fl);
-void sdp_unlock(struct file *file, fl_owner_t owner);
-
-/* route.c */
-void sdp_route_set(struct sdp_ep *ep);
-void sdp_route_forget(struct sdp_ep *ep);
-bool sdp_native_shared(struct sdp_ep *ep);
-
-/* listen.c */
-int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
-bool sdp_listens_alone(struct sdp_ep *ep);
-void sdp_unlisten(struct sdp_ep *ep);
-int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
-	       struct file **newfile);
-bool sdp_accept_ready(struct sdp_ep *ep);
-void sdp_incoming_established(struct sdp_ep *ep);
-void sdp_incoming_offer(struct sdp_ep *ep);
-void sdp_incoming_forget(struct sdp_ep *ep);
-void sdp_incoming_accept(struct sdp_ep *ep);
-int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
-		 const struct sdp_xprt_event *ev);
-
-/* port.c */
-int sdp_port_add(struct sdp_ep *ep, u16 port);
-bool sdp_port_del(struct sdp_ep *ep);
-struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev);
-void sdp_ports_for_each(void (*fn)(u16 port));
-bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
-int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
-void sdp_port_drop(struct sdp_ep *ep);
-
-/* connect.c */
-int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
-		unsigned int len, unsigned int flags, bool nonblock);
-int sdp_connect_wait(struct sdp_ep *ep, long *timeo);
-void sdp_connect_established(struct sdp_ep *ep,
-			     const struct sdp_xprt_event *ev);
-void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err);
-void sdp_connect_settle(struct sdp_ep *ep);
-int sdp_disconnect(struct sdp_ep *ep);
-
-/* rx.c */
-void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-		 struct sdp_xprt_buf *buf, int error);
-void sdp_rx_begin(struct sdp_ep *ep);
-ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		 long timeo, struct msghdr *msg);
-u64 sdp_rx_avail(struct sdp_ep *ep);
-bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than);
-int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done);
-int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo);
-void sdp_rx_fetch(struct sdp_ep *ep);
-
-/* tx.c */
-void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
-		 struct sdp_xprt_buf *buf, int error);
-void sdp_tx_push(struct sdp_ep *ep);
-void sdp_tx_uncork(struct sdp_ep *ep);
-void sdp_tx_look(struct sdp_ep *ep);
-ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
-		 long timeo);
-u64 sdp_tx_unsent(struct sdp_ep *ep);
-u64 sdp_tx_queued(struct sdp_ep *ep);
-bool sdp_tx_room(struct sdp_ep *ep);
-struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep);
-void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
-int sdp_tx_prepare(struct sdp_ep *ep, u32 want);
-int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
-int sdp_tx_drain(struct sdp_ep *ep);
-void sdp_tx_probe(struct sdp_ep *ep);
-
-/* urgent.c */
-void sdp_urg_announced(struct sdp_ep *ep);
-void sdp_urg_arrived(struct sdp_ep *ep, u8 byte);
-bool sdp_urg_inline(struct sdp_ep *ep);
-bool sdp_urg_here(struct sdp_ep *ep, u64 seen);
-u64 sdp_urg_ahead(struct sdp_ep *ep);
-u64 sdp_urg_hidden(struct sdp_ep *ep);
-u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole);
-void sdp_urg_moved(struct sdp_ep *ep);
-u32 sdp_urg_until(const struct sdp_ep *ep, u32 n);
-bool sdp_urg_fetch(struct sdp_ep *ep);
-ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
-		     unsigned int *out_flags);
-
-/*
- * Copies from and to user memory under tx_mutex or rx_mutex.  What is not there is not
- * waited for, as that may be for ever: it is brought in by sdp_fault_in(), without the
- * mutex, when nothing could be copied.
- */
-static inline size_t sdp_copy_from(void *to, size_t n, struct iov_iter *from)
-{
-	pagefault_disable();
-	n = copy_from_iter(to, n, from);
-	pagefault_enable();
-	return n;
-}
-
-static inline size_t sdp_copy_to(const void *from, size_t n, struct iov_iter *to)
-{
-	pagefault_disable();
-	n = copy_to_iter(from, n, to);
-	pagefault_enable();
-	return n;
-}
-
-/* False: there is no such memory, or nobody who wants to know. */
-static inline bool sdp_fault_in(struct iov_iter *iter, bool write)
-{
-	size_t n = min_t(size_t, iov_iter_count(iter), SZ_64K);
-
-	if (!user_backed_iter(iter) || fatal_signal_pending(current))
-		return false;
-	return (write ? fault_in_iov_iter_writeable(iter, n) :
-			fault_in_iov_iter_readable(iter, n)) < n;
-}
-
-/* close.c */
-int sdp_shutdown(struct sdp_ep *ep, int how);
-void sdp_close(struct sdp_ep *ep);
-void sdp_close_port(struct sdp_ep *ep);
-void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
-void sdp_abort_after(struct sdp_ep *ep);
-void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);
-void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err);
-void sdp_close_progress(struct sdp_ep *ep);
-
-/* ring.c */
-int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
-void sdp_ring_drop(struct sdp_ep *ep);
-u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
-u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);
-bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes);
-bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes);
-bool sdp_ring_tx_sleep(struct sdp_ep *ep);
-void sdp_ring_tx_end(struct sdp_ep *ep);
-void sdp_ring_look(struct sdp_ep *ep);
-void sdp_ring_rx_flags(struct sdp_ep *ep);
-ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
-			 unsigned int flags);
-int sdp_ring_tx_grow(struct sdp_ep *ep);
-int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
-u32 sdp_ring_data_offset(void);
-
-/* ringmem.c */
-struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
-void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_bytes,
-			 u32 rx_bytes);
-void sdp_ring_mem_detach(struct sdp_ep *ep);
-bool sdp_ring_mem_idle(struct sdp_ep *ep);
-void sdp_ring_closing(struct sdp_ep *ep);
-int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
-
-/* file.c */
-struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags);
-
-/* ioctl.c */
-long sdp_command(struct file *file, unsigned int cmd, void __user *user,
-		 bool nonblock, bool uring);
-long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-
-/* uring.c */
-int sdp_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-
-/* Why a transport could make no connection, if it was for want of something. */
-static inline u8 sdp_shortage(int error, u8 otherwise)
-{
-	switch (error) {
-	case -EDQUOT:
-		return SDP_REASON_LIMIT;
-	case -ENOBUFS:
-		return SDP_REASON_NO_MEMORY;
-	default:
-		return otherwise;
-	}
-}
-
-/* xprt.c */
-extern struct mutex sdp_xprt_mutex;
-const struct sdp_xprt_ops *sdp_xprt_get(void);
-void sdp_xprt_put(void);
-int sdp_xprt_listen(u16 port);
-void sdp_xprt_unlisten(u16 port);
-void sdp_xprt_stats(struct seq_file *seq);
-
-/* proc.c */
-int sdp_proc_init(void);
-void sdp_proc_exit(void);
-const char *sdp_state_name(u32 state);
-const char *sdp_carrier_name(u32 carrier);
-
-#endif /* _SDPDEV_H */
+#endif /* _SDP_EP_H */

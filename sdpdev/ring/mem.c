@@ -19,7 +19,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "sdpdev.h"
+#include "ring/ring.h"
 
 /* The mappings are this far from one another. */
 #define SDP_MMAP_STEP	(SDP_MMAP_RX_RING - SDP_MMAP_TX_RING)
@@ -55,6 +55,7 @@ struct sdp_ring_area {
  * @mutex: @ep, and the pages that there are; taken in faults, so no user memory is
  *	touched under it
  * @ep: whose rings they are, NULL once they have been taken from it
+ * @hooks: what happens when user space uses or unmaps them
  * @away: there are no pages; also under ep->lock
  * @kept: the rings' heads while @away
  * @kept_state: what the state's page has
@@ -70,6 +71,7 @@ struct sdp_ring_mem {
 	struct address_space mapping;
 	struct mutex mutex;	/* the pages */
 	struct sdp_ep *ep;
+	const struct sdp_ring_hooks *hooks;
 	bool away;
 	struct sdp_ring kept[SDP_AREA_STATE];
 	struct sdp_ring_state kept_state;
@@ -144,7 +146,9 @@ static void sdp_ring_mem_put(struct sdp_ring_mem *mem)
 	kfree(mem);
 }
 
-static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
+static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep,
+					      const struct sdp_ring_hooks *hooks,
+					      u32 tx_bytes, u32 rx_bytes)
 {
 	const u32 bytes[SDP_AREA_MAX] = { tx_bytes, rx_bytes, 0 };
 	struct sdp_ring_mem *mem;
@@ -154,15 +158,16 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u
 	if (!mem)
 		return NULL;
 	refcount_set(&mem->ref, 1);
+	mem->hooks = hooks;
 	mutex_init(&mem->mutex);
 	address_space_init_once(&mem->mapping);
 	mem->mapping.a_ops = &empty_aops;
-	mem->memcg = sdp_account_memcg(ep);
+	mem->memcg = sdp_account_memcg(&ep->account);
 	for (i = 0; i < SDP_AREA_MAX; i++) {
 		mem->area[i].n = 1 + bytes[i] / PAGE_SIZE;
 		mem->bytes += PAGE_SIZE + bytes[i];
 	}
-	mem->user = sdp_account_lend(ep, mem->bytes);
+	mem->user = sdp_account_lend(&ep->account, mem->bytes);
 	if (mem->user && !sdp_ring_pages_alloc(mem, SDP_RING_GFP))
 		return mem;
 	sdp_ring_mem_put(mem);
@@ -172,6 +177,7 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u
 /**
  * sdp_ring_mem_alloc() - memory for both rings, at the expense of the endpoint's user
  * @ep: the endpoint
+ * @hooks: what happens when user space uses or unmaps it
  * @tx_bytes: size of the transmit ring's data
  * @rx_bytes: size of the receive ring's data
  *
@@ -179,10 +185,11 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep, u32 tx_bytes, u
  *
  * Return: the memory, for sdp_ring_mem_attach(), or NULL.
  */
-struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
+struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, const struct sdp_ring_hooks *hooks,
+					u32 tx_bytes, u32 rx_bytes)
 {
-	struct mem_cgroup *old = set_active_memcg(ep->memcg);
-	struct sdp_ring_mem *mem = sdp_ring_mem_make(ep, tx_bytes, rx_bytes);
+	struct mem_cgroup *old = set_active_memcg(ep->account.memcg);
+	struct sdp_ring_mem *mem = sdp_ring_mem_make(ep, hooks, tx_bytes, rx_bytes);
 
 	set_active_memcg(old);
 	return mem;
@@ -227,15 +234,13 @@ void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_byt
 			 u32 rx_bytes)
 {
 	sdp_ring_state(mem)->id = ep->id;
-	atomic_long_add(mem->bytes, &ep->memory);
+	atomic_long_add(mem->bytes, &ep->account.memory);
 	ep->ring_mem = mem;
 	mem->ep = ep;
 	sdp_ring_point(ep, mem);
 	ep->tx_ring.size = tx_bytes;
 	/* Last: pairs with the acquire in sdp_ring_enter(), which has neither lock nor mutex. */
 	smp_store_release(&ep->rx_ring.size, rx_bytes);
-	if (ep->live)
-		sdp_size_watch(ep);
 }
 
 /* ep->lock is held. */
@@ -250,8 +255,10 @@ static void sdp_ring_count(struct sdp_ring_mem *mem)
 /**
  * sdp_ring_closing() - a descriptor of the endpoint's file has gone away
  * @ep: the endpoint
+ *
+ * Return: whether there are rings, at which the caller has to look.
  */
-void sdp_ring_closing(struct sdp_ep *ep)
+bool sdp_ring_closing(struct sdp_ep *ep)
 {
 	bool rings;
 
@@ -262,14 +269,14 @@ void sdp_ring_closing(struct sdp_ep *ep)
 		sdp_ring_count(ep->ring_mem);
 	spin_unlock_bh(&ep->lock);
 	if (!rings)
-		return;
+		return false;
 	/*
 	 * The count is stored before the tail is loaded.  Pairs with the full barrier in
 	 * send_slot() of libsdpdev/fast.c, which stores the tail before it loads the
 	 * count: a producer that does not see the count move has moved the tail before.
 	 */
 	smp_mb();
-	sdp_ring_look(ep);
+	return true;
 }
 
 /**
@@ -299,7 +306,7 @@ void sdp_ring_mem_detach(struct sdp_ep *ep)
 	ep->ring_mem = NULL;
 	mem->ep = NULL;
 	if (!mem->away)
-		atomic_long_sub(mem->bytes, &ep->memory);
+		atomic_long_sub(mem->bytes, &ep->account.memory);
 	spin_unlock_bh(&ep->lock);
 	mutex_unlock(&mem->mutex);
 	sdp_ring_mem_put(mem);
@@ -324,7 +331,7 @@ static void sdp_ring_move_heads(struct sdp_ring_mem *mem, bool away)
 	mem->away = away;
 	if (mem->ep) {
 		sdp_ring_point(mem->ep, mem);
-		atomic_long_add(away ? -mem->bytes : mem->bytes, &mem->ep->memory);
+		atomic_long_add(away ? -mem->bytes : mem->bytes, &mem->ep->account.memory);
 	}
 }
 
@@ -344,9 +351,7 @@ static int sdp_ring_bring_back(struct sdp_ring_mem *mem)
 	}
 	spin_lock_bh(&ep->lock);
 	sdp_ring_move_heads(mem, false);
-	/* The connection holds the endpoint. */
-	if (ep->live)
-		sdp_size_watch(ep);
+	mem->hooks->used(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }
@@ -445,7 +450,7 @@ static void sdp_ring_unmapped(struct vm_area_struct *vma)
 
 	mutex_lock(&mem->mutex);
 	if (mem->ep)
-		sdp_ring_look(mem->ep);
+		mem->hooks->unmapped(mem->ep);
 	mutex_unlock(&mem->mutex);
 }
 

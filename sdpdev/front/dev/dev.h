@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * /dev/sdp.
+ */
+#ifndef _SDP_DEV_H
+#define _SDP_DEV_H
+
+#include "ring/ring.h"
+#include "switch/switch.h"
+
+/* file.c */
+extern const struct file_operations sdp_fops;
+
+/* replace.c */
+int sdp_replace(struct file *file, unsigned int fd);
+
+/* lock.c */
+int sdp_lock(struct file *file, int cmd, struct file_lock *fl);
+int sdp_flock(struct file *file, int cmd, struct file_lock *fl);
+void sdp_unlock(struct file *file, fl_owner_t owner);
+
+/* accept.c */
+struct sdp_ep *sdp_handed_over(void);
+int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
+	       struct file **newfile);
+
+/* ioctl.c */
+long sdp_command(struct file *file, unsigned int cmd, void __user *user,
+		 bool nonblock, bool uring);
+long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* uring.c */
+int sdp_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+
+/* proc.c */
+int sdp_proc_init(void);
+void sdp_proc_exit(void);
+const char *sdp_state_name(u32 state);
+const char *sdp_carrier_name(u32 carrier);
+
+#endif /* _SDP_DEV_H */

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a connection does with its rings: takes stream bytes from the one, puts those that
+ * came into the other, and tells user space when to call.
+ *
+ * An index that is not between the kernel's own and the size of the ring ends the
+ * connection: the next look at what can be sent does that, or the endpoint's work.
+ */
+#include <linux/sched/signal.h>
+
+#include "sdp/sdp.h"
+#include "tcp/tcp.h"
+
+/* User space has written what no index can be. */
+static void sdp_ring_bad(struct sdp_ep *ep)
+{
+	if (ep->ring_bad)
+		return;
+	ep->ring_bad = true;
+	sdp_ep_kick(ep);
+}
+
+/**
+ * sdp_ring_tx_check() - how many bytes wait in the transmit ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @bytes: out: how many
+ *
+ * Return: false where the index is bad, which ends the connection.
+ */
+bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
+{
+	if (sdp_kring_sent(&ep->tx_ring, bytes))
+		return true;
+	sdp_ring_bad(ep);
+	return false;
+}
+
+/**
+ * sdp_ring_take() - take bytes from the transmit ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @data: where to
+ * @len: how many, at most what sdp_ring_tx_check() told
+ *
+ * Return: how many, which can be fewer where the ring wraps.
+ */
+u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len)
+{
+	return sdp_kring_take(&ep->tx_ring, data, len);
+}
+
+/**
+ * sdp_ring_rx_check() - how many bytes wait in the receive ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @bytes: out: how many
+ *
+ * Return: false where the index is bad, which ends the connection.
+ */
+bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes)
+{
+	if (sdp_kring_unread(&ep->rx_ring, bytes))
+		return true;
+	sdp_ring_bad(ep);
+	return false;
+}
+
+/**
+ * sdp_ring_put() - put received bytes into the receive ring
+ * @ep: an endpoint with rings, ep->lock held
+ * @data: the bytes
+ * @len: how many
+ *
+ * Return: how many there was room for.
+ */
+u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
+{
+	struct sdp_kring *ring = &ep->rx_ring;
+	u32 used;
+
+	if (!sdp_ring_rx_check(ep, &used) || ring->away)
+		return 0;
+	len = min(len, ring->size - used);
+	sdp_kring_put(ring, data, len);
+	return len;
+}
+
+/* Of the flags those that say whether anything more is taken. */
+static u32 sdp_ring_tx_flags(const struct sdp_ep *ep, bool ended)
+{
+	if (ep->state == SDP_STATE_CLOSED)
+		return SDP_RING_NEED_ENTER | SDP_RING_ERROR;
+	return ended ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
+}
+
+/**
+ * sdp_ring_tx_sleep() - let user space know whether it must call
+ * @ep: the endpoint, ep->lock held
+ *
+ * While messages are under way or wait for credits the kernel comes back to the
+ * ring by itself; not so for one that is held back for what may come there.
+ *
+ * No store of the flags but the one before the barrier needs an order: without
+ * SDP_RING_NEED_ENTER the kernel looks again later, and an end that user space
+ * does not see yet is found when it moves the tail (sdp_ring_tx_end()).
+ *
+ * Return: true where bytes came in the last moment, so the caller goes on.
+ */
+bool sdp_ring_tx_sleep(struct sdp_ep *ep)
+{
+	struct sdp_kring *ring = &ep->tx_ring;
+	u32 bytes, end = sdp_ring_tx_flags(ep, ring->ended);
+
+	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
+		return false;
+	/*
+	 * Without a buffer nothing can be taken: sdp_ring_tx_grow() allocates one, and
+	 * looks at the ring when it is there.
+	 */
+	if (!ep->tx_posted && list_empty(&ep->tx_free) && list_empty(&ep->tx_pending)) {
+		WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
+		return false;
+	}
+	if (ep->tx_posted || (!list_empty(&ep->tx_pending) && !ep->tx_held)) {
+		WRITE_ONCE(ring->map->flags, end);
+		return false;
+	}
+	sdp_kring_sleep(ring, end);
+	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
+		return false;
+	WRITE_ONCE(ring->map->flags, end);
+	return true;
+}
+
+/**
+ * sdp_ring_tx_end() - what is in the transmit ring is all that comes
+ * @ep: the endpoint, ep->lock held; it may have no rings
+ *
+ * A producer without a descriptor may be about to put bytes there: nothing but the ring
+ * itself could tell it.
+ */
+void sdp_ring_tx_end(struct sdp_ep *ep)
+{
+	u32 bytes;
+
+	if (!ep->tx_ring.size)
+		return;
+	sdp_kring_end(&ep->tx_ring, sdp_ring_tx_flags(ep, true));
+	sdp_ring_tx_check(ep, &bytes);
+}
+
+/**
+ * sdp_ring_rx_flags() - tell user space what follows the receive ring's tail
+ * @ep: the endpoint, ep->lock held
+ */
+void sdp_ring_rx_flags(struct sdp_ep *ep)
+{
+	u32 flags = 0;
+
+	if (!ep->rx_ring.size)
+		return;
+	if (!list_empty(&ep->rx_queue))
+		flags |= SDP_RING_NEED_ENTER;
+	else if (ep->shut & RCV_SHUTDOWN)
+		flags |= SDP_RING_EOF;
+	if (ep->state == SDP_STATE_CLOSED && ep->reason != SDP_REASON_NONE)
+		flags |= SDP_RING_ERROR;
+	sdp_kring_tell(&ep->rx_ring, flags);
+}
+
+/**
+ * sdp_rx_avail() - stream bytes that can be read
+ * @ep: the endpoint, ep->lock held
+ */
+u64 sdp_rx_avail(struct sdp_ep *ep)
+{
+	u32 ring = 0;
+
+	if (ep->rx_ring.size && !sdp_ring_rx_check(ep, &ring))
+		return 0;
+	return (u64)ring + ep->rx_queued;
+}
+
+/* Copies @n bytes from @index on, in one or two pieces. */
+static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
+			    struct iov_iter *to, unsigned int flags)
+{
+	size_t done = 0, got;
+	u32 piece;
+
+	if (flags & MSG_TRUNC) {
+		iov_iter_advance(to, n);
+		return n;
+	}
+	while (done < n) {
+		piece = sdp_kring_piece(ring, index + done, n - done);
+		got = sdp_copy_to(sdp_kring_data(ring, index + done), piece, to);
+		done += got;
+		if (got < piece)
+			break;
+	}
+	return done;
+}
+
+/* Competes with user space for the bytes from @from to @to. */
+static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
+{
+	bool won;
+
+	spin_lock_bh(&ep->lock);
+	won = sdp_kring_move(&ep->rx_ring, from, to);
+	spin_unlock_bh(&ep->lock);
+	return won;
+}
+
+/**
+ * sdp_ring_consume() - read from the receive ring
+ * @ep: an endpoint with rings, rx_mutex held
+ * @to: where to
+ * @skip: bytes to pass over
+ * @flags: MSG_PEEK, MSG_TRUNC
+ *
+ * User space consumes at the same time: who moves the head has the bytes.
+ *
+ * Return: bytes; zero where there are none after @skip; -EFAULT; -EBUSY where user
+ * space was faster: who tries again lets go of the mutex first, as that may go on.
+ */
+ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+			 unsigned int flags)
+{
+	u64 head;
+	size_t n;
+	u32 bytes;
+	bool ok;
+
+	spin_lock_bh(&ep->lock);
+	ok = sdp_ring_rx_check(ep, &bytes);
+	head = ep->rx_ring.user;
+	spin_unlock_bh(&ep->lock);
+	if (!ok || bytes <= skip)
+		return 0;
+
+	n = min_t(size_t, bytes - skip, iov_iter_count(to));
+	n = sdp_ring_copy(&ep->rx_ring, head + skip, n, to, flags);
+	if (!n)
+		return -EFAULT;
+	if (flags & MSG_PEEK ? sdp_kring_unmoved(&ep->rx_ring, head)
+			     : sdp_ring_move_head(ep, head, head + n))
+		return n;
+	iov_iter_revert(to, n);
+	return -EBUSY;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The transports' events, on their way to the endpoints.
+ */
+#include "switch/switch.h"
+
+static int sdp_request_addrs(const void *pdata, unsigned int len,
+			     struct sockaddr_storage *local,
+			     struct sockaddr_storage *peer)
+{
+	struct sdp_hello hello;
+	enum sdp_bad bad;
+
+	bad = sdp_parse_hello(pdata, len, &hello);
+	if (bad) {
+		sdp_count(SDP_CNT_BAD + bad);
+		sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
+		return -EPROTO;
+	}
+	*local = hello.dst;
+	*peer = hello.src;
+	return 0;
+}
+
+/* The device goes away: what the connection has must be given back. */
+static void sdp_conn_lost(struct sdp_ep *ep)
+{
+	ep->purge = true;
+	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
+		sdp_connect_failed(ep, SDP_REASON_DEVICE, -ENETDOWN);
+	sdp_conn_ended(ep, SDP_REASON_DEVICE, ENETDOWN);
+	if (ep->conn)
+		sdp_ep_kick(ep);
+}
+
+static void sdp_conn_disconnected(struct sdp_ep *ep, int error)
+{
+	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
+		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
+				   error ? : -ECONNRESET);
+	else if (ep->fin_rcvd && ep->fin_sent && (ep->fin_done || error != -ETIMEDOUT))
+		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
+	else if (error == -ETIMEDOUT)
+		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
+	else
+		sdp_conn_ended(ep, SDP_REASON_TRANSPORT,
+			       ep->fin_rcvd ? EPIPE : ECONNRESET);
+}
+
+static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
+{
+	return ev->reason == SDP_XPRT_REJECT_CONSUMER ||
+	       ev->reason == SDP_XPRT_REJECT_NO_SERVICE ?
+	       SDP_REASON_REFUSED : SDP_REASON_UNREACHABLE;
+}
+
+static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+{
+	spin_lock_bh(&ep->lock);
+	switch (ev->type) {
+	case SDP_XPRT_ESTABLISHED:
+		if (ep->listener)
+			sdp_incoming_established(ep);
+		else
+			sdp_connect_established(ep, ev);
+		break;
+	case SDP_XPRT_REJECTED:
+		sdp_connect_failed(ep, sdp_reject_reason(ev), -ECONNREFUSED);
+		break;
+	case SDP_XPRT_UNREACHABLE:
+		if (ev->error == -EDQUOT)
+			sdp_count(SDP_CNT_OVER_LIMIT);
+		sdp_connect_failed(ep, sdp_shortage(ev->error, SDP_REASON_UNREACHABLE),
+				   ev->error == -EDQUOT ? -ENOBUFS :
+				   ev->error ? : -EHOSTUNREACH);
+		break;
+	case SDP_XPRT_DISCONNECTED:
+		sdp_conn_disconnected(ep, ev->error);
+		break;
+	case SDP_XPRT_DEVICE_GONE:
+		sdp_conn_lost(ep);
+		break;
+	default:
+		break;
+	}
+	spin_unlock_bh(&ep->lock);
+}
+
+/* A message of a connection, or a buffer of one that has ended. */
+static void sdp_conn_received(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+			      const struct sdp_xprt_event *ev)
+{
+	spin_lock_bh(&ep->lock);
+	/* The peer heard of the acceptance before we heard that it did. */
+	if (!ev->error && ep->listener && ep->state == SDP_STATE_CONNECTING)
+		sdp_incoming_established(ep);
+	sdp_rx_done(ep, conn, ev->buf, ev->error);
+	/* What TCP_DEFER_ACCEPT waits for */
+	if (ep->deferred && (ep->rx_bytes || ep->fin_rcvd))
+		sdp_incoming_offer(ep);
+	spin_unlock_bh(&ep->lock);
+}
+
+static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
+		     const struct sdp_xprt_event *ev)
+{
+	switch (ev->type) {
+	case SDP_XPRT_CONNECT_REQUEST:
+		return sdp_incoming(conn->ops, conn, ev);
+	case SDP_XPRT_RECV_DONE:
+		sdp_conn_received(ctx, conn, ev);
+		return 0;
+	case SDP_XPRT_SEND_DONE:
+		sdp_tx_done(ctx, conn, ev->buf, ev->error);
+		return 0;
+	default:
+		sdp_conn_event(ctx, ev);
+		return 0;
+	}
+}
+
+/* Of one device, or of all. */
+static void sdp_device_gone(const void *device)
+{
+	struct sdp_ep *ep;
+	unsigned long id;
+
+	xa_lock_bh(&sdp_eps);
+	xa_for_each(&sdp_eps, id, ep) {
+		spin_lock(&ep->lock);
+		if (ep->conn && (!device || ep->device == device))
+			sdp_conn_lost(ep);
+		spin_unlock(&ep->lock);
+	}
+	xa_unlock_bh(&sdp_eps);
+}
+
+const struct sdp_xprt_upcalls sdp_upcalls = {
+	.request_addrs	= sdp_request_addrs,
+	.event		= sdp_event,
+	.device_gone	= sdp_device_gone,
+};

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an endpoint tells: events for poll(2), its error, what SDP_IOC_INFO tells.
+ */
+#include <linux/poll.h>
+
+#include "ring/ring.h"
+#include "switch/switch.h"
+
+/* False if the native socket has to be asked. */
+static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
+{
+	struct sdp_opts opts;
+	__poll_t mask = 0;
+	u64 avail, hidden;
+	bool waited_for;
+
+	/* The rest is for who may still be another's. */
+	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
+		return false;
+	sdp_opts_get(ep, &opts);
+	spin_lock_bh(&ep->lock);
+	/* Under the lock, since a fall back ends CONNECTING at any time. */
+	if (sdp_ep_native(ep)) {
+		spin_unlock_bh(&ep->lock);
+		return false;
+	}
+	if (ep->err)
+		mask |= EPOLLERR;
+	if (ep->state == SDP_STATE_CONNECTING)
+		goto out;
+	sdp_size_limit(ep, &opts);
+	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
+		mask |= EPOLLHUP;
+	if (ep->shut & RCV_SHUTDOWN)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	avail = sdp_rx_avail(ep);
+	hidden = sdp_urg_hidden(ep);
+	/* No more comes than there are buffers for, whatever is waited for. */
+	if (avail >= hidden + max(opts.rcvlowat, 1) ||
+	    (avail > hidden && sdp_credit_rx(&ep->credit) <= SDP_KEPT_CREDITS))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (ep->urg.state == SDP_URG_VALID)
+		mask |= EPOLLPRI;
+	waited_for = ep->tx_nospace;
+	ep->tx_nospace = true;
+	if ((ep->shut & SEND_SHUTDOWN) || sdp_tx_room(ep)) {
+		mask |= EPOLLOUT | EPOLLWRNORM;
+		ep->tx_nospace = false;
+		/* Room that SO_SNDBUF has made: others have not heard of it. */
+		if (waited_for)
+			sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	}
+out:
+	spin_unlock_bh(&ep->lock);
+	*events = mask;
+	return true;
+}
+
+/**
+ * sdp_ep_poll() - the events that poll(2) would tell now
+ * @ep: an endpoint after SDP_IOC_INIT
+ *
+ * The same as for a TCP socket in the corresponding state.
+ */
+__poll_t sdp_ep_poll(struct sdp_ep *ep)
+{
+	__poll_t mask;
+
+	if (sdp_ep_poll_sdp(ep, &mask))
+		return mask;
+
+	mask = sdp_listens_alone(ep) ? 0 : sdp_native_poll(ep);
+	if (READ_ONCE(ep->err))
+		mask |= EPOLLERR | EPOLLIN | EPOLLRDNORM;
+	if (sdp_accept_ready(ep))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	return mask;
+}
+
+/**
+ * sdp_ep_take_error() - take the pending error
+ * @ep: an endpoint after SDP_IOC_INIT
+ *
+ * Return: a positive errno, or zero.
+ */
+int sdp_ep_take_error(struct sdp_ep *ep)
+{
+	int err;
+
+	spin_lock_bh(&ep->lock);
+	err = ep->err;
+	ep->err = 0;
+	spin_unlock_bh(&ep->lock);
+	if (!err && sdp_ep_native(ep))
+		err = -sock_error(sdp_native_sk(ep));
+	return err;
+}
+
+/**
+ * sdp_ep_pending() - what who reads or writes where TCP answers has to be told first
+ * @ep: an endpoint whose native socket answers
+ *
+ * An attempt to connect that came to nothing left its error here.
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_ep_pending(struct sdp_ep *ep)
+{
+	return READ_ONCE(ep->err) ? -sdp_ep_take_error(ep) : 0;
+}
+
+static u32 sdp_put_addr(struct __kernel_sockaddr_storage *to,
+			const struct sockaddr_storage *from)
+{
+	memcpy(to, from, sizeof(*to));
+	return sdp_addr_len(from);
+}
+
+/**
+ * sdp_ep_info() - what SDP_IOC_INFO tells
+ * @ep: an endpoint after SDP_IOC_INIT
+ * @info: out: zero so far
+ */
+void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
+{
+	spin_lock_bh(&ep->lock);
+	info->state = ep->state;
+	info->carrier = ep->carrier;
+	info->reason = ep->reason;
+	info->error = ep->err;
+	info->shutdown = ep->shut;
+	info->tx_ring_bytes = ep->tx_ring.size;
+	info->rx_ring_bytes = ep->rx_ring.size;
+	if (ep->tx_ring.size)
+		info->ring_data_offset = sdp_ring_data_offset();
+	if (ep->live)
+		info->tx_credits = max(sdp_credit_tx(&ep->credit), 0);
+	info->tx_bytes = ep->tx_bytes;
+	info->rx_bytes = ep->rx_bytes;
+	info->tx_msgs = ep->tx_msgs;
+	info->rx_msgs = ep->rx_msgs;
+	info->local_len = sdp_put_addr(&info->local, &ep->local);
+	info->peer_len = sdp_put_addr(&info->peer, &ep->peer);
+	spin_unlock_bh(&ep->lock);
+	info->family = ep->family;
+	info->id = ep->id;
+	info->recv_by_call = sdp_recv_by_call(ep);
+
+	if (sdp_ep_native(ep))
+		sdp_native_info(ep, info);
+	if (sdp_listens_alone(ep))
+		info->state = SDP_STATE_LISTEN;
+}

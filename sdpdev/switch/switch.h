@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What answers for an endpoint.
+ */
+#ifndef _SDP_SWITCH_H
+#define _SDP_SWITCH_H
+
+#include "sdp/sdp.h"
+#include "tcp/tcp.h"
+
+/* endpoint.c */
+struct sdp_ep *sdp_ep_create(const struct sdp_ep_ops *ops, struct sdp_ep *listener);
+void sdp_ep_release(struct sdp_ep *ep);
+
+/* port.c */
+int sdp_port_add(struct sdp_ep *ep, u16 port);
+bool sdp_port_del(struct sdp_ep *ep);
+struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev);
+bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
+int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
+void sdp_port_drop(struct sdp_ep *ep);
+
+/**
+ * struct sdp_accepted - a connection that was accepted
+ * @ep: one over SDP, whose reference passes to the caller; or NULL
+ * @sock: one over TCP
+ */
+struct sdp_accepted {
+	struct sdp_ep *ep;
+	struct socket *sock;
+};
+
+/* listen.c */
+int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
+bool sdp_listens_alone(struct sdp_ep *ep);
+void sdp_unlisten(struct sdp_ep *ep);
+int sdp_ep_accept(struct sdp_ep *ep, bool nonblock, struct sdp_accepted *got);
+bool sdp_accept_ready(struct sdp_ep *ep);
+
+/* incoming.c */
+void sdp_incoming_established(struct sdp_ep *ep);
+void sdp_incoming_offer(struct sdp_ep *ep);
+void sdp_incoming_forget(struct sdp_ep *ep);
+void sdp_incoming_accept(struct sdp_ep *ep);
+void sdp_incoming_time(struct work_struct *work);
+int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
+		 const struct sdp_xprt_event *ev);
+
+/* Why a transport could make no connection, if it was for want of something. */
+static inline u8 sdp_shortage(int error, u8 otherwise)
+{
+	switch (error) {
+	case -EDQUOT:
+		return SDP_REASON_LIMIT;
+	case -ENOBUFS:
+		return SDP_REASON_NO_MEMORY;
+	default:
+		return otherwise;
+	}
+}
+
+/* status.c */
+__poll_t sdp_ep_poll(struct sdp_ep *ep);
+int sdp_ep_take_error(struct sdp_ep *ep);
+int sdp_ep_pending(struct sdp_ep *ep);
+void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
+
+/* connect.c */
+int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
+		unsigned int len, unsigned int flags, bool nonblock);
+int sdp_connect_wait(struct sdp_ep *ep, long *timeo);
+void sdp_connect_established(struct sdp_ep *ep,
+			     const struct sdp_xprt_event *ev);
+void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err);
+void sdp_connect_settle(struct sdp_ep *ep);
+
+/* part.c */
+int sdp_disconnect(struct sdp_ep *ep);
+
+/* io.c */
+ssize_t sdp_io_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags, long timeo,
+		    struct msghdr *msg);
+ssize_t sdp_io_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags, long timeo);
+
+/* close.c */
+int sdp_shutdown(struct sdp_ep *ep, int how);
+void sdp_close(struct sdp_ep *ep);
+void sdp_close_port(struct sdp_ep *ep);
+
+/* event.c */
+extern const struct sdp_xprt_upcalls sdp_upcalls;
+
+/* work.c */
+extern const struct sdp_ep_ops sdp_ep_ops;
+
+#endif /* _SDP_SWITCH_H */
