@@ -2,12 +2,13 @@
 /*
  * Endpoints: the table of all, references, the work that needs process context.
  */
+#include <linux/rcupdate_wait.h>
 #include <linux/workqueue.h>
 
 #include "core/ep.h"
 
 /* By their numbers, which begin with one; an endpoint found there under RCU may have ended. */
-DEFINE_XARRAY_FLAGS(sdp_eps, XA_FLAGS_LOCK_BH);
+static DEFINE_XARRAY_FLAGS(sdp_eps, XA_FLAGS_LOCK_BH);
 
 static atomic64_t sdp_last_id;
 static DECLARE_WAIT_QUEUE_HEAD(sdp_eps_wait);
@@ -110,6 +111,27 @@ void sdp_ep_put(struct sdp_ep *ep)
 {
 	if (refcount_dec_and_test(&ep->ref))
 		ep->ops->release(ep);
+}
+
+/**
+ * sdp_ep_next() - the next one in the table of all endpoints
+ * @id: in: the least number that it may have; out: its number
+ *
+ * Whoever looks at all of them holds up nobody, however many there are.
+ *
+ * Return: the endpoint, referenced, or NULL.
+ */
+struct sdp_ep *sdp_ep_next(unsigned long *id)
+{
+	struct sdp_ep *ep;
+
+	rcu_read_lock();
+	for (ep = xa_find(&sdp_eps, id, ULONG_MAX, XA_PRESENT);
+	     ep && !refcount_inc_not_zero(&ep->ref);
+	     ep = xa_find_after(&sdp_eps, id, ULONG_MAX, XA_PRESENT))
+		cond_resched_rcu();
+	rcu_read_unlock();
+	return ep;
 }
 
 /**

@@ -198,6 +198,9 @@ struct sdp_ep_ops {
  * @alive: looks whether the peer is there
  * @inherited: what @native gets from the listener when it is made, besides
  * @lock: protects everything below, and @opts
+ * @events: EPOLL* to be told when the lock is released
+ * @told_listener: of an incoming connection: its listener has to be told of one that can
+ *	be accepted
  * @file: the open file, NULL before accept(2) and once it is closed
  * @state: SDP_STATE_*
  * @carrier: SDP_CARRIER_*; NONE as long as SDP is tried
@@ -346,6 +349,8 @@ struct sdp_ep {
 	struct delayed_work alive;
 
 	spinlock_t lock;	/* all that follows */
+	__poll_t events;
+	struct sdp_ep *told_listener;
 	struct file *file;
 	u8 state;
 	u8 carrier;
@@ -464,7 +469,6 @@ struct sdp_ep {
 
 /* ep.c */
 extern struct workqueue_struct *sdp_wq;
-extern struct xarray sdp_eps;
 int sdp_ep_init(struct sdp_ep *ep, const struct sdp_ep_ops *ops);
 void sdp_ep_exit(struct sdp_ep *ep);
 void sdp_ep_get(struct sdp_ep *ep);
@@ -476,9 +480,34 @@ bool sdp_ep_native(struct sdp_ep *ep);
 void sdp_ep_kick(struct sdp_ep *ep);
 void sdp_ep_retry(struct sdp_ep *ep);
 void sdp_ep_wait_idle(void);
+struct sdp_ep *sdp_ep_next(unsigned long *id);
 
 /* wake.c */
-void sdp_ep_wake(struct sdp_ep *ep, __poll_t events);
+void sdp_ep_tell(struct sdp_ep *ep, __poll_t events);
+void sdp_ep_unlock_tell(struct sdp_ep *ep)
+	__releases(&ep->lock);
 void sdp_ep_urge(struct sdp_ep *ep);
+
+/* Has sdp_ep_unlock() tell everybody who waits; ep->lock held. */
+static inline void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
+{
+	ep->events |= events;
+}
+
+static inline void sdp_ep_lock(struct sdp_ep *ep)
+	__acquires(&ep->lock)
+{
+	spin_lock_bh(&ep->lock);
+}
+
+/* Context: no other spinlock is held that those who are told could want. */
+static inline void sdp_ep_unlock(struct sdp_ep *ep)
+	__releases(&ep->lock)
+{
+	if (ep->events || ep->told_listener)
+		sdp_ep_unlock_tell(ep);
+	else
+		spin_unlock_bh(&ep->lock);
+}
 
 #endif /* _SDP_EP_H */

@@ -2,6 +2,9 @@
 /*
  * Telling processes: those that wait, those that want SIGIO, and the owner, who
  * gets SIGURG.
+ *
+ * What happens under ep->lock is noted, and told when the lock has been released: those
+ * who are told may call back, as a client in the kernel does from its wake-up.
  */
 #include <linux/cred.h>
 #include <linux/pid.h>
@@ -11,11 +14,13 @@
 #include "core/ep.h"
 
 /**
- * sdp_ep_wake() - tell everybody who waits
+ * sdp_ep_tell() - tell everybody who waits
  * @ep: the endpoint
  * @events: EPOLL* that happened
+ *
+ * Context: any, ep->lock not held; under RCU, or with a reference.
  */
-void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
+void sdp_ep_tell(struct sdp_ep *ep, __poll_t events)
 {
 	/* Pairs with the smp_mb() in sdp_poll(), and with prepare_to_wait_event(). */
 	if (wq_has_sleeper(&ep->wait))
@@ -26,6 +31,29 @@ void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
 		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
 	else if (events & EPOLLOUT)
 		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
+}
+
+/**
+ * sdp_ep_unlock_tell() - release ep->lock and tell what has been noted
+ * @ep: the endpoint
+ *
+ * Whoever is told may drop the last reference: RCU keeps the structures.
+ */
+void sdp_ep_unlock_tell(struct sdp_ep *ep)
+	__releases(&ep->lock)
+{
+	struct sdp_ep *listener = ep->told_listener;
+	__poll_t events = ep->events;
+
+	ep->told_listener = NULL;
+	ep->events = 0;
+	rcu_read_lock();
+	spin_unlock_bh(&ep->lock);
+	if (events)
+		sdp_ep_tell(ep, events);
+	if (listener)
+		sdp_ep_tell(listener, EPOLLIN | EPOLLRDNORM);
+	rcu_read_unlock();
 }
 
 /* May whoever made this the owner send it signals?  As for SIGIO. */
@@ -70,7 +98,8 @@ static void sdp_owner_signal(const struct fown_struct *owner)
  * sdp_ep_urge() - tell the owner of the file that urgent data comes
  * @ep: the endpoint, ep->lock held
  *
- * What the kernel does for a socket's file it does for no other.
+ * What the kernel does for a socket's file it does for no other.  A signal calls nobody
+ * back, and the file is there as long as the lock is held.
  */
 void sdp_ep_urge(struct sdp_ep *ep)
 {

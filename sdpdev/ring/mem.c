@@ -263,11 +263,11 @@ bool sdp_ring_closing(struct sdp_ep *ep)
 	bool rings;
 
 	/* Under the lock: who maps the state later must not find the descriptor. */
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	rings = ep->ring_mem;
 	if (rings)
 		sdp_ring_count(ep->ring_mem);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!rings)
 		return false;
 	/*
@@ -294,7 +294,7 @@ void sdp_ring_mem_detach(struct sdp_ep *ep)
 	if (!mem)
 		return;
 	mutex_lock(&mem->mutex);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	WRITE_ONCE(ep->tx_ring.map->flags, flags);
 	/* What is in it went with the connection. */
 	WRITE_ONCE(ep->rx_ring.map->head, ep->rx_ring.own);
@@ -307,7 +307,7 @@ void sdp_ring_mem_detach(struct sdp_ep *ep)
 	mem->ep = NULL;
 	if (!mem->away)
 		atomic_long_sub(mem->bytes, &ep->account.memory);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	mutex_unlock(&mem->mutex);
 	sdp_ring_mem_put(mem);
 }
@@ -349,10 +349,10 @@ static int sdp_ring_bring_back(struct sdp_ring_mem *mem)
 		sdp_ring_move_heads(mem, false);
 		return 0;
 	}
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_ring_move_heads(mem, false);
 	mem->hooks->used(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return 0;
 }
 
@@ -406,11 +406,11 @@ bool sdp_ring_mem_idle(struct sdp_ep *ep)
 	/* From here on whoever uses a mapping waits for the mutex. */
 	unmap_mapping_range(&mem->mapping, 0, 0, 1);
 	if (sdp_ring_unshared(mem)) {
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		idle = sdp_ring_empty(ep);
 		if (idle)
 			sdp_ring_move_heads(mem, true);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 	}
 	if (idle)
 		sdp_ring_pages_free(mem);
@@ -477,11 +477,11 @@ static struct sdp_ring_mem *sdp_ring_mem_get(struct sdp_ep *ep)
 {
 	struct sdp_ring_mem *mem;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	mem = ep->ring_mem;
 	if (mem)
 		refcount_inc(&mem->ref);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return mem;
 }
 

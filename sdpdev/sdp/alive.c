@@ -60,10 +60,10 @@ void sdp_alive_begin(struct sdp_ep *ep)
  */
 void sdp_alive_look(struct sdp_ep *ep)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (sdp_alive_wanted(ep))
 		sdp_alive_arm(ep, SDP_ALIVE_LOOK);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /**

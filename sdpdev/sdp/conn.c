@@ -141,9 +141,9 @@ int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want)
 		buf = sdp_buf_alloc(ep, ep->rx_size, true);
 		if (!buf)
 			return -ENOBUFS;
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		err = sdp_conn_post(ep, buf);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 		if (err)
 			sdp_buf_free(ep, ep->conn, buf);
 	}
@@ -162,11 +162,11 @@ static int sdp_conn_ctl_bufs(struct sdp_ep *ep)
 		if (!buf)
 			return -ENOBUFS;
 		buf->off = SDP_BUF_CTL;
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		kill = ep->kill;
 		if (!kill)
 			list_add(&buf->list, &ep->tx_ctl);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 		if (kill)
 			sdp_buf_free(ep, ep->conn, buf);
 	}

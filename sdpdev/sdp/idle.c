@@ -22,20 +22,20 @@ void sdp_size_grow(struct sdp_ep *ep, bool more)
 	u32 bufs, want;
 	int err;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	bufs = ep->credit.bufs + ep->rx_lost;
 	want = min(more ? bufs * 2 : bufs, ep->credit.max);
 	ep->rx_lost = 0;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	err = sdp_conn_recv_bufs(ep, want);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (err == -ENOBUFS && ep->credit.bufs + ep->rx_lost < bufs) {
 		ep->rx_lost = bufs - ep->credit.bufs;
 		sdp_ep_retry(ep);
 	}
 	sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /*
@@ -60,10 +60,10 @@ static bool sdp_size_idle_rings(struct sdp_ep *ep)
 {
 	bool idle;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	idle = ep->live && sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)) &&
 	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms));
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return idle ? sdp_ring_mem_idle(ep) : ep->tx_ring.size && !ep->tx_ring.away;
 }
 
@@ -74,7 +74,7 @@ static void sdp_size_shrink(struct sdp_ep *ep)
 	struct sdp_xprt_buf *buf, *next;
 	LIST_HEAD(bufs);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (!ep->live || ep->kill || ep->ending) {
 		/* It ends, and with it goes all. */
 	} else if (!sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms))) {
@@ -87,7 +87,7 @@ static void sdp_size_shrink(struct sdp_ep *ep)
 		sdp_credit_idle(&ep->credit);
 		sdp_tx_push(ep);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	list_for_each_entry_safe(buf, next, &bufs, list)
 		sdp_buf_free(ep, ep->conn, buf);
 }
@@ -108,10 +108,10 @@ void sdp_size_idle(struct work_struct *work)
 		/* Who put bytes into the ring meanwhile found the mutex taken. */
 		sdp_ring_tx_grow(ep);
 	} else {
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		if (ep->live)
 			sdp_size_watch(ep);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 		sdp_ring_look(ep);
 	}
 	sdp_ep_put(ep);

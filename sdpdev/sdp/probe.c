@@ -62,7 +62,7 @@ void sdp_alive_work(struct work_struct *work)
 	struct sdp_opts opts;
 
 	sdp_opts_get(ep, &opts);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (!sdp_alive_wanted(ep))
 		goto out;
 	if (!ep->user_timeout)
@@ -80,6 +80,6 @@ void sdp_alive_work(struct work_struct *work)
 	if (next != MAX_JIFFY_OFFSET && sdp_alive_wanted(ep))
 		sdp_alive_arm(ep, next);
 out:
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	sdp_ep_put(ep);
 }

@@ -29,14 +29,14 @@ void sdp_rx_fetch(struct sdp_ep *ep)
 {
 	if (!ep->rx_ring.size)
 		return;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	while (sdp_urg_fetch(ep))
 		sdp_rx_take(ep, list_first_entry(&ep->rx_queue,
 						 struct sdp_xprt_buf, list), 1);
 	sdp_rx_to_ring(ep);
 	sdp_ring_rx_flags(ep);
 	sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /* Takes @n bytes off the head of the queue; rx_mutex held. */
@@ -44,7 +44,7 @@ static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n
 {
 	bool last;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	last = buf->off + n == buf->len;
 	sdp_rx_take(ep, buf, n);
 	if (last) {
@@ -52,7 +52,7 @@ static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n
 			sdp_ring_rx_flags(ep);
 		sdp_tx_push(ep);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /* Stream bytes in the receive ring; ep->lock held. */
@@ -94,14 +94,14 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t 
 	 * With rx_mutex held the queue only grows, and nothing comes into the ring as
 	 * long as something is in the queue.
 	 */
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	in_ring = sdp_rx_in_ring(ep);
 	at = skip - in_ring;
 	if (in_ring <= skip && !(begun && sdp_urg_here(ep, skip)))
 		buf = sdp_rx_find(ep, &at);
 	if (buf)
 		n = sdp_urg_clip(ep, skip - in_ring, buf->len - buf->off - at, hole);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!buf)
 		return in_ring > skip ? -EAGAIN : 0;
 
@@ -140,9 +140,9 @@ static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)
 
 	if (!READ_ONCE(ep->urg.state))
 		return false;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	here = sdp_urg_here(ep, skip);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return here;
 }
 
@@ -185,10 +185,10 @@ bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than)
 {
 	bool ready;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ready = sdp_rx_avail(ep) > more_than || ep->err ||
 		(ep->shut & RCV_SHUTDOWN) || sdp_rx_parted(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return ready;
 }
 
@@ -231,7 +231,7 @@ int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
 {
 	int ret = 0;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (sdp_rx_parted(ep))
 		ret = -EPIPE;
 	else if (sdp_rx_avail(ep) > seen)
@@ -242,7 +242,7 @@ int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
 		ret = -xchg(&ep->err, 0);
 	else if (ep->shut & RCV_SHUTDOWN)
 		ret = 1;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return ret;
 }
 
@@ -322,11 +322,11 @@ static void sdp_recv_inq(struct sdp_ep *ep, struct msghdr *msg)
 
 	if (!(sk ? tcp_sk(sk)->recvmsg_inq : ep->inherited.inq))
 		return;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	inq = min_t(u64, sdp_rx_avail(ep), INT_MAX);
 	if (!inq && ep->fin_rcvd)
 		inq = 1;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
 }
 

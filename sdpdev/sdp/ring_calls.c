@@ -65,10 +65,10 @@ static bool sdp_ring_tx_lacks(struct sdp_ep *ep)
 	u32 bytes = 0;
 	bool lacks;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	lacks = ep->tx_ring.size && sdp_ring_tx_check(ep, &bytes) && bytes &&
 		list_empty(&ep->tx_free) && ep->tx_bufs < ep->tx_max;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return lacks;
 }
 
@@ -81,9 +81,9 @@ static bool sdp_ring_tx_lacks(struct sdp_ep *ep)
  */
 void sdp_ring_look(struct sdp_ep *ep)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!READ_ONCE(ep->tx_bufs) && sdp_ring_tx_lacks(ep))
 		sdp_size_soon(ep);
 }
@@ -132,14 +132,14 @@ int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes)
 		goto out_rx;
 	}
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_ring_mem_attach(ep, mem, tx_bytes, rx_bytes);
 	if (ep->live)
 		sdp_size_watch(ep);
 	if (ep->shut & SEND_SHUTDOWN)
 		sdp_ring_tx_end(ep);
 	sdp_ring_tx_sleep(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	sdp_rx_fetch(ep);
 out_rx:
 	mutex_unlock(&ep->rx_mutex);
@@ -166,12 +166,12 @@ static bool sdp_ring_tx_full(struct sdp_ep *ep)
 	bool full = false;
 	u32 bytes;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->tx_nospace = true;
 	if (ep->tx_ring.size && !(ep->shut & SEND_SHUTDOWN) &&
 	    sdp_ring_tx_check(ep, &bytes))
 		full = bytes > ep->tx_ring.size - ep->tx_ring.size / 3;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return full;
 }
 

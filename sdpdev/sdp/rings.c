@@ -205,9 +205,9 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
 {
 	bool won;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	won = sdp_kring_move(&ep->rx_ring, from, to);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return won;
 }
 
@@ -231,10 +231,10 @@ ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
 	u32 bytes;
 	bool ok;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ok = sdp_ring_rx_check(ep, &bytes);
 	head = ep->rx_ring.user;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!ok || bytes <= skip)
 		return 0;
 

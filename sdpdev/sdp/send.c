@@ -19,10 +19,10 @@ static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_ep *ep)
 		return NULL;
 	buf->off = SDP_BUF_DATA;
 	buf->len = sizeof(struct sdp_bsdh);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->tx_bufs++;
 	ep->tx_used++;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return buf;
 }
 
@@ -45,9 +45,9 @@ int sdp_tx_prepare(struct sdp_ep *ep, u32 want)
 		buf = sdp_tx_alloc(ep);
 		if (!buf)
 			return -ENOMEM;
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		sdp_tx_put(ep, buf);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 	}
 	return 0;
 }
@@ -63,13 +63,13 @@ static int sdp_tx_short(struct sdp_ep *ep)
 {
 	int err = -ENOBUFS;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->tx_bufs) {
 		ep->tx_max = ep->tx_bufs;
 		ep->tx_nospace = true;
 		err = 0;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return err;
 }
 
@@ -87,10 +87,10 @@ static struct sdp_xprt_buf *sdp_tx_next(struct sdp_ep *ep)
 		ep->tx_nospace = true;
 		return NULL;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	buf = sdp_tx_alloc(ep);
 	err = buf ? 0 : sdp_tx_short(ep);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	return buf ? : ERR_PTR(err);
 }
 
@@ -114,9 +114,9 @@ static ssize_t sdp_tx_fill_one(struct sdp_ep *ep, struct iov_iter *from,
 		return PTR_ERR(buf);
 
 	want = min_t(size_t, sdp_buf_room(ep, buf), iov_iter_count(from));
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	n = sdp_copy_from(buf->data + buf->len, want, from);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (!ep->ending && ep->live)
 		buf->len += n;
 	else
@@ -168,7 +168,7 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 	bool corked = nonagle & TCP_NAGLE_CORK;
 	ssize_t done = 0, n;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_size_look(ep);
 	sdp_alive_sending(ep);
 	ep->tx_owned = true;
@@ -186,7 +186,7 @@ static ssize_t sdp_tx_fill(struct sdp_ep *ep, struct iov_iter *from,
 	ep->tx_corked = corked;
 	ep->tx_more = (corked || (flags & MSG_MORE)) && !iov_iter_count(from);
 	sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return done ? done : n;
 }
 
@@ -194,10 +194,10 @@ static bool sdp_tx_ready(struct sdp_ep *ep)
 {
 	bool ready;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->tx_nospace = true;
 	ready = sdp_tx_ended(ep) || sdp_tx_room(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return ready;
 }
 
@@ -234,11 +234,11 @@ int sdp_tx_drain(struct sdp_ep *ep)
 {
 	bool ended;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->tx_nagle = !(sdp_nonagle(ep) & TCP_NAGLE_OFF);
 	sdp_tx_push(ep);
 	ended = sdp_tx_ended(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return ended ? -EPIPE : 0;
 }
 
@@ -246,9 +246,9 @@ static bool sdp_tx_takes(struct sdp_ep *ep)
 {
 	bool takes;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	takes = sdp_tx_room(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return takes;
 }
 

@@ -136,7 +136,7 @@ void sdp_size_soon(struct sdp_ep *ep)
 {
 	unsigned long when = jiffies + HZ / 10;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	/* Not put off, however often that is asked for. */
 	if (ep->live && (!delayed_work_pending(&ep->idle) ||
 			 time_after(ep->idle.timer.expires, when))) {
@@ -144,7 +144,7 @@ void sdp_size_soon(struct sdp_ep *ep)
 		if (mod_delayed_work(sdp_wq, &ep->idle, HZ / 10))
 			refcount_dec(&ep->ref);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /**

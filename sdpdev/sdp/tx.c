@@ -326,13 +326,13 @@ void sdp_tx_abort_after(struct sdp_ep *ep)
  */
 void sdp_tx_look(struct sdp_ep *ep)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->tx_corked && !(sdp_nonagle(ep) & TCP_NAGLE_CORK)) {
 		ep->tx_corked = false;
 		ep->tx_more = false;
 		sdp_tx_push(ep);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /**
@@ -347,7 +347,7 @@ void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 {
 	u8 mid = ((struct sdp_bsdh *)buf->data)->mid;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->tx_posted--;
 	if (!ep->live || ep->kill) {
 		sdp_buf_free(ep, conn, buf);
@@ -380,5 +380,5 @@ void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
 out:
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }

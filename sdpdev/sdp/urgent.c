@@ -219,7 +219,7 @@ ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 	ssize_t ret = -EINVAL;
 	u8 byte;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	byte = urg->byte;
 	if (sdp_urg_inline(ep)) {
 		ret = -EINVAL;
@@ -230,7 +230,7 @@ ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 	} else if (urg->pending) {
 		ret = ep->shut & RCV_SHUTDOWN ? 0 : -EAGAIN;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (ret <= 0)
 		return ret;
 

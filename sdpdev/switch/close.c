@@ -8,7 +8,7 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 {
 	int err = 0;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
@@ -32,7 +32,7 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 	default:
 		err = -ENOTCONN;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return err;
 }
 
@@ -75,7 +75,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 {
 	bool orderly = false;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	/* Somebody may still have the ring mapped. */
 	sdp_ring_tx_end(ep);
 	switch (ep->state) {
@@ -102,7 +102,7 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 		sdp_tx_push(ep);
 		break;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return orderly;
 }
 
@@ -141,7 +141,7 @@ void sdp_close(struct sdp_ep *ep)
 		wait_event_interruptible_timeout(ep->wait, sdp_lingered(ep),
 						 opts.linger);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->orphan = true;
 	ep->file = NULL;
 	if (ep->conn) {
@@ -149,7 +149,7 @@ void sdp_close(struct sdp_ep *ep)
 			sdp_conn_timer(ep, READ_ONCE(sdp_close_ms));
 		sdp_ep_kick(ep);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	/* Now, as it is tried again for an orphan only. */
 	sdp_close_port(ep);
 	sdp_ep_put(ep);

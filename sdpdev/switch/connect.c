@@ -21,11 +21,11 @@ static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
 			     nonblock ? O_NONBLOCK : 0);
 
 	/* It has failed for good: the next attempt may go over SDP again. */
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (err && READ_ONCE(sock->state) == SS_UNCONNECTED &&
 	    ep->carrier == SDP_CARRIER_TCP)
 		ep->carrier = SDP_CARRIER_NONE;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return err;
 }
 
@@ -106,7 +106,7 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 			      struct sdp_xprt_conn *conn,
 			      const struct sdp_xprt_params *params, bool no_tcp)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_conn_init(ep, xprt, conn);
 	ep->state = SDP_STATE_CONNECTING;
 	ep->reason = SDP_REASON_NONE;
@@ -119,7 +119,7 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 	ep->peer = params->peer;
 	sdp_addr_map(&ep->local, ep->family);
 	sdp_addr_map(&ep->peer, ep->family);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /*
@@ -187,9 +187,9 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	err = xprt->connect(conn, &params, sdp_connect_resolved, &hh, sizeof(hh));
 	mutex_unlock(&ep->tx_mutex);
 	if (err) {
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 	}
 	return 0;
 
@@ -263,7 +263,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	bool fall_back;
 	int err;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	/* Who takes the connection apart has no use for another one. */
 	if (ep->parting) {
 		ep->no_tcp = true;
@@ -273,7 +273,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	fall_back = !ep->no_tcp && !ep->orphan;
 	err = ep->connect_err;
 	peer = ep->peer;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 
 	if (fall_back) {
 		if (!sdp_native_fall_back(ep, &peer, &err)) {
@@ -283,7 +283,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 		sdp_count(SDP_CNT_FALLBACKS);
 	}
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->connecting_failed = false;
 	ep->fin_rcvd = false;
 	ep->fin_sent = false;
@@ -309,7 +309,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	smp_store_release(&ep->parting, false);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
 			EPOLLERR | EPOLLHUP);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 static bool sdp_connect_undecided(struct sdp_ep *ep)
@@ -353,7 +353,7 @@ static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	if (sdp_listens_alone(ep))
 		return -EISCONN;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	native = ep->carrier == SDP_CARRIER_TCP;
 	if (ep->carrier == SDP_CARRIER_NONE)
 		err = -xchg(&ep->err, 0) ? : -ECONNABORTED;
@@ -361,7 +361,7 @@ static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		err = -EISCONN;
 	if (!native)
 		ep->connect_told = true;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return native ? sdp_connect_native(ep, addr, len, nonblock) : err;
 }
 
@@ -383,10 +383,10 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	int err;
 
 	/* Both of one moment: an attempt may be settled just now. */
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	state = ep->state;
 	carrier = ep->carrier;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (state == SDP_STATE_CONNECTING)
 		return -EALREADY;
 	if (carrier != SDP_CARRIER_NONE)

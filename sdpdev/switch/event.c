@@ -56,7 +56,7 @@ static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
 
 static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	switch (ev->type) {
 	case SDP_XPRT_ESTABLISHED:
 		if (ep->listener)
@@ -83,14 +83,14 @@ static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 	default:
 		break;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /* A message of a connection, or a buffer of one that has ended. */
 static void sdp_conn_received(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 			      const struct sdp_xprt_event *ev)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	/* The peer heard of the acceptance before we heard that it did. */
 	if (!ev->error && ep->listener && ep->state == SDP_STATE_CONNECTING)
 		sdp_incoming_established(ep);
@@ -98,7 +98,7 @@ static void sdp_conn_received(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
 	/* What TCP_DEFER_ACCEPT waits for */
 	if (ep->deferred && (ep->rx_bytes || ep->fin_rcvd))
 		sdp_incoming_offer(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
@@ -122,17 +122,17 @@ static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
 /* Of one device, or of all. */
 static void sdp_device_gone(const void *device)
 {
+	unsigned long id = 0;
 	struct sdp_ep *ep;
-	unsigned long id;
 
-	xa_lock_bh(&sdp_eps);
-	xa_for_each(&sdp_eps, id, ep) {
-		spin_lock(&ep->lock);
+	while ((ep = sdp_ep_next(&id))) {
+		sdp_ep_lock(ep);
 		if (ep->conn && (!device || ep->device == device))
 			sdp_conn_lost(ep);
-		spin_unlock(&ep->lock);
+		sdp_ep_unlock(ep);
+		sdp_ep_put(ep);
+		id++;
 	}
-	xa_unlock_bh(&sdp_eps);
 }
 
 const struct sdp_xprt_upcalls sdp_upcalls = {

@@ -74,7 +74,7 @@ static int sdp_incoming_admit(struct sdp_ep *listener)
 {
 	int err = 0;
 
-	spin_lock_bh(&listener->lock);
+	sdp_ep_lock(listener);
 	if (listener->state != SDP_STATE_LISTEN || sdp_native_signs(listener)) {
 		err = -ECONNREFUSED;
 	} else if (listener->pending > listener->backlog) {
@@ -83,7 +83,7 @@ static int sdp_incoming_admit(struct sdp_ep *listener)
 	} else {
 		listener->pending++;
 	}
-	spin_unlock_bh(&listener->lock);
+	sdp_ep_unlock(listener);
 	return err;
 }
 
@@ -140,7 +140,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 		goto err_ep;
 	}
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_conn_init(ep, xprt, conn);
 	ep->listener = listener;
 	ep->defer_end = jiffies + SDP_ORDER_TIME;
@@ -150,15 +150,15 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 	sdp_credit_peer(&ep->credit, hello.bufs);
 	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
 	sdp_ep_kick(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return 0;
 
 err_ep:
 	sdp_ep_put(ep);
 err_pending:
-	spin_lock_bh(&listener->lock);
+	sdp_ep_lock(listener);
 	listener->pending--;
-	spin_unlock_bh(&listener->lock);
+	sdp_ep_unlock(listener);
 err_listener:
 	sdp_ep_put(listener);
 	return err;
@@ -203,9 +203,9 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 		return;
 	if (err == -EDQUOT)
 		sdp_count(SDP_CNT_OVER_LIMIT);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	sdp_conn_ended(ep, sdp_shortage(err, SDP_REASON_TRANSPORT), ECONNABORTED);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /*
@@ -275,6 +275,19 @@ static void sdp_offer_next(struct sdp_ep *listener,
 }
 
 /*
+ * Releases the lock of @listener, which is told when that of @ep, which is held, is
+ * released as well.
+ */
+static void sdp_incoming_unlock(struct sdp_ep *listener, struct sdp_ep *ep)
+	__releases(&listener->lock)
+{
+	if (listener->events)
+		ep->told_listener = listener;
+	listener->events = 0;
+	spin_unlock(&listener->lock);
+}
+
+/*
  * Puts it into one of the listener's queues, with @defer jiffies in the one of those
  * not to be accepted yet; false if nobody listens any more.
  */
@@ -297,7 +310,7 @@ static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener,
 		sdp_offer(listener, ep);
 		sdp_offer_next(listener, &ep->peer);
 	}
-	spin_unlock(&listener->lock);
+	sdp_incoming_unlock(listener, ep);
 	return listens;
 }
 
@@ -318,7 +331,7 @@ void sdp_incoming_offer(struct sdp_ep *ep)
 		sdp_offer(listener, ep);
 		sdp_offer_next(listener, &ep->peer);
 	}
-	spin_unlock(&listener->lock);
+	sdp_incoming_unlock(listener, ep);
 }
 
 /* Offers it when the time is over, whatever has come by then. */
@@ -339,11 +352,11 @@ void sdp_incoming_time(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, offer);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->live && !ep->ending && !ep->kill &&
 	    (ep->deferred || READ_ONCE(ep->held)))
 		sdp_incoming_offer(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	sdp_ep_put(ep);
 }
 
@@ -388,7 +401,7 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 	struct sdp_ep *listener;
 	bool mine = false;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	listener = ep->listener;
 	if (listener) {
 		spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
@@ -401,14 +414,14 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 			listener->pending--;
 		}
 		sdp_offer_next(listener, &ep->peer);
-		spin_unlock(&listener->lock);
+		sdp_incoming_unlock(listener, ep);
 	}
 	if (mine) {
 		ep->deferred = false;
 		ep->listener = NULL;
 		ep->orphan = true;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!mine)
 		return;
 

@@ -64,12 +64,12 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	if (ep->port && (ep->port != sdp_addr_port(&local) ||
 			 !sdp_addr_same_host(&ep->local, &local)))
 		sdp_port_del(ep);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->backlog = backlog;
 	if (!ep->port)
 		ep->local = local;
 	ep->no_tcp_listen = flags & SDP_LISTEN_NO_TCP;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
 	if (!err)
@@ -99,7 +99,7 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 {
 	struct sdp_ep *child;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	child = list_first_entry_or_null(&ep->accept_queue, struct sdp_ep,
 					 accept_node);
 	if (child) {
@@ -110,13 +110,13 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 		child->held = false;
 		ep->pending--;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!child)
 		return NULL;
 
-	spin_lock_bh(&child->lock);
+	sdp_ep_lock(child);
 	child->listener = NULL;
-	spin_unlock_bh(&child->lock);
+	sdp_ep_unlock(child);
 	sdp_accept_counts(child);
 	sdp_ep_put(ep);
 	return child;
@@ -132,21 +132,21 @@ void sdp_unlisten(struct sdp_ep *ep)
 
 	if (!(READ_ONCE(ep->port) && sdp_port_del(ep)) && !sdp_listening(ep))
 		return;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->state = SDP_STATE_BOUND;
 	list_splice_tail_init(&ep->deferred_queue, &ep->accept_queue);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 
 	/* Who is not established yet finds out when it is. */
 	while ((child = sdp_accept_pop(ep))) {
-		spin_lock_bh(&child->lock);
+		sdp_ep_lock(child);
 		child->orphan = true;
 		sdp_abort(child, SDP_REASON_LOCAL_ABORT, 0);
 		sdp_ep_kick(child);
-		spin_unlock_bh(&child->lock);
+		sdp_ep_unlock(child);
 		sdp_ep_put(child);
 	}
-	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+	sdp_ep_tell(ep, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
 /**

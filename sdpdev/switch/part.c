@@ -18,18 +18,18 @@ static int sdp_part_native(struct sdp_ep *ep)
 	err = kernel_connect(sdp_native_sk(ep)->sk_socket, &unspec, sizeof(unspec), 0);
 	if (err)
 		return err;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->carrier = SDP_CARRIER_NONE;
 	ep->state = SDP_STATE_BOUND;
 	ep->err = 0;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return 0;
 }
 
 /* Begins the end; the endpoint's work makes a new one of it. */
 static void sdp_part_begin(struct sdp_ep *ep)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->parting = true;
 	if (ep->state == SDP_STATE_CONNECTING)
 		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, 0);
@@ -37,7 +37,7 @@ static void sdp_part_begin(struct sdp_ep *ep)
 		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
 	/* It may have ended long ago. */
 	sdp_ep_kick(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /* op_mutex is held. */

@@ -225,13 +225,13 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
 {
 	/* Who closes the listener looks for it when nobody listens any more. */
-	spin_lock_bh(&listener->lock);
+	sdp_ep_lock(listener);
 	if (listener->state == SDP_STATE_LISTEN) {
 		/* Pairs with sdp_close_port(), which comes after a listener's end. */
 		WRITE_ONCE(listener->port_lent, true);
 		ep->port_file = get_file(listener->native);
 	}
-	spin_unlock_bh(&listener->lock);
+	sdp_ep_unlock(listener);
 	return ep->port_file;
 }
 

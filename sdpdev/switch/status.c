@@ -19,10 +19,10 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return false;
 	sdp_opts_get(ep, &opts);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	/* Under the lock, since a fall back ends CONNECTING at any time. */
 	if (sdp_ep_native(ep)) {
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 		return false;
 	}
 	if (ep->err)
@@ -52,7 +52,7 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 			sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
 out:
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	*events = mask;
 	return true;
 }
@@ -88,10 +88,10 @@ int sdp_ep_take_error(struct sdp_ep *ep)
 {
 	int err;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	err = ep->err;
 	ep->err = 0;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (!err && sdp_ep_native(ep))
 		err = -sock_error(sdp_native_sk(ep));
 	return err;
@@ -124,7 +124,7 @@ static u32 sdp_put_addr(struct __kernel_sockaddr_storage *to,
  */
 void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 {
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	info->state = ep->state;
 	info->carrier = ep->carrier;
 	info->reason = ep->reason;
@@ -142,7 +142,7 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 	info->rx_msgs = ep->rx_msgs;
 	info->local_len = sdp_put_addr(&info->local, &ep->local);
 	info->peer_len = sdp_put_addr(&info->peer, &ep->peer);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	info->family = ep->family;
 	info->id = ep->id;
 	info->recv_by_call = sdp_recv_by_call(ep);

@@ -13,11 +13,11 @@ static void sdp_ep_try_again(struct work_struct *work)
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, retry);
 	bool orphan;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->connecting_failed || ep->rx_lost)
 		sdp_ep_kick(ep);
 	orphan = ep->orphan;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (orphan)
 		sdp_close_port(ep);
 	sdp_ep_put(ep);
@@ -29,7 +29,7 @@ static void sdp_ep_timeout(struct work_struct *work)
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
 					 timer);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->conn && !ep->kill) {
 		if (ep->ending)
 			sdp_conn_ended(ep, ep->reason, ep->err);
@@ -38,7 +38,7 @@ static void sdp_ep_timeout(struct work_struct *work)
 		else
 			sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	sdp_ep_put(ep);
 }
 
@@ -50,22 +50,22 @@ static void sdp_conn_destroy(struct sdp_ep *ep)
 	/* First, as the rest may take some time. */
 	sdp_port_drop(ep);
 	mutex_lock(&ep->tx_mutex);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->live = false;
 	ep->device = ep->conn->device;
 	list_splice_init(&ep->tx_free, &bufs);
 	list_splice_init(&ep->tx_pending, &bufs);
 	list_splice_init(&ep->tx_ctl, &bufs);
 	list_splice_init(&ep->rx_early, &bufs);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	sdp_bufs_free(ep, ep->conn, &bufs);
 	mutex_unlock(&ep->tx_mutex);
 
 	ep->xprt->conn_destroy(ep->conn);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->destroyed = true;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 }
 
 /* Forgets a destroyed connection and what it received. */
@@ -76,7 +76,7 @@ static void sdp_conn_free(struct sdp_ep *ep)
 	LIST_HEAD(bufs);
 
 	mutex_lock(&ep->rx_mutex);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->conn && ep->destroyed) {
 		xprt = ep->xprt;
 		conn = ep->conn;
@@ -84,7 +84,7 @@ static void sdp_conn_free(struct sdp_ep *ep)
 		list_splice_init(&ep->rx_queue, &bufs);
 		ep->rx_queued = 0;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	mutex_unlock(&ep->rx_mutex);
 	if (!xprt)
 		return;
@@ -109,7 +109,7 @@ static void sdp_ep_work(struct work_struct *work)
 	struct sdp_ep *ep = container_of(work, struct sdp_ep, work);
 	bool accept, grow, lost, kill, free, settle;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	accept = ep->accepting && !ep->kill;
 	ep->accepting = false;
 	grow = ep->rx_grow && !ep->kill;
@@ -117,24 +117,24 @@ static void sdp_ep_work(struct work_struct *work)
 	lost = ep->rx_lost && !ep->kill;
 	if (ep->ring_bad)
 		sdp_tx_push(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (accept)
 		sdp_incoming_accept(ep);
 	if (grow || lost)
 		sdp_size_grow(ep, grow);
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	kill = ep->kill && ep->conn && !ep->destroyed;
 	settle = ep->connecting_failed || (ep->parting && (!ep->conn || ep->kill));
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (kill) {
 		sdp_incoming_forget(ep);
 		sdp_conn_destroy(ep);
 	}
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	free = ep->destroyed && (ep->orphan || ep->purge || settle);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (free)
 		sdp_conn_free(ep);
 	if (settle)

@@ -56,7 +56,7 @@ static int sdp_native_wake(wait_queue_entry_t *wait, unsigned int mode,
 		sdp_native_changed(ep, sk);
 		return 0;
 	}
-	sdp_ep_wake(ep, key_to_poll(key));
+	sdp_ep_tell(ep, key_to_poll(key));
 	if (key_to_poll(key) & EPOLLPRI)
 		sdp_native_urge(ep, tcp_sk(sk));
 	return 0;

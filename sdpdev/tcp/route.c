@@ -72,10 +72,10 @@ void sdp_route_set(struct sdp_ep *ep)
 	struct dst_entry *dst;
 	u32 cookie = 0;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	local = ep->local;
 	peer = ep->peer;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	if (sdp_ep_native(ep) || !peer.ss_family)
 		return;
 	sdp_addr_unmap(&local);

@@ -103,10 +103,10 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 		return err;
 	}
 
-	spin_lock_bh(&child->lock);
+	sdp_ep_lock(child);
 	memcpy(&args->addr, &child->peer, sizeof(args->addr));
 	args->addr_len = sdp_addr_len(&child->peer);
-	spin_unlock_bh(&child->lock);
+	sdp_ep_unlock(child);
 	args->carrier = SDP_CARRIER_SDP;
 	*newfile = f;
 	return 0;

@@ -18,9 +18,9 @@ static int sdp_open(struct inode *inode, struct file *file)
 	file->private_data = ep;
 	/* Offsets it has none, and F_GETFL of a socket does not show it. */
 	file->f_flags &= ~O_LARGEFILE;
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	ep->file = file;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	/* As for a socket: io_uring may try without waiting. */
 	file->f_mode |= FMODE_NOWAIT;
 	return stream_open(inode, file);

@@ -141,10 +141,10 @@ static long sdp_ioc_bind(struct sdp_call *call)
 				  (struct sockaddr *)&bind->addr,
 				  bind->addr_len);
 	if (!err) {
-		spin_lock_bh(&ep->lock);
+		sdp_ep_lock(ep);
 		if (ep->state == SDP_STATE_IDLE)
 			ep->state = SDP_STATE_BOUND;
-		spin_unlock_bh(&ep->lock);
+		sdp_ep_unlock(ep);
 	}
 	mutex_unlock(&ep->op_mutex);
 	return err;
@@ -390,7 +390,7 @@ static int sdp_stream_ioctl(struct sdp_ep *ep, unsigned int cmd)
 {
 	u64 value = 0;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	switch (cmd) {
 	case SIOCINQ:
 		value = sdp_urg_ahead(ep);
@@ -405,7 +405,7 @@ static int sdp_stream_ioctl(struct sdp_ep *ep, unsigned int cmd)
 		value = sdp_urg_here(ep, 0);
 		break;
 	}
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return min_t(u64, value, INT_MAX);
 }
 

@@ -131,9 +131,9 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 	u64 rx_queued;
 
 	sdp_ep_info(ep, &info);
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	rx_queued = sdp_rx_avail(ep);
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 
 	seq_printf(seq, "%llu", info.id);
 	sdp_seq_addr(seq, &info.local, info.local_len);
@@ -147,9 +147,8 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 }
 
 /*
- * The first endpoint of the reader's namespace whose number is at least @pos,
- * which becomes its number; referenced.  Readers hold up nobody, however many endpoints
- * other namespaces have.
+ * The endpoint of this namespace with the least number that is not below @pos, which
+ * becomes its number; referenced.
  */
 static struct sdp_ep *sdp_seq_find(struct seq_file *seq, loff_t *pos)
 {
@@ -157,15 +156,12 @@ static struct sdp_ep *sdp_seq_find(struct seq_file *seq, loff_t *pos)
 	unsigned long id = *pos;
 	struct sdp_ep *ep;
 
-	rcu_read_lock();
-	for (ep = xa_find(&sdp_eps, &id, ULONG_MAX, XA_PRESENT); ep;
-	     ep = xa_find_after(&sdp_eps, &id, ULONG_MAX, XA_PRESENT)) {
-		if (sdp_ep_ready(ep) && net_eq(ep->net, net) &&
-		    refcount_inc_not_zero(&ep->ref))
+	while ((ep = sdp_ep_next(&id))) {
+		if (sdp_ep_ready(ep) && net_eq(ep->net, net))
 			break;
-		cond_resched_rcu();
+		sdp_ep_put(ep);
+		id++;
 	}
-	rcu_read_unlock();
 	*pos = id;
 	return ep;
 }

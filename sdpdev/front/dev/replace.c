@@ -137,7 +137,7 @@ static int sdp_replace_check(struct sdp_ep *ep)
 {
 	int err = 0;
 
-	spin_lock_bh(&ep->lock);
+	sdp_ep_lock(ep);
 	if (ep->carrier == SDP_CARRIER_SDP)
 		err = -EOPNOTSUPP;
 	else if (ep->carrier != SDP_CARRIER_TCP ||
@@ -145,7 +145,7 @@ static int sdp_replace_check(struct sdp_ep *ep)
 		err = -ENOTCONN;
 	else if (ep->err || ep->conn || ep->port)
 		err = -EBUSY;
-	spin_unlock_bh(&ep->lock);
+	sdp_ep_unlock(ep);
 	return err;
 }
 
