@@ -27,12 +27,13 @@ int sdp_ep_init(struct sdp_ep *ep, const struct sdp_ep_ops *ops)
 	refcount_set(&ep->ref, 1);
 	ep->ops = ops;
 	mutex_init(&ep->op_mutex);
-	mutex_init(&ep->tx_mutex);
-	mutex_init(&ep->rx_mutex);
 	spin_lock_init(&ep->lock);
 	init_waitqueue_head(&ep->wait);
 	INIT_WORK(&ep->work, ops->work);
 	INIT_DELAYED_WORK(&ep->retry, ops->retry);
+	INIT_DELAYED_WORK(&ep->offer, ops->offer);
+	INIT_LIST_HEAD(&ep->accept_node);
+	INIT_LIST_HEAD(&ep->coming_node);
 	ep->id = atomic64_inc_return(&sdp_last_id);
 	return xa_insert_bh(&sdp_eps, ep->id, ep, GFP_KERNEL);
 }

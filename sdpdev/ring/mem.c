@@ -52,9 +52,9 @@ struct sdp_ring_area {
  * @bytes: what is charged, also while the pages are given back: a fault must not fail
  *	because the user has filled the account meanwhile
  * @mapping: all mappings of it, to take the pages from them
- * @mutex: @ep, and the pages that there are; taken in faults, so no user memory is
+ * @mutex: @rings, and the pages that there are; taken in faults, so no user memory is
  *	touched under it
- * @ep: whose rings they are, NULL once they have been taken from it
+ * @rings: whose memory it is, NULL once it has been taken from them
  * @hooks: what happens when user space uses or unmaps them
  * @away: there are no pages; also under ep->lock
  * @kept: the rings' heads while @away
@@ -70,7 +70,7 @@ struct sdp_ring_mem {
 	long bytes;
 	struct address_space mapping;
 	struct mutex mutex;	/* the pages */
-	struct sdp_ep *ep;
+	struct sdp_rings *rings;
 	const struct sdp_ring_hooks *hooks;
 	bool away;
 	struct sdp_ring kept[SDP_AREA_STATE];
@@ -146,7 +146,7 @@ static void sdp_ring_mem_put(struct sdp_ring_mem *mem)
 	kfree(mem);
 }
 
-static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep,
+static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_rings *rings,
 					      const struct sdp_ring_hooks *hooks,
 					      u32 tx_bytes, u32 rx_bytes)
 {
@@ -162,12 +162,12 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep,
 	mutex_init(&mem->mutex);
 	address_space_init_once(&mem->mapping);
 	mem->mapping.a_ops = &empty_aops;
-	mem->memcg = sdp_account_memcg(&ep->account);
+	mem->memcg = sdp_account_memcg(&rings->ep->account);
 	for (i = 0; i < SDP_AREA_MAX; i++) {
 		mem->area[i].n = 1 + bytes[i] / PAGE_SIZE;
 		mem->bytes += PAGE_SIZE + bytes[i];
 	}
-	mem->user = sdp_account_lend(&ep->account, mem->bytes);
+	mem->user = sdp_account_lend(&rings->ep->account, mem->bytes);
 	if (mem->user && !sdp_ring_pages_alloc(mem, SDP_RING_GFP))
 		return mem;
 	sdp_ring_mem_put(mem);
@@ -176,7 +176,7 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep,
 
 /**
  * sdp_ring_mem_alloc() - memory for both rings, at the expense of the endpoint's user
- * @ep: the endpoint
+ * @rings: the rings
  * @hooks: what happens when user space uses or unmaps it
  * @tx_bytes: size of the transmit ring's data
  * @rx_bytes: size of the receive ring's data
@@ -185,11 +185,11 @@ static struct sdp_ring_mem *sdp_ring_mem_make(struct sdp_ep *ep,
  *
  * Return: the memory, for sdp_ring_mem_attach(), or NULL.
  */
-struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_ep *ep, const struct sdp_ring_hooks *hooks,
+struct sdp_ring_mem *sdp_ring_mem_alloc(struct sdp_rings *rings, const struct sdp_ring_hooks *hooks,
 					u32 tx_bytes, u32 rx_bytes)
 {
-	struct mem_cgroup *old = set_active_memcg(ep->account.memcg);
-	struct sdp_ring_mem *mem = sdp_ring_mem_make(ep, hooks, tx_bytes, rx_bytes);
+	struct mem_cgroup *old = set_active_memcg(rings->ep->account.memcg);
+	struct sdp_ring_mem *mem = sdp_ring_mem_make(rings, hooks, tx_bytes, rx_bytes);
 
 	set_active_memcg(old);
 	return mem;
@@ -213,34 +213,34 @@ static struct sdp_ring_state *sdp_ring_state(struct sdp_ring_mem *mem)
 }
 
 /* Under ep->lock. */
-static void sdp_ring_point(struct sdp_ep *ep, struct sdp_ring_mem *mem)
+static void sdp_ring_point(struct sdp_rings *rings, struct sdp_ring_mem *mem)
 {
 	bool away = mem->away;
 
-	ep->tx_ring.away = away;
-	ep->rx_ring.away = away;
-	WRITE_ONCE(ep->tx_ring.map, away ? &mem->kept[SDP_AREA_TX] : mem->area[SDP_AREA_TX].map);
-	WRITE_ONCE(ep->rx_ring.map, away ? &mem->kept[SDP_AREA_RX] : mem->area[SDP_AREA_RX].map);
+	rings->tx.away = away;
+	rings->rx.away = away;
+	WRITE_ONCE(rings->tx.map, away ? &mem->kept[SDP_AREA_TX] : mem->area[SDP_AREA_TX].map);
+	WRITE_ONCE(rings->rx.map, away ? &mem->kept[SDP_AREA_RX] : mem->area[SDP_AREA_RX].map);
 }
 
 /**
  * sdp_ring_mem_attach() - give an endpoint its rings
- * @ep: an endpoint without any, ep->lock held
+ * @rings: rings without memory, ep->lock held
  * @mem: what sdp_ring_mem_alloc() gave, whose reference passes to the endpoint
  * @tx_bytes: as then
  * @rx_bytes: as then
  */
-void sdp_ring_mem_attach(struct sdp_ep *ep, struct sdp_ring_mem *mem, u32 tx_bytes,
+void sdp_ring_mem_attach(struct sdp_rings *rings, struct sdp_ring_mem *mem, u32 tx_bytes,
 			 u32 rx_bytes)
 {
-	sdp_ring_state(mem)->id = ep->id;
-	atomic_long_add(mem->bytes, &ep->account.memory);
-	ep->ring_mem = mem;
-	mem->ep = ep;
-	sdp_ring_point(ep, mem);
-	ep->tx_ring.size = tx_bytes;
+	sdp_ring_state(mem)->id = rings->ep->id;
+	atomic_long_add(mem->bytes, &rings->ep->account.memory);
+	rings->mem = mem;
+	mem->rings = rings;
+	sdp_ring_point(rings, mem);
+	rings->tx.size = tx_bytes;
 	/* Last: pairs with the acquire in sdp_ring_enter(), which has neither lock nor mutex. */
-	smp_store_release(&ep->rx_ring.size, rx_bytes);
+	smp_store_release(&rings->rx.size, rx_bytes);
 }
 
 /* ep->lock is held. */
@@ -254,21 +254,21 @@ static void sdp_ring_count(struct sdp_ring_mem *mem)
 
 /**
  * sdp_ring_closing() - a descriptor of the endpoint's file has gone away
- * @ep: the endpoint
+ * @rings: the rings
  *
  * Return: whether there are rings, at which the caller has to look.
  */
-bool sdp_ring_closing(struct sdp_ep *ep)
+bool sdp_ring_closing(struct sdp_rings *rings)
 {
-	bool rings;
+	bool mapped;
 
 	/* Under the lock: who maps the state later must not find the descriptor. */
-	sdp_ep_lock(ep);
-	rings = ep->ring_mem;
-	if (rings)
-		sdp_ring_count(ep->ring_mem);
-	sdp_ep_unlock(ep);
-	if (!rings)
+	sdp_ep_lock(rings->ep);
+	mapped = rings->mem;
+	if (mapped)
+		sdp_ring_count(rings->mem);
+	sdp_ep_unlock(rings->ep);
+	if (!mapped)
 		return false;
 	/*
 	 * The count is stored before the tail is loaded.  Pairs with the full barrier in
@@ -281,33 +281,33 @@ bool sdp_ring_closing(struct sdp_ep *ep)
 
 /**
  * sdp_ring_mem_detach() - take the rings from an endpoint
- * @ep: an endpoint of which nobody reads and to which nobody writes at the same
- *	time; it may have none
+ * @rings: the rings, from which nobody reads and to which nobody writes at the same
+ *	time; they may have no memory
  *
  * Who has them mapped finds them ended.
  */
-void sdp_ring_mem_detach(struct sdp_ep *ep)
+void sdp_ring_mem_detach(struct sdp_rings *rings)
 {
 	const u32 flags = SDP_RING_NEED_ENTER | SDP_RING_ERROR;
-	struct sdp_ring_mem *mem = ep->ring_mem;
+	struct sdp_ring_mem *mem = rings->mem;
 
 	if (!mem)
 		return;
 	mutex_lock(&mem->mutex);
-	sdp_ep_lock(ep);
-	WRITE_ONCE(ep->tx_ring.map->flags, flags);
+	sdp_ep_lock(rings->ep);
+	WRITE_ONCE(rings->tx.map->flags, flags);
 	/* What is in it went with the connection. */
-	WRITE_ONCE(ep->rx_ring.map->head, ep->rx_ring.own);
-	WRITE_ONCE(ep->rx_ring.map->tail, ep->rx_ring.own);
-	sdp_kring_tell(&ep->rx_ring, flags);
+	WRITE_ONCE(rings->rx.map->head, rings->rx.own);
+	WRITE_ONCE(rings->rx.map->tail, rings->rx.own);
+	sdp_kring_tell(&rings->rx, flags);
 	sdp_ring_count(mem);
-	ep->tx_ring = (struct sdp_kring){};
-	ep->rx_ring = (struct sdp_kring){};
-	ep->ring_mem = NULL;
-	mem->ep = NULL;
+	rings->tx = (struct sdp_kring){};
+	rings->rx = (struct sdp_kring){};
+	rings->mem = NULL;
+	mem->rings = NULL;
 	if (!mem->away)
-		atomic_long_sub(mem->bytes, &ep->account.memory);
-	sdp_ep_unlock(ep);
+		atomic_long_sub(mem->bytes, &rings->ep->account.memory);
+	sdp_ep_unlock(rings->ep);
 	mutex_unlock(&mem->mutex);
 	sdp_ring_mem_put(mem);
 }
@@ -329,30 +329,30 @@ static void sdp_ring_move_heads(struct sdp_ring_mem *mem, bool away)
 			memcpy(mem->area[i].map, kept, len);
 	}
 	mem->away = away;
-	if (mem->ep) {
-		sdp_ring_point(mem->ep, mem);
-		atomic_long_add(away ? -mem->bytes : mem->bytes, &mem->ep->account.memory);
+	if (mem->rings) {
+		sdp_ring_point(mem->rings, mem);
+		atomic_long_add(away ? -mem->bytes : mem->bytes, &mem->rings->ep->account.memory);
 	}
 }
 
 /* mem->mutex is held. */
 static int sdp_ring_bring_back(struct sdp_ring_mem *mem)
 {
-	struct sdp_ep *ep = mem->ep;
+	struct sdp_rings *rings = mem->rings;
 	int err;
 
 	/* It may wait for memory, and be the one that is killed for it, as in any fault. */
 	err = sdp_ring_pages_alloc(mem, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (err)
 		return err;
-	if (!ep) {
+	if (!rings) {
 		sdp_ring_move_heads(mem, false);
 		return 0;
 	}
-	sdp_ep_lock(ep);
+	sdp_ep_lock(rings->ep);
 	sdp_ring_move_heads(mem, false);
-	mem->hooks->used(ep);
-	sdp_ep_unlock(ep);
+	mem->hooks->used(rings);
+	sdp_ep_unlock(rings->ep);
 	return 0;
 }
 
@@ -376,46 +376,42 @@ static bool sdp_ring_unshared(const struct sdp_ring_mem *mem)
  * with the mappings empty: what user space has written does not change meanwhile, and
  * is seen here, since emptying the mappings waits for all processors.
  */
-static bool sdp_ring_empty(const struct sdp_ep *ep)
+static bool sdp_ring_empty(const struct sdp_rings *rings)
 {
-	const struct sdp_ring *tx = ep->tx_ring.map, *rx = ep->rx_ring.map;
-	u64 tail = ep->tx_ring.ended ? ep->tx_ring.user : READ_ONCE(tx->tail);
+	const struct sdp_ring *tx = rings->tx.map, *rx = rings->rx.map;
+	u64 tail = rings->tx.ended ? rings->tx.user : READ_ONCE(tx->tail);
 
-	return !READ_ONCE(tx->lock) && tail == ep->tx_ring.own &&
-	       READ_ONCE(rx->head) == ep->rx_ring.own;
+	return !READ_ONCE(tx->lock) && tail == rings->tx.own &&
+	       READ_ONCE(rx->head) == rings->rx.own;
 }
 
 /**
  * sdp_ring_mem_idle() - give back the pages of rings that nobody uses
- * @ep: an endpoint, which may have no rings; tx_mutex held
+ * @rings: the rings, which may have no memory; nobody reads or writes meanwhile
  *
  * Context: process context.
  * Return: whether that has to be tried again later.
  */
-bool sdp_ring_mem_idle(struct sdp_ep *ep)
+bool sdp_ring_mem_idle(struct sdp_rings *rings)
 {
-	struct sdp_ring_mem *mem = ep->ring_mem;
+	struct sdp_ring_mem *mem = rings->mem;
 	bool idle = false;
 
 	if (!mem || READ_ONCE(mem->away))
 		return false;
-	/* Who reads copies from the pages. */
-	if (!mutex_trylock(&ep->rx_mutex))
-		return true;
 	mutex_lock(&mem->mutex);
 	/* From here on whoever uses a mapping waits for the mutex. */
 	unmap_mapping_range(&mem->mapping, 0, 0, 1);
 	if (sdp_ring_unshared(mem)) {
-		sdp_ep_lock(ep);
-		idle = sdp_ring_empty(ep);
+		sdp_ep_lock(rings->ep);
+		idle = sdp_ring_empty(rings);
 		if (idle)
 			sdp_ring_move_heads(mem, true);
-		sdp_ep_unlock(ep);
+		sdp_ep_unlock(rings->ep);
 	}
 	if (idle)
 		sdp_ring_pages_free(mem);
 	mutex_unlock(&mem->mutex);
-	mutex_unlock(&ep->rx_mutex);
 	return !idle;
 }
 
@@ -449,8 +445,8 @@ static void sdp_ring_unmapped(struct vm_area_struct *vma)
 	struct sdp_ring_mem *mem = vma->vm_file->private_data;
 
 	mutex_lock(&mem->mutex);
-	if (mem->ep)
-		mem->hooks->unmapped(mem->ep);
+	if (mem->rings)
+		mem->hooks->unmapped(mem->rings);
 	mutex_unlock(&mem->mutex);
 }
 
@@ -473,15 +469,15 @@ static const struct file_operations sdp_ring_file_fops = {
 	.release	= sdp_ring_file_release,
 };
 
-static struct sdp_ring_mem *sdp_ring_mem_get(struct sdp_ep *ep)
+static struct sdp_ring_mem *sdp_ring_mem_get(struct sdp_rings *rings)
 {
 	struct sdp_ring_mem *mem;
 
-	sdp_ep_lock(ep);
-	mem = ep->ring_mem;
+	sdp_ep_lock(rings->ep);
+	mem = rings->mem;
 	if (mem)
 		refcount_inc(&mem->ref);
-	sdp_ep_unlock(ep);
+	sdp_ep_unlock(rings->ep);
 	return mem;
 }
 
@@ -519,23 +515,34 @@ static int sdp_ring_map_area(struct sdp_ring_mem *mem, enum sdp_ring_area_kind k
 }
 
 /**
- * sdp_ring_mmap() - map a ring, or the state of both
- * @ep: the endpoint
+ * sdp_ring_mmap_check() - can there be a mapping at this offset?
  * @vma: where to
+ *
+ * Return: zero or -EINVAL.
+ */
+int sdp_ring_mmap_check(const struct vm_area_struct *vma)
+{
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+
+	return offset % SDP_MMAP_STEP || offset / SDP_MMAP_STEP >= SDP_AREA_MAX ? -EINVAL : 0;
+}
+
+/**
+ * sdp_ring_mmap() - map a ring, or the state of both
+ * @rings: the rings
+ * @vma: where to, which sdp_ring_mmap_check() has found good
  *
  * Return: zero; -ENXIO without rings; -EINVAL where the offset or the length is
  * not exactly that of a mapping, or it is private; -EPERM to execute; -EACCES to
  * write to the state.
  */
-int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma)
+int sdp_ring_mmap(struct sdp_rings *rings, struct vm_area_struct *vma)
 {
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	struct sdp_ring_mem *mem;
 	int err;
 
-	if (offset % SDP_MMAP_STEP || offset / SDP_MMAP_STEP >= SDP_AREA_MAX)
-		return -EINVAL;
-	mem = sdp_ring_mem_get(ep);
+	mem = sdp_ring_mem_get(rings);
 	if (!mem)
 		return -ENXIO;
 	err = sdp_ring_map_area(mem, offset / SDP_MMAP_STEP, vma);

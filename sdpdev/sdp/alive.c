@@ -20,78 +20,78 @@
 
 /**
  * sdp_alive_arm() - look at the peer in some time, and not before
- * @ep: the endpoint
+ * @conn: the connection
  * @delay: jiffies
  */
-void sdp_alive_arm(struct sdp_ep *ep, unsigned long delay)
+void sdp_alive_arm(struct sdp_conn *conn, unsigned long delay)
 {
-	sdp_ep_get(ep);
-	/* Pending already: it has its own reference, so this is not the last. */
-	if (mod_delayed_work(sdp_wq, &ep->alive, delay))
-		refcount_dec(&ep->ref);
+	sdp_conn_arm(conn, &conn->alive, delay);
 }
 
 /**
  * sdp_alive_wanted() - is there anybody to look for?
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-bool sdp_alive_wanted(const struct sdp_ep *ep)
+bool sdp_alive_wanted(const struct sdp_conn *conn)
 {
-	return ep->live && !ep->ending && !ep->kill && !ep->orphan;
+	return conn->live && !conn->ending && !conn->kill && !conn->ep->orphan;
 }
 
 /**
  * sdp_alive_begin() - messages flow
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_alive_begin(struct sdp_ep *ep)
+void sdp_alive_begin(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_opts opts;
 
-	sdp_alive_heard(ep);
+	sdp_alive_heard(conn);
 	sdp_opts_get(ep, &opts);
 	if (opts.keepalive || opts.user_timeout)
-		sdp_alive_arm(ep, 0);
+		sdp_alive_arm(conn, 0);
 }
 
 /**
  * sdp_alive_look() - user space may change the options from now on
- * @ep: the endpoint
+ * @conn: the connection
  */
-void sdp_alive_look(struct sdp_ep *ep)
+void sdp_alive_look(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	sdp_ep_lock(ep);
-	if (sdp_alive_wanted(ep))
-		sdp_alive_arm(ep, SDP_ALIVE_LOOK);
+	if (sdp_alive_wanted(conn))
+		sdp_alive_arm(conn, SDP_ALIVE_LOOK);
 	sdp_ep_unlock(ep);
 }
 
 /**
  * sdp_alive_sending() - stream bytes are about to be sent
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_alive_sending(struct sdp_ep *ep)
+void sdp_alive_sending(struct sdp_conn *conn)
 {
-	if (!ep->user_timeout)
+	if (!conn->user_timeout)
 		return;
-	if (!ep->tx_unacked && list_empty(&ep->tx_pending))
-		ep->tx_moved = jiffies;
-	if (sdp_alive_wanted(ep) && !delayed_work_pending(&ep->alive))
-		sdp_alive_arm(ep, ep->user_timeout);
+	if (!conn->tx.unacked && list_empty(&conn->tx.pending))
+		conn->tx.moved = jiffies;
+	if (sdp_alive_wanted(conn) && !delayed_work_pending(&conn->alive))
+		sdp_alive_arm(conn, conn->user_timeout);
 }
 
 /**
  * sdp_alive_hold() - stream bytes are held back for more
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_alive_hold(struct sdp_ep *ep)
+void sdp_alive_hold(struct sdp_conn *conn)
 {
-	if (ep->tx_held)
+	if (conn->tx.held)
 		return;
-	ep->tx_held = true;
-	ep->tx_held_end = jiffies + SDP_TX_HOLD;
-	if (sdp_alive_wanted(ep) &&
-	    (!delayed_work_pending(&ep->alive) ||
-	     time_after(ep->alive.timer.expires, ep->tx_held_end)))
-		sdp_alive_arm(ep, SDP_TX_HOLD);
+	conn->tx.held = true;
+	conn->tx.held_end = jiffies + SDP_TX_HOLD;
+	if (sdp_alive_wanted(conn) &&
+	    (!delayed_work_pending(&conn->alive) ||
+	     time_after(conn->alive.timer.expires, conn->tx.held_end)))
+		sdp_alive_arm(conn, SDP_TX_HOLD);
 }

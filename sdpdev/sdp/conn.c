@@ -1,53 +1,122 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transport's connection of an endpoint: its buffers, its end, and the
- * work that needs process context.
+ * A connection: how it is made, its buffers, and how it is taken apart.
  */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
 #include "sdp/sdp.h"
 
 /**
- * sdp_conn_init() - give an endpoint a connection
- * @ep: an endpoint without one, ep->lock held, which has been charged for it
- * @xprt: the transport, whose reference passes to the endpoint
- * @conn: the connection; its ctx is set here
+ * sdp_conn_create() - make a connection
+ * @ep: the endpoint, which has been charged for it
+ * @xprt: the transport, whose reference passes to the connection with sdp_conn_attach()
+ *
+ * Return: the connection with one reference, or NULL.
  */
-void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
-		   struct sdp_xprt_conn *conn)
+struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt)
 {
-	sdp_ep_get(ep);
-	ep->xprt = xprt;
-	ep->conn = conn;
-	conn->ctx = ep;
+	struct mem_cgroup *old = set_active_memcg(ep->account.memcg);
+	struct sdp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 
-	ep->live = false;
-	ep->device = NULL;
-	ep->ending = false;
-	ep->abort_due = false;
-	ep->abort_sent = false;
-	ep->kill = false;
-	ep->purge = false;
-	ep->destroyed = false;
-	sdp_size_init(ep);
-	ep->rx_queued = 0;
-	ep->rx_mode = SDP_MODE_COMBINED;
-	ep->rx_advert = false;
-	ep->tx_used = 0;
-	ep->tx_posted = 0;
-	ep->tx_unacked = 0;
-	ep->tx_size = 0;
-	ep->tx_owned = false;
-	ep->tx_more = false;
-	ep->tx_final = false;
-	ep->tx_corked = false;
-	ep->tx_held = false;
-	ep->tx_nagle = false;
-	ep->tx_small = 0;
-	ep->tx_oob = 0;
-	ep->tx_mode = SDP_MODE_COMBINED;
-	ep->send_sm = 0;
-	ep->cancel_acks = 0;
-	ep->rcv_buf_acks = 0;
-	memset(&ep->urg, 0, sizeof(ep->urg));
+	set_active_memcg(old);
+	if (!conn)
+		return NULL;
+	refcount_set(&conn->ref, 1);
+	sdp_ep_get(ep);
+	conn->ep = ep;
+	conn->xprt = xprt;
+	conn->rings.ep = ep;
+	INIT_DELAYED_WORK(&conn->timer, ep->ops->timeout);
+	INIT_DELAYED_WORK(&conn->alive, ep->ops->alive);
+	INIT_DELAYED_WORK(&conn->idle, ep->ops->idle);
+	mutex_init(&conn->tx.mutex);
+	INIT_LIST_HEAD(&conn->tx.free);
+	INIT_LIST_HEAD(&conn->tx.pending);
+	INIT_LIST_HEAD(&conn->tx.ctl);
+	conn->tx.mode = SDP_MODE_COMBINED;
+	mutex_init(&conn->rx.mutex);
+	INIT_LIST_HEAD(&conn->rx.early);
+	INIT_LIST_HEAD(&conn->rx.queue);
+	conn->rx.mode = SDP_MODE_COMBINED;
+	return conn;
+}
+
+/**
+ * sdp_conn_attach() - give an endpoint its connection
+ * @conn: the connection, whose reference passes to the endpoint; ep->lock held
+ * @xc: the transport's, which from now on has a reference of its own; its ctx is set here
+ */
+void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc)
+{
+	refcount_inc(&conn->ref);
+	xc->ctx = conn;
+	conn->xc = xc;
+	conn->ep->conn = conn;
+	sdp_size_init(conn);
+}
+
+/**
+ * sdp_conn_get() - the connection of an endpoint
+ * @ep: the endpoint
+ *
+ * Return: the connection, referenced, or NULL.
+ */
+struct sdp_conn *sdp_conn_get(struct sdp_ep *ep)
+{
+	struct sdp_conn *conn;
+
+	sdp_ep_lock(ep);
+	conn = ep->conn;
+	if (conn)
+		refcount_inc(&conn->ref);
+	sdp_ep_unlock(ep);
+	return conn;
+}
+
+/**
+ * sdp_conn_put() - drop a reference
+ * @conn: the connection, or NULL
+ *
+ * Context: process context, no spinlock held.
+ */
+void sdp_conn_put(struct sdp_conn *conn)
+{
+	struct sdp_ep *ep;
+
+	if (!conn || !refcount_dec_and_test(&conn->ref))
+		return;
+	ep = conn->ep;
+	sdp_ring_mem_detach(&conn->rings);
+	kfree(conn);
+	sdp_ep_put(ep);
+}
+
+/**
+ * sdp_conn_arm() - have a work of the connection's done
+ * @conn: the connection
+ * @work: one of its works, which drops a reference in the end
+ * @delay: jiffies
+ *
+ * Context: any.
+ */
+void sdp_conn_arm(struct sdp_conn *conn, struct delayed_work *work, unsigned long delay)
+{
+	refcount_inc(&conn->ref);
+	/* Pending already: it has its own reference, so this is not the last. */
+	if (mod_delayed_work(sdp_wq, work, delay))
+		refcount_dec(&conn->ref);
+}
+
+/**
+ * sdp_conn_disarm() - do not
+ * @conn: the connection, to which the caller has a reference of its own
+ * @work: one of its works
+ */
+void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work)
+{
+	if (cancel_delayed_work(work))
+		sdp_conn_put(conn);
 }
 
 /* What a buffer takes, as far as it is its size that decides. */
@@ -58,22 +127,23 @@ static long sdp_buf_cost(u32 size)
 
 /**
  * sdp_buf_alloc() - a message buffer that the endpoint's user pays for
- * @ep: the endpoint, which has a connection
+ * @conn: the connection, which has a connection
  * @size: bytes
  * @recv: to receive, else to send
  *
  * Context: process context, whose ever.
  * Return: the buffer, or NULL: no memory, or the user has had enough.
  */
-struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
+struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_conn *conn, u32 size, bool recv)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf;
 	struct mem_cgroup *old;
 
 	if (sdp_charge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(size)))
 		return NULL;
 	old = set_active_memcg(ep->account.memcg);
-	buf = ep->xprt->buf_alloc(ep->conn, size, recv);
+	buf = conn->xprt->buf_alloc(conn->xc, size, recv);
 	set_active_memcg(old);
 	if (!buf)
 		sdp_uncharge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(size));
@@ -82,119 +152,185 @@ struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv)
 
 /**
  * sdp_buf_free() - free it
- * @ep: the endpoint
- * @conn: its connection
+ * @conn: the connection
+ * @xc: the transport's
  * @buf: the buffer
  *
  * Context: any.
  */
-void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+void sdp_buf_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		  struct sdp_xprt_buf *buf)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	sdp_uncharge(&ep->account, SDP_LIMIT_MEMORY, sdp_buf_cost(buf->size));
-	conn->ops->buf_free(conn, buf);
+	xc->ops->buf_free(xc, buf);
 }
 
 /**
  * sdp_bufs_free() - free a list of buffers
- * @ep: the endpoint
- * @conn: its connection
+ * @conn: the connection
+ * @xc: the transport's
  * @bufs: the list
  */
-void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 			  struct list_head *bufs)
 {
 	struct sdp_xprt_buf *buf, *next;
 
 	list_for_each_entry_safe(buf, next, bufs, list)
-		sdp_buf_free(ep, conn, buf);
+		sdp_buf_free(conn, xc, buf);
 }
 
-static int sdp_conn_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+static int sdp_conn_post(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
 	int err;
 
-	if (ep->kill || ep->ending)
+	if (conn->kill || conn->ending)
 		return -ECANCELED;
-	err = ep->xprt->post_recv(ep->conn, buf);
+	err = conn->xprt->post_recv(conn->xc, buf);
 	if (err)
 		return err;
-	ep->credit.bufs++;
-	sdp_credit_posted(&ep->credit, true);
+	conn->credit.bufs++;
+	sdp_credit_posted(&conn->credit, true);
 	return 0;
 }
 
 /**
  * sdp_conn_recv_bufs() - post more receive buffers
- * @ep: the endpoint
+ * @conn: the connection
  * @want: how many there shall be
  *
  * Context: where the connection is not destroyed at the same time.
  * Return: zero or a negative errno: there are fewer then.
  */
-int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want)
+int sdp_conn_recv_bufs(struct sdp_conn *conn, u32 want)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf;
 	int err = 0;
 
-	while (!err && READ_ONCE(ep->credit.bufs) < want) {
-		buf = sdp_buf_alloc(ep, ep->rx_size, true);
+	while (!err && READ_ONCE(conn->credit.bufs) < want) {
+		buf = sdp_buf_alloc(conn, conn->rx.size, true);
 		if (!buf)
 			return -ENOBUFS;
 		sdp_ep_lock(ep);
-		err = sdp_conn_post(ep, buf);
+		err = sdp_conn_post(conn, buf);
 		sdp_ep_unlock(ep);
 		if (err)
-			sdp_buf_free(ep, ep->conn, buf);
+			sdp_buf_free(conn, conn->xc, buf);
 	}
 	return err;
 }
 
 /* The buffers for messages without stream bytes. */
-static int sdp_conn_ctl_bufs(struct sdp_ep *ep)
+static int sdp_conn_ctl_bufs(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf;
 	bool kill = false;
 	int i;
 
 	for (i = 0; i < SDP_CTL_BUFS && !kill; i++) {
-		buf = sdp_buf_alloc(ep, SDP_CTL_SIZE, false);
+		buf = sdp_buf_alloc(conn, SDP_CTL_SIZE, false);
 		if (!buf)
 			return -ENOBUFS;
 		buf->off = SDP_BUF_CTL;
 		sdp_ep_lock(ep);
-		kill = ep->kill;
+		kill = conn->kill;
 		if (!kill)
-			list_add(&buf->list, &ep->tx_ctl);
+			list_add(&buf->list, &conn->tx.ctl);
 		sdp_ep_unlock(ep);
 		if (kill)
-			sdp_buf_free(ep, ep->conn, buf);
+			sdp_buf_free(conn, conn->xc, buf);
 	}
 	return kill ? -ECANCELED : 0;
 }
 
 /**
  * sdp_conn_bufs() - allocate and post what a new connection needs
- * @ep: the endpoint, of whose connection the device is known by now
+ * @conn: the connection, of which the device is known by now
  *
  * Return: zero or a negative errno; what there is by then is freed when the
  * connection is destroyed.
  */
-int sdp_conn_bufs(struct sdp_ep *ep)
+int sdp_conn_bufs(struct sdp_conn *conn)
 {
-	return sdp_conn_ctl_bufs(ep) ? : sdp_conn_recv_bufs(ep, ep->credit.min);
+	return sdp_conn_ctl_bufs(conn) ? : sdp_conn_recv_bufs(conn, conn->credit.min);
 }
 
 /**
  * sdp_conn_timer() - end the connection if it has not ended by then
- * @ep: the endpoint
+ * @conn: the connection
  * @ms: milliseconds from now
  *
  * Context: any.
  */
-void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms)
+void sdp_conn_timer(struct sdp_conn *conn, unsigned int ms)
 {
-	sdp_ep_get(ep);
-	if (mod_delayed_work(sdp_wq, &ep->timer, msecs_to_jiffies(ms)))
-		refcount_dec(&ep->ref);
+	sdp_conn_arm(conn, &conn->timer, msecs_to_jiffies(ms));
+}
+
+/**
+ * sdp_conn_destroy() - end the transport's part
+ * @conn: a connection that has ended
+ *
+ * After this nothing is sent or received; what was received can be read.
+ *
+ * Context: the endpoint's work.
+ */
+void sdp_conn_destroy(struct sdp_conn *conn)
+{
+	LIST_HEAD(bufs);
+
+	mutex_lock(&conn->tx.mutex);
+	sdp_ep_lock(conn->ep);
+	conn->live = false;
+	conn->device = conn->xc->device;
+	list_splice_init(&conn->tx.free, &bufs);
+	list_splice_init(&conn->tx.pending, &bufs);
+	list_splice_init(&conn->tx.ctl, &bufs);
+	list_splice_init(&conn->rx.early, &bufs);
+	sdp_ep_unlock(conn->ep);
+	sdp_bufs_free(conn, conn->xc, &bufs);
+	mutex_unlock(&conn->tx.mutex);
+
+	conn->xprt->conn_destroy(conn->xc);
+
+	sdp_ep_lock(conn->ep);
+	conn->destroyed = true;
+	sdp_ep_unlock(conn->ep);
+}
+
+/**
+ * sdp_conn_free() - free what a destroyed connection has received, and the transport's part
+ * @conn: the connection
+ *
+ * Context: the endpoint's work.
+ */
+void sdp_conn_free(struct sdp_conn *conn)
+{
+	struct sdp_xprt_conn *xc;
+	LIST_HEAD(bufs);
+
+	mutex_lock(&conn->rx.mutex);
+	sdp_ep_lock(conn->ep);
+	xc = conn->xc;
+	conn->xc = NULL;
+	list_splice_init(&conn->rx.queue, &bufs);
+	conn->rx.queued = 0;
+	sdp_ep_unlock(conn->ep);
+	mutex_unlock(&conn->rx.mutex);
+	if (!xc)
+		return;
+
+	sdp_bufs_free(conn, xc, &bufs);
+	sdp_uncharge(&conn->ep->account, SDP_LIMIT_CONNS, 1);
+	/* These may be hours ahead. */
+	sdp_conn_disarm(conn, &conn->timer);
+	sdp_conn_disarm(conn, &conn->alive);
+	sdp_conn_disarm(conn, &conn->idle);
+	sdp_xprt_put();
+	/* The transport's. */
+	sdp_conn_put(conn);
 }

@@ -8,37 +8,37 @@
 
 /**
  * sdp_abort() - end the connection by AbortConn
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @reason: SDP_REASON_*
  * @err: error for user space, positive, or zero
  */
-void sdp_abort(struct sdp_ep *ep, u8 reason, int err)
+void sdp_abort(struct sdp_conn *conn, u8 reason, int err)
 {
 	struct sdp_xprt_buf *buf;
 
-	if (ep->ending || ep->kill || !ep->conn)
+	if (conn->ending || conn->kill || !conn->xc)
 		return;
-	if (!ep->live || sdp_credit_tx(&ep->credit) < 1) {
-		sdp_conn_ended(ep, reason, err);
+	if (!conn->live || sdp_credit_tx(&conn->credit) < 1) {
+		sdp_conn_ended(conn, reason, err);
 		return;
 	}
 	/* What the transport does not have yet is not sent any more. */
-	list_for_each_entry(buf, &ep->tx_pending, list)
-		ep->tx_used--;
-	list_splice_init(&ep->tx_pending, &ep->tx_free);
-	ep->ending = true;
-	sdp_set_ended(ep, reason, err);
-	sdp_conn_timer(ep, SDP_ABORT_MS);
-	if (ep->live && !ep->kill)
-		sdp_post_abort(ep);
+	list_for_each_entry(buf, &conn->tx.pending, list)
+		conn->tx.used--;
+	list_splice_init(&conn->tx.pending, &conn->tx.free);
+	conn->ending = true;
+	sdp_set_ended(conn, reason, err);
+	sdp_conn_timer(conn, SDP_ABORT_MS);
+	if (conn->live && !conn->kill)
+		sdp_post_abort(conn);
 }
 
 /**
  * sdp_bad_message() - the peer sent what it must not send
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @bad: what is wrong with it
  */
-void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad)
+void sdp_bad_message(struct sdp_conn *conn, enum sdp_bad bad)
 {
 	u8 reason = SDP_REASON_BAD_MESSAGE;
 
@@ -47,22 +47,24 @@ void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad)
 	else if (bad == SDP_BAD_CREDITS)
 		reason = SDP_REASON_CREDITS;
 	sdp_count(SDP_CNT_BAD + bad);
-	sdp_abort(ep, reason, ECONNRESET);
+	sdp_abort(conn, reason, ECONNRESET);
 }
 
 /**
  * sdp_close_progress() - a DisConn came, or ours has arrived
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_close_progress(struct sdp_ep *ep)
+void sdp_close_progress(struct sdp_conn *conn)
 {
-	if (ep->ending || ep->kill)
+	struct sdp_ep *ep = conn->ep;
+
+	if (conn->ending || conn->kill)
 		return;
 	if (ep->state == SDP_STATE_CONNECTED)
 		ep->state = SDP_STATE_CLOSING;
-	if (ep->fin_rcvd && ep->fin_done)
-		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
-	else if (ep->fin_done)
+	if (conn->rx.fin && conn->tx.fin_done)
+		sdp_conn_ended(conn, SDP_REASON_NONE, 0);
+	else if (conn->tx.fin_done)
 		/* Somebody may linger until the peer has all. */
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 }

@@ -9,7 +9,7 @@
 
 /**
  * sdp_size_grow() - replace receive buffers that were lost, or add some
- * @ep: the endpoint
+ * @conn: the connection
  * @more: add as many as there are
  *
  * Without memory, or without more of it for this user, all goes on with what
@@ -17,24 +17,25 @@
  *
  * Context: the endpoint's work.
  */
-void sdp_size_grow(struct sdp_ep *ep, bool more)
+void sdp_size_grow(struct sdp_conn *conn, bool more)
 {
+	struct sdp_ep *ep = conn->ep;
 	u32 bufs, want;
 	int err;
 
 	sdp_ep_lock(ep);
-	bufs = ep->credit.bufs + ep->rx_lost;
-	want = min(more ? bufs * 2 : bufs, ep->credit.max);
-	ep->rx_lost = 0;
+	bufs = conn->credit.bufs + conn->rx.lost;
+	want = min(more ? bufs * 2 : bufs, conn->credit.max);
+	conn->rx.lost = 0;
 	sdp_ep_unlock(ep);
-	err = sdp_conn_recv_bufs(ep, want);
+	err = sdp_conn_recv_bufs(conn, want);
 
 	sdp_ep_lock(ep);
-	if (err == -ENOBUFS && ep->credit.bufs + ep->rx_lost < bufs) {
-		ep->rx_lost = bufs - ep->credit.bufs;
+	if (err == -ENOBUFS && conn->credit.bufs + conn->rx.lost < bufs) {
+		conn->rx.lost = bufs - conn->credit.bufs;
 		sdp_ep_retry(ep);
 	}
-	sdp_tx_push(ep);
+	sdp_tx_push(conn);
 	sdp_ep_unlock(ep);
 }
 
@@ -42,13 +43,13 @@ void sdp_size_grow(struct sdp_ep *ep, bool more)
  * Takes the send buffers that are not needed off their list.  A ring that has pages may
  * be written to at any time, and is drained where nothing can be allocated.
  */
-static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
+static void sdp_size_shrink_tx(struct sdp_conn *conn, struct list_head *bufs)
 {
-	u32 keep = ep->tx_ring.size && !ep->tx_ring.away;
+	u32 keep = conn->rings.tx.size && !conn->rings.tx.away;
 
-	while (ep->tx_bufs > keep && !list_empty(&ep->tx_free)) {
-		list_move(ep->tx_free.next, bufs);
-		ep->tx_bufs--;
+	while (conn->tx.bufs > keep && !list_empty(&conn->tx.free)) {
+		list_move(conn->tx.free.next, bufs);
+		conn->tx.bufs--;
 	}
 }
 
@@ -56,40 +57,49 @@ static void sdp_size_shrink_tx(struct sdp_ep *ep, struct list_head *bufs)
  * Gives back the memory of rings that nobody uses either way; tx_mutex held.  Whether it
  * has to be looked at again.
  */
-static bool sdp_size_idle_rings(struct sdp_ep *ep)
+static bool sdp_size_idle_rings(struct sdp_conn *conn)
 {
-	bool idle;
+	struct sdp_ep *ep = conn->ep;
+	bool idle, again;
 
 	sdp_ep_lock(ep);
-	idle = ep->live && sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)) &&
-	       sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms));
+	idle = conn->live && sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms)) &&
+	       sdp_quiet_since(conn->rx.last, READ_ONCE(sdp_idle_ms));
 	sdp_ep_unlock(ep);
-	return idle ? sdp_ring_mem_idle(ep) : ep->tx_ring.size && !ep->tx_ring.away;
+	if (!idle)
+		return conn->rings.tx.size && !conn->rings.tx.away;
+	/* Who reads copies from the pages. */
+	if (!mutex_trylock(&conn->rx.mutex))
+		return true;
+	again = sdp_ring_mem_idle(&conn->rings);
+	mutex_unlock(&conn->rx.mutex);
+	return again;
 }
 
 /* What both halves have and the sending half does not need; tx_mutex held. */
-static void sdp_size_shrink(struct sdp_ep *ep)
+static void sdp_size_shrink(struct sdp_conn *conn)
 {
-	bool again = sdp_size_idle_rings(ep);
+	struct sdp_ep *ep = conn->ep;
+	bool again = sdp_size_idle_rings(conn);
 	struct sdp_xprt_buf *buf, *next;
 	LIST_HEAD(bufs);
 
 	sdp_ep_lock(ep);
-	if (!ep->live || ep->kill || ep->ending) {
+	if (!conn->live || conn->kill || conn->ending) {
 		/* It ends, and with it goes all. */
-	} else if (!sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms))) {
-		sdp_size_watch(ep);
+	} else if (!sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms))) {
+		sdp_size_watch(conn);
 	} else {
 		if (again)
-			sdp_size_watch(ep);
-		sdp_size_shrink_tx(ep, &bufs);
-		ep->tx_max = ep->tx_limit;
-		sdp_credit_idle(&ep->credit);
-		sdp_tx_push(ep);
+			sdp_size_watch(conn);
+		sdp_size_shrink_tx(conn, &bufs);
+		conn->tx.max = conn->tx.limit;
+		sdp_credit_idle(&conn->credit);
+		sdp_tx_push(conn);
 	}
 	sdp_ep_unlock(ep);
 	list_for_each_entry_safe(buf, next, &bufs, list)
-		sdp_buf_free(ep, ep->conn, buf);
+		sdp_buf_free(conn, conn->xc, buf);
 }
 
 /**
@@ -98,21 +108,21 @@ static void sdp_size_shrink(struct sdp_ep *ep)
  */
 void sdp_size_idle(struct work_struct *work)
 {
-	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
-					 idle);
+	struct sdp_conn *conn = container_of(to_delayed_work(work), struct sdp_conn, idle);
+	struct sdp_ep *ep = conn->ep;
 
 	/* A writer, or who sets up rings, may be about to use the buffers. */
-	if (mutex_trylock(&ep->tx_mutex)) {
-		sdp_size_shrink(ep);
-		mutex_unlock(&ep->tx_mutex);
+	if (mutex_trylock(&conn->tx.mutex)) {
+		sdp_size_shrink(conn);
+		mutex_unlock(&conn->tx.mutex);
 		/* Who put bytes into the ring meanwhile found the mutex taken. */
-		sdp_ring_tx_grow(ep);
+		sdp_ring_tx_grow(conn);
 	} else {
 		sdp_ep_lock(ep);
-		if (ep->live)
-			sdp_size_watch(ep);
+		if (conn->live)
+			sdp_size_watch(conn);
 		sdp_ep_unlock(ep);
-		sdp_ring_look(ep);
+		sdp_ring_look(conn);
 	}
-	sdp_ep_put(ep);
+	sdp_conn_put(conn);
 }

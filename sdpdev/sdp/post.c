@@ -6,7 +6,7 @@
 
 /**
  * sdp_post() - give a message its header, and the transport the message
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @buf: the message
  * @mid: enum sdp_mid
  *
@@ -15,86 +15,86 @@
  *
  * Return: whether the transport has taken it.
  */
-bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid)
+bool sdp_post(struct sdp_conn *conn, struct sdp_xprt_buf *buf, u8 mid)
 {
 	struct sdp_bsdh *h = buf->data;
 	int err;
 
 	h->mid = mid;
-	h->flags = ep->tx_oob ? SDP_OOB_PEND : 0;
+	h->flags = conn->tx.oob ? SDP_OOB_PEND : 0;
 	if (buf->off == SDP_BUF_OOB)
 		h->flags |= SDP_OOB_PRES;
-	h->bufs = cpu_to_be16(ep->credit.posted);
+	h->bufs = cpu_to_be16(conn->credit.posted);
 	h->len = cpu_to_be32(buf->len);
-	h->mseq = cpu_to_be32(ep->credit.tx_mseq + 1);
-	h->mseq_ack = cpu_to_be32(ep->credit.rx_mseq);
+	h->mseq = cpu_to_be32(conn->credit.tx_mseq + 1);
+	h->mseq_ack = cpu_to_be32(conn->credit.rx_mseq);
 
-	err = ep->xprt->post_send(ep->conn, buf);
+	err = conn->xprt->post_send(conn->xc, buf);
 	if (err && err != -ENOTCONN)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
+		sdp_conn_ended(conn, SDP_REASON_TRANSPORT, ECONNRESET);
 	if (err)
 		return false;
-	sdp_credit_sent(&ep->credit);
-	ep->tx_msgs++;
-	ep->tx_posted++;
+	sdp_credit_sent(&conn->credit);
+	conn->tx.msgs++;
+	conn->tx.posted++;
 	return true;
 }
 
 /**
  * sdp_post_ctl() - send a message without stream bytes
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @mid: enum sdp_mid
  * @ext: what follows the base header
  * @ext_len: its bytes, which may be zero
  *
  * Return: whether the transport has taken it.
  */
-bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext, u32 ext_len)
+bool sdp_post_ctl(struct sdp_conn *conn, u8 mid, const void *ext, u32 ext_len)
 {
 	struct sdp_xprt_buf *buf;
 
-	buf = list_first_entry_or_null(&ep->tx_ctl, struct sdp_xprt_buf, list);
+	buf = list_first_entry_or_null(&conn->tx.ctl, struct sdp_xprt_buf, list);
 	if (!buf)
 		return false;
 	list_del(&buf->list);
 	buf->len = sizeof(struct sdp_bsdh) + ext_len;
 	if (ext_len)
 		memcpy(buf->data + sizeof(struct sdp_bsdh), ext, ext_len);
-	if (sdp_post(ep, buf, mid))
+	if (sdp_post(conn, buf, mid))
 		return true;
-	list_add(&buf->list, &ep->tx_ctl);
+	list_add(&buf->list, &conn->tx.ctl);
 	return false;
 }
 
 /**
  * sdp_post_probe() - send the transport's probe, which takes no credit
- * @ep: an endpoint with nothing under way, ep->lock held
+ * @conn: a connection with nothing under way, ep->lock held
  */
-void sdp_post_probe(struct sdp_ep *ep)
+void sdp_post_probe(struct sdp_conn *conn)
 {
 	struct sdp_xprt_buf *buf;
 	int err;
 
-	buf = list_first_entry(&ep->tx_ctl, struct sdp_xprt_buf, list);
+	buf = list_first_entry(&conn->tx.ctl, struct sdp_xprt_buf, list);
 	list_del(&buf->list);
 	/* For sdp_tx_done(): no message that matters. */
 	((struct sdp_bsdh *)buf->data)->mid = SDP_MID_DATA;
-	err = ep->xprt->post_probe(ep->conn, buf);
+	err = conn->xprt->post_probe(conn->xc, buf);
 	if (!err) {
-		ep->tx_posted++;
+		conn->tx.posted++;
 		return;
 	}
-	list_add(&buf->list, &ep->tx_ctl);
+	list_add(&buf->list, &conn->tx.ctl);
 	if (err != -ENOTCONN)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ECONNRESET);
+		sdp_conn_ended(conn, SDP_REASON_TRANSPORT, ECONNRESET);
 }
 
 /**
  * sdp_post_abort() - send AbortConn, if there is a credit and it was not sent
- * @ep: an endpoint that ends, ep->lock held
+ * @conn: a connection that ends, ep->lock held
  */
-void sdp_post_abort(struct sdp_ep *ep)
+void sdp_post_abort(struct sdp_conn *conn)
 {
-	if (!ep->abort_sent && sdp_credit_tx(&ep->credit) > 0)
-		ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN, NULL, 0);
+	if (!conn->abort_sent && sdp_credit_tx(&conn->credit) > 0)
+		conn->abort_sent = sdp_post_ctl(conn, SDP_MID_ABORT_CONN, NULL, 0);
 }

@@ -7,46 +7,46 @@
 #include "tcp/tcp.h"
 
 /* Jiffies until what is held back goes as it is. */
-static unsigned long sdp_alive_held(struct sdp_ep *ep)
+static unsigned long sdp_alive_held(struct sdp_conn *conn)
 {
-	if (ep->tx_held && !time_before(jiffies, ep->tx_held_end)) {
-		ep->tx_more = false;
-		ep->tx_nagle = false;
-		ep->tx_held = false;
-		sdp_tx_push(ep);
+	if (conn->tx.held && !time_before(jiffies, conn->tx.held_end)) {
+		conn->tx.more = false;
+		conn->tx.nagle = false;
+		conn->tx.held = false;
+		sdp_tx_push(conn);
 	}
-	return ep->tx_held ? ep->tx_held_end - jiffies : MAX_JIFFY_OFFSET;
+	return conn->tx.held ? conn->tx.held_end - jiffies : MAX_JIFFY_OFFSET;
 }
 
 /* Jiffies until the bytes under way are too old; zero: they are. */
-static unsigned long sdp_alive_sent(struct sdp_ep *ep)
+static unsigned long sdp_alive_sent(struct sdp_conn *conn)
 {
-	unsigned long waited = jiffies - ep->tx_moved;
+	unsigned long waited = jiffies - conn->tx.moved;
 
-	if (!ep->user_timeout || !sdp_tx_queued(ep))
+	if (!conn->user_timeout || !sdp_tx_queued(conn))
 		return MAX_JIFFY_OFFSET;
-	return ep->user_timeout - min(waited, ep->user_timeout);
+	return conn->user_timeout - min(waited, conn->user_timeout);
 }
 
 /* Jiffies until the next probe or the end; zero: it has come. */
-static unsigned long sdp_alive_probe(struct sdp_ep *ep,
+static unsigned long sdp_alive_probe(struct sdp_conn *conn,
 				     const struct sdp_opts *opts)
 {
-	unsigned long idle = opts->keepidle, quiet = jiffies - ep->heard;
+	unsigned long idle = opts->keepidle, quiet = jiffies - conn->heard;
 	bool end;
 
 	if (!opts->keepalive)
 		return MAX_JIFFY_OFFSET;
 	if (quiet < idle)
 		return idle - quiet;
-	if (ep->user_timeout)
-		end = quiet >= ep->user_timeout && ep->probes;
+	if (conn->user_timeout)
+		end = quiet >= conn->user_timeout && conn->probes;
 	else
-		end = ep->probes >= opts->keepcnt;
+		end = conn->probes >= opts->keepcnt;
 	if (end)
 		return 0;
-	sdp_tx_probe(ep);
-	ep->probes++;
+	sdp_tx_probe(conn);
+	conn->probes++;
 	return opts->keepintvl;
 }
 
@@ -56,30 +56,30 @@ static unsigned long sdp_alive_probe(struct sdp_ep *ep,
  */
 void sdp_alive_work(struct work_struct *work)
 {
-	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep,
-					 alive);
+	struct sdp_conn *conn = container_of(to_delayed_work(work), struct sdp_conn, alive);
+	struct sdp_ep *ep = conn->ep;
 	unsigned long next;
 	struct sdp_opts opts;
 
 	sdp_opts_get(ep, &opts);
 	sdp_ep_lock(ep);
-	if (!sdp_alive_wanted(ep))
+	if (!sdp_alive_wanted(conn))
 		goto out;
-	if (!ep->user_timeout)
-		ep->tx_moved = jiffies;
-	ep->user_timeout = opts.user_timeout;
+	if (!conn->user_timeout)
+		conn->tx.moved = jiffies;
+	conn->user_timeout = opts.user_timeout;
 
-	next = min(sdp_alive_sent(ep), sdp_alive_probe(ep, &opts));
+	next = min(sdp_alive_sent(conn), sdp_alive_probe(conn, &opts));
 	if (!next) {
-		sdp_abort(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
+		sdp_abort(conn, SDP_REASON_TRANSPORT, ETIMEDOUT);
 		goto out;
 	}
-	next = min(next, sdp_alive_held(ep));
+	next = min(next, sdp_alive_held(conn));
 	if (sdp_native_shared(ep))
 		next = min_t(unsigned long, next, SDP_ALIVE_LOOK);
-	if (next != MAX_JIFFY_OFFSET && sdp_alive_wanted(ep))
-		sdp_alive_arm(ep, next);
+	if (next != MAX_JIFFY_OFFSET && sdp_alive_wanted(conn))
+		sdp_alive_arm(conn, next);
 out:
 	sdp_ep_unlock(ep);
-	sdp_ep_put(ep);
+	sdp_conn_put(conn);
 }

@@ -10,65 +10,68 @@
 #include "tcp/tcp.h"
 
 /* Takes @n bytes off the first message of the queue; ep->lock held. */
-static void sdp_rx_take(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
+static void sdp_rx_take(struct sdp_conn *conn, struct sdp_xprt_buf *buf, size_t n)
 {
 	buf->off += n;
-	ep->rx_queued -= n;
-	sdp_urg_moved(ep);
+	conn->rx.queued -= n;
+	sdp_urg_moved(conn);
 	if (buf->off < buf->len)
 		return;
 	list_del(&buf->list);
-	sdp_rx_repost(ep, buf, true);
+	sdp_rx_repost(conn, buf, true);
 }
 
 /**
  * sdp_rx_fetch() - move what waits into the receive ring
- * @ep: an endpoint, rx_mutex held
+ * @conn: a connection, rx_mutex held
  */
-void sdp_rx_fetch(struct sdp_ep *ep)
+void sdp_rx_fetch(struct sdp_conn *conn)
 {
-	if (!ep->rx_ring.size)
+	struct sdp_ep *ep = conn->ep;
+
+	if (!conn->rings.rx.size)
 		return;
 	sdp_ep_lock(ep);
-	while (sdp_urg_fetch(ep))
-		sdp_rx_take(ep, list_first_entry(&ep->rx_queue,
+	while (sdp_urg_fetch(conn))
+		sdp_rx_take(conn, list_first_entry(&conn->rx.queue,
 						 struct sdp_xprt_buf, list), 1);
-	sdp_rx_to_ring(ep);
-	sdp_ring_rx_flags(ep);
-	sdp_tx_push(ep);
+	sdp_rx_to_ring(conn);
+	sdp_ring_rx_flags(conn);
+	sdp_tx_push(conn);
 	sdp_ep_unlock(ep);
 }
 
 /* Takes @n bytes off the head of the queue; rx_mutex held. */
-static void sdp_rx_consume(struct sdp_ep *ep, struct sdp_xprt_buf *buf, size_t n)
+static void sdp_rx_consume(struct sdp_conn *conn, struct sdp_xprt_buf *buf, size_t n)
 {
+	struct sdp_ep *ep = conn->ep;
 	bool last;
 
 	sdp_ep_lock(ep);
 	last = buf->off + n == buf->len;
-	sdp_rx_take(ep, buf, n);
+	sdp_rx_take(conn, buf, n);
 	if (last) {
-		if (list_empty(&ep->rx_queue))
-			sdp_ring_rx_flags(ep);
-		sdp_tx_push(ep);
+		if (list_empty(&conn->rx.queue))
+			sdp_ring_rx_flags(conn);
+		sdp_tx_push(conn);
 	}
 	sdp_ep_unlock(ep);
 }
 
 /* Stream bytes in the receive ring; ep->lock held. */
-static u32 sdp_rx_in_ring(struct sdp_ep *ep)
+static u32 sdp_rx_in_ring(struct sdp_conn *conn)
 {
 	u32 bytes;
 
-	return ep->rx_ring.size && sdp_ring_rx_check(ep, &bytes) ? bytes : 0;
+	return conn->rings.rx.size && sdp_ring_rx_check(conn, &bytes) ? bytes : 0;
 }
 
 /* The message with the byte at @at from the head of the queue, and where in it. */
-static struct sdp_xprt_buf *sdp_rx_find(struct sdp_ep *ep, size_t *at)
+static struct sdp_xprt_buf *sdp_rx_find(struct sdp_conn *conn, size_t *at)
 {
 	struct sdp_xprt_buf *buf;
 
-	list_for_each_entry(buf, &ep->rx_queue, list) {
+	list_for_each_entry(buf, &conn->rx.queue, list) {
 		if (*at < buf->len - buf->off)
 			return buf;
 		*at -= buf->len - buf->off;
@@ -83,9 +86,10 @@ static struct sdp_xprt_buf *sdp_rx_find(struct sdp_ep *ep, size_t *at)
  * into the ring since it was looked at, and those are first.  With @hole the byte
  * there was passed over and not copied.
  */
-static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
 				 unsigned int flags, bool begun, bool *hole)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf = NULL;
 	u32 n = 0, in_ring;
 	size_t at;
@@ -95,12 +99,12 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t 
 	 * long as something is in the queue.
 	 */
 	sdp_ep_lock(ep);
-	in_ring = sdp_rx_in_ring(ep);
+	in_ring = sdp_rx_in_ring(conn);
 	at = skip - in_ring;
-	if (in_ring <= skip && !(begun && sdp_urg_here(ep, skip)))
-		buf = sdp_rx_find(ep, &at);
+	if (in_ring <= skip && !(begun && sdp_urg_here(conn, skip)))
+		buf = sdp_rx_find(conn, &at);
 	if (buf)
-		n = sdp_urg_clip(ep, skip - in_ring, buf->len - buf->off - at, hole);
+		n = sdp_urg_clip(conn, skip - in_ring, buf->len - buf->off - at, hole);
 	sdp_ep_unlock(ep);
 	if (!buf)
 		return in_ring > skip ? -EAGAIN : 0;
@@ -115,33 +119,34 @@ static ssize_t sdp_rx_copy_queue(struct sdp_ep *ep, struct iov_iter *to, size_t 
 			return -EFAULT;
 	}
 	if (!(flags & MSG_PEEK))
-		sdp_rx_consume(ep, buf, n);
+		sdp_rx_consume(conn, buf, n);
 	return n;
 }
 
 /* One piece of the stream from @skip on.  Zero: there is none. */
-static ssize_t sdp_rx_copy_one(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+static ssize_t sdp_rx_copy_one(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
 			       unsigned int flags, bool begun, bool *hole)
 {
 	ssize_t n;
 
 	*hole = false;
 	do {
-		n = ep->rx_ring.size ? sdp_ring_consume(ep, to, skip, flags) : 0;
+		n = conn->rings.rx.size ? sdp_ring_consume(conn, to, skip, flags) : 0;
 		if (!n)
-			n = sdp_rx_copy_queue(ep, to, skip, flags, begun, hole);
+			n = sdp_rx_copy_queue(conn, to, skip, flags, begun, hole);
 	} while (n == -EAGAIN);
 	return n;
 }
 
-static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)
+static bool sdp_rx_at_mark(struct sdp_conn *conn, size_t skip)
 {
+	struct sdp_ep *ep = conn->ep;
 	bool here;
 
-	if (!READ_ONCE(ep->urg.state))
+	if (!READ_ONCE(conn->urg.state))
 		return false;
 	sdp_ep_lock(ep);
-	here = sdp_urg_here(ep, skip);
+	here = sdp_urg_here(conn, skip);
 	sdp_ep_unlock(ep);
 	return here;
 }
@@ -151,14 +156,14 @@ static bool sdp_rx_at_mark(struct sdp_ep *ep, size_t skip)
  * @done is what the call has copied so far.  With MSG_PEEK @skip moves on.  @absent:
  * there is more, but not the memory where it goes.
  */
-static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
+static ssize_t sdp_rx_copy(struct sdp_conn *conn, struct iov_iter *to, size_t done,
 			   size_t *skip, unsigned int flags, bool *absent)
 {
 	ssize_t copied = 0, n = 0;
 	bool hole;
 
 	while (iov_iter_count(to)) {
-		n = sdp_rx_copy_one(ep, to, *skip, flags, done + copied, &hole);
+		n = sdp_rx_copy_one(conn, to, *skip, flags, done + copied, &hole);
 		if (n <= 0)
 			break;
 		if (!hole)
@@ -171,37 +176,41 @@ static ssize_t sdp_rx_copy(struct sdp_ep *ep, struct iov_iter *to, size_t done,
 }
 
 /* Has another thread taken the connection apart, by connect(2) with AF_UNSPEC? */
-static bool sdp_rx_parted(struct sdp_ep *ep)
+static bool sdp_rx_parted(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	return ep->parting || sdp_ep_native(ep);
 }
 
 /**
  * sdp_rx_ready() - is there something to read, or never will be?
- * @ep: the endpoint
+ * @conn: the connection
  * @more_than: bytes that do not count
  */
-bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than)
+bool sdp_rx_ready(struct sdp_conn *conn, u64 more_than)
 {
+	struct sdp_ep *ep = conn->ep;
 	bool ready;
 
 	sdp_ep_lock(ep);
-	ready = sdp_rx_avail(ep) > more_than || ep->err ||
-		(ep->shut & RCV_SHUTDOWN) || sdp_rx_parted(ep);
+	ready = sdp_rx_avail(conn) > more_than || ep->err ||
+		(ep->shut & RCV_SHUTDOWN) || sdp_rx_parted(conn);
 	sdp_ep_unlock(ep);
 	return ready;
 }
 
 /**
  * sdp_rx_wait() - wait until there is something to read, or never will be
- * @ep: the endpoint
+ * @conn: the connection
  * @more_than: bytes that are there already
  * @timeo: in and out: jiffies to wait; zero: not at all
  *
  * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
  */
-int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo)
+int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo)
 {
+	struct sdp_ep *ep = conn->ep;
 	long left;
 
 	if (!*timeo)
@@ -210,7 +219,7 @@ int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 	left = wait_event_interruptible_timeout(ep->wait,
-						sdp_rx_ready(ep, more_than),
+						sdp_rx_ready(conn, more_than),
 						*timeo);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
@@ -220,23 +229,24 @@ int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo)
 
 /**
  * sdp_rx_end() - whether to go on reading, in the order in which TCP looks
- * @ep: the endpoint
+ * @conn: the connection
  * @seen: bytes of what is there that have been peeked at
  * @done: bytes read so far
  *
  * Return: zero where more is there or may come, one where not, or a negative
  * errno, which is the pending error taken.
  */
-int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
+int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
 {
+	struct sdp_ep *ep = conn->ep;
 	int ret = 0;
 
 	sdp_ep_lock(ep);
-	if (sdp_rx_parted(ep))
+	if (sdp_rx_parted(conn))
 		ret = -EPIPE;
-	else if (sdp_rx_avail(ep) > seen)
+	else if (sdp_rx_avail(conn) > seen)
 		ret = 0;
-	else if (ep->fin_rcvd || (done && ep->err))
+	else if (conn->rx.fin || (done && ep->err))
 		ret = 1;
 	else if (ep->err)
 		ret = -xchg(&ep->err, 0);
@@ -247,15 +257,17 @@ int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done)
 }
 
 /* Where a peek begins, and what any read does to that: SO_PEEK_OFF. */
-static size_t sdp_peek_begin(struct sdp_ep *ep, unsigned int flags)
+static size_t sdp_peek_begin(struct sdp_conn *conn, unsigned int flags)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
 
 	return sk ? max(sk_peek_offset(sk, flags), 0) : 0;
 }
 
-static void sdp_peek_end(struct sdp_ep *ep, unsigned int flags, size_t done)
+static void sdp_peek_end(struct sdp_conn *conn, unsigned int flags, size_t done)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
 
 	if (!sk)
@@ -267,9 +279,10 @@ static void sdp_peek_end(struct sdp_ep *ep, unsigned int flags, size_t done)
 }
 
 /* What sdp_recv() does where the bytes are asked for in their turn. */
-static ssize_t sdp_recv_stream(struct sdp_ep *ep, struct iov_iter *to,
+static ssize_t sdp_recv_stream(struct sdp_conn *conn, struct iov_iter *to,
 			       unsigned int flags, long timeo)
 {
+	struct sdp_ep *ep = conn->ep;
 	size_t len = iov_iter_count(to), target, skip, done = 0;
 	bool absent;
 	ssize_t n;
@@ -277,15 +290,15 @@ static ssize_t sdp_recv_stream(struct sdp_ep *ep, struct iov_iter *to,
 	target = flags & MSG_WAITALL ? len : min_t(size_t, sdp_rcvlowat(ep), len);
 	if (!target)
 		target = 1;
-	skip = sdp_peek_begin(ep, flags);
+	skip = sdp_peek_begin(conn, flags);
 
 	for (;;) {
-		if (mutex_lock_killable(&ep->rx_mutex)) {
+		if (mutex_lock_killable(&conn->rx.mutex)) {
 			n = -ERESTARTSYS;
 			break;
 		}
-		n = sdp_rx_copy(ep, to, done, &skip, flags, &absent);
-		mutex_unlock(&ep->rx_mutex);
+		n = sdp_rx_copy(conn, to, done, &skip, flags, &absent);
+		mutex_unlock(&conn->rx.mutex);
 		if (n > 0)
 			done += n;
 		if (absent && sdp_fault_in(to, true))
@@ -298,33 +311,34 @@ static ssize_t sdp_recv_stream(struct sdp_ep *ep, struct iov_iter *to,
 		}
 		if (absent || n < 0)
 			break;
-		if (done >= target || (done && sdp_rx_at_mark(ep, skip)))
+		if (done >= target || (done && sdp_rx_at_mark(conn, skip)))
 			break;
-		n = sdp_rx_end(ep, skip, done);
+		n = sdp_rx_end(conn, skip, done);
 		/* Who wants nothing waits until something is there. */
-		if (n || (!len && sdp_rx_ready(ep, skip)))
+		if (n || (!len && sdp_rx_ready(conn, skip)))
 			break;
-		n = sdp_rx_wait(ep, skip, &timeo);
+		n = sdp_rx_wait(conn, skip, &timeo);
 		if (n < 0)
 			break;
 	}
 	if (!done)
 		return n > 0 ? 0 : n;
-	sdp_peek_end(ep, flags, done);
+	sdp_peek_end(conn, flags, done);
 	return done;
 }
 
 /* How much is left, for who has set TCP_INQ; at the end one byte that is not there. */
-static void sdp_recv_inq(struct sdp_ep *ep, struct msghdr *msg)
+static void sdp_recv_inq(struct sdp_conn *conn, struct msghdr *msg)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
 	int inq;
 
-	if (!(sk ? tcp_sk(sk)->recvmsg_inq : ep->inherited.inq))
+	if (!(sk ? tcp_sk(sk)->recvmsg_inq : ep->tcp->inherited.inq))
 		return;
 	sdp_ep_lock(ep);
-	inq = min_t(u64, sdp_rx_avail(ep), INT_MAX);
-	if (!inq && ep->fin_rcvd)
+	inq = min_t(u64, sdp_rx_avail(conn), INT_MAX);
+	if (!inq && conn->rx.fin)
 		inq = 1;
 	sdp_ep_unlock(ep);
 	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
@@ -332,7 +346,7 @@ static void sdp_recv_inq(struct sdp_ep *ep, struct msghdr *msg)
 
 /**
  * sdp_recv() - receive from an SDP connection
- * @ep: the endpoint
+ * @conn: the connection
  * @to: where to
  * @flags: MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
  * @timeo: jiffies to wait
@@ -340,7 +354,7 @@ static void sdp_recv_inq(struct sdp_ep *ep, struct msghdr *msg)
  *
  * Return: bytes, or a negative errno, that of recvmsg(2).
  */
-ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+ssize_t sdp_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		 long timeo, struct msghdr *msg)
 {
 	ssize_t ret;
@@ -349,10 +363,10 @@ ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
 	if (flags & MSG_ERRQUEUE)
 		return -EAGAIN;
 	if (flags & MSG_OOB)
-		ret = sdp_urg_recv(ep, to, flags, &msg->msg_flags);
+		ret = sdp_urg_recv(conn, to, flags, &msg->msg_flags);
 	else
-		ret = sdp_recv_stream(ep, to, flags, timeo);
+		ret = sdp_recv_stream(conn, to, flags, timeo);
 	if (ret >= 0 && msg->msg_control)
-		sdp_recv_inq(ep, msg);
+		sdp_recv_inq(conn, msg);
 	return ret;
 }

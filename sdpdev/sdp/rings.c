@@ -12,71 +12,73 @@
 #include "tcp/tcp.h"
 
 /* User space has written what no index can be. */
-static void sdp_ring_bad(struct sdp_ep *ep)
+static void sdp_ring_bad(struct sdp_conn *conn)
 {
-	if (ep->ring_bad)
+	struct sdp_ep *ep = conn->ep;
+
+	if (conn->rings.bad)
 		return;
-	ep->ring_bad = true;
+	conn->rings.bad = true;
 	sdp_ep_kick(ep);
 }
 
 /**
  * sdp_ring_tx_check() - how many bytes wait in the transmit ring
- * @ep: an endpoint with rings, ep->lock held
+ * @conn: a connection with rings, ep->lock held
  * @bytes: out: how many
  *
  * Return: false where the index is bad, which ends the connection.
  */
-bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes)
+bool sdp_ring_tx_check(struct sdp_conn *conn, u32 *bytes)
 {
-	if (sdp_kring_sent(&ep->tx_ring, bytes))
+	if (sdp_kring_sent(&conn->rings.tx, bytes))
 		return true;
-	sdp_ring_bad(ep);
+	sdp_ring_bad(conn);
 	return false;
 }
 
 /**
  * sdp_ring_take() - take bytes from the transmit ring
- * @ep: an endpoint with rings, ep->lock held
+ * @conn: a connection with rings, ep->lock held
  * @data: where to
  * @len: how many, at most what sdp_ring_tx_check() told
  *
  * Return: how many, which can be fewer where the ring wraps.
  */
-u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len)
+u32 sdp_ring_take(struct sdp_conn *conn, void *data, u32 len)
 {
-	return sdp_kring_take(&ep->tx_ring, data, len);
+	return sdp_kring_take(&conn->rings.tx, data, len);
 }
 
 /**
  * sdp_ring_rx_check() - how many bytes wait in the receive ring
- * @ep: an endpoint with rings, ep->lock held
+ * @conn: a connection with rings, ep->lock held
  * @bytes: out: how many
  *
  * Return: false where the index is bad, which ends the connection.
  */
-bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes)
+bool sdp_ring_rx_check(struct sdp_conn *conn, u32 *bytes)
 {
-	if (sdp_kring_unread(&ep->rx_ring, bytes))
+	if (sdp_kring_unread(&conn->rings.rx, bytes))
 		return true;
-	sdp_ring_bad(ep);
+	sdp_ring_bad(conn);
 	return false;
 }
 
 /**
  * sdp_ring_put() - put received bytes into the receive ring
- * @ep: an endpoint with rings, ep->lock held
+ * @conn: a connection with rings, ep->lock held
  * @data: the bytes
  * @len: how many
  *
  * Return: how many there was room for.
  */
-u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
+u32 sdp_ring_put(struct sdp_conn *conn, const void *data, u32 len)
 {
-	struct sdp_kring *ring = &ep->rx_ring;
+	struct sdp_kring *ring = &conn->rings.rx;
 	u32 used;
 
-	if (!sdp_ring_rx_check(ep, &used) || ring->away)
+	if (!sdp_ring_rx_check(conn, &used) || ring->away)
 		return 0;
 	len = min(len, ring->size - used);
 	sdp_kring_put(ring, data, len);
@@ -84,8 +86,10 @@ u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len)
 }
 
 /* Of the flags those that say whether anything more is taken. */
-static u32 sdp_ring_tx_flags(const struct sdp_ep *ep, bool ended)
+static u32 sdp_ring_tx_flags(const struct sdp_conn *conn, bool ended)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	if (ep->state == SDP_STATE_CLOSED)
 		return SDP_RING_NEED_ENTER | SDP_RING_ERROR;
 	return ended ? SDP_RING_NEED_ENTER | SDP_RING_EOF : 0;
@@ -93,7 +97,7 @@ static u32 sdp_ring_tx_flags(const struct sdp_ep *ep, bool ended)
 
 /**
  * sdp_ring_tx_sleep() - let user space know whether it must call
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  *
  * While messages are under way or wait for credits the kernel comes back to the
  * ring by itself; not so for one that is held back for what may come there.
@@ -104,27 +108,27 @@ static u32 sdp_ring_tx_flags(const struct sdp_ep *ep, bool ended)
  *
  * Return: true where bytes came in the last moment, so the caller goes on.
  */
-bool sdp_ring_tx_sleep(struct sdp_ep *ep)
+bool sdp_ring_tx_sleep(struct sdp_conn *conn)
 {
-	struct sdp_kring *ring = &ep->tx_ring;
-	u32 bytes, end = sdp_ring_tx_flags(ep, ring->ended);
+	struct sdp_kring *ring = &conn->rings.tx;
+	u32 bytes, end = sdp_ring_tx_flags(conn, ring->ended);
 
-	if (!ring->size || ep->tx_owned || ep->fin_sent || ep->ending)
+	if (!ring->size || conn->tx.owned || conn->tx.fin_sent || conn->ending)
 		return false;
 	/*
 	 * Without a buffer nothing can be taken: sdp_ring_tx_grow() allocates one, and
 	 * looks at the ring when it is there.
 	 */
-	if (!ep->tx_posted && list_empty(&ep->tx_free) && list_empty(&ep->tx_pending)) {
+	if (!conn->tx.posted && list_empty(&conn->tx.free) && list_empty(&conn->tx.pending)) {
 		WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
 		return false;
 	}
-	if (ep->tx_posted || (!list_empty(&ep->tx_pending) && !ep->tx_held)) {
+	if (conn->tx.posted || (!list_empty(&conn->tx.pending) && !conn->tx.held)) {
 		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}
 	sdp_kring_sleep(ring, end);
-	if (!sdp_ring_tx_check(ep, &bytes) || !bytes)
+	if (!sdp_ring_tx_check(conn, &bytes) || !bytes)
 		return false;
 	WRITE_ONCE(ring->map->flags, end);
 	return true;
@@ -132,51 +136,52 @@ bool sdp_ring_tx_sleep(struct sdp_ep *ep)
 
 /**
  * sdp_ring_tx_end() - what is in the transmit ring is all that comes
- * @ep: the endpoint, ep->lock held; it may have no rings
+ * @conn: the connection, ep->lock held; it may have no rings
  *
  * A producer without a descriptor may be about to put bytes there: nothing but the ring
  * itself could tell it.
  */
-void sdp_ring_tx_end(struct sdp_ep *ep)
+void sdp_ring_tx_end(struct sdp_conn *conn)
 {
 	u32 bytes;
 
-	if (!ep->tx_ring.size)
+	if (!conn->rings.tx.size)
 		return;
-	sdp_kring_end(&ep->tx_ring, sdp_ring_tx_flags(ep, true));
-	sdp_ring_tx_check(ep, &bytes);
+	sdp_kring_end(&conn->rings.tx, sdp_ring_tx_flags(conn, true));
+	sdp_ring_tx_check(conn, &bytes);
 }
 
 /**
  * sdp_ring_rx_flags() - tell user space what follows the receive ring's tail
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_ring_rx_flags(struct sdp_ep *ep)
+void sdp_ring_rx_flags(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	u32 flags = 0;
 
-	if (!ep->rx_ring.size)
+	if (!conn->rings.rx.size)
 		return;
-	if (!list_empty(&ep->rx_queue))
+	if (!list_empty(&conn->rx.queue))
 		flags |= SDP_RING_NEED_ENTER;
 	else if (ep->shut & RCV_SHUTDOWN)
 		flags |= SDP_RING_EOF;
 	if (ep->state == SDP_STATE_CLOSED && ep->reason != SDP_REASON_NONE)
 		flags |= SDP_RING_ERROR;
-	sdp_kring_tell(&ep->rx_ring, flags);
+	sdp_kring_tell(&conn->rings.rx, flags);
 }
 
 /**
  * sdp_rx_avail() - stream bytes that can be read
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-u64 sdp_rx_avail(struct sdp_ep *ep)
+u64 sdp_rx_avail(struct sdp_conn *conn)
 {
 	u32 ring = 0;
 
-	if (ep->rx_ring.size && !sdp_ring_rx_check(ep, &ring))
+	if (conn->rings.rx.size && !sdp_ring_rx_check(conn, &ring))
 		return 0;
-	return (u64)ring + ep->rx_queued;
+	return (u64)ring + conn->rx.queued;
 }
 
 /* Copies @n bytes from @index on, in one or two pieces. */
@@ -201,19 +206,20 @@ static size_t sdp_ring_copy(const struct sdp_kring *ring, u64 index, size_t n,
 }
 
 /* Competes with user space for the bytes from @from to @to. */
-static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
+static bool sdp_ring_move_head(struct sdp_conn *conn, u64 from, u64 to)
 {
+	struct sdp_ep *ep = conn->ep;
 	bool won;
 
 	sdp_ep_lock(ep);
-	won = sdp_kring_move(&ep->rx_ring, from, to);
+	won = sdp_kring_move(&conn->rings.rx, from, to);
 	sdp_ep_unlock(ep);
 	return won;
 }
 
 /**
  * sdp_ring_consume() - read from the receive ring
- * @ep: an endpoint with rings, rx_mutex held
+ * @conn: a connection with rings, rx_mutex held
  * @to: where to
  * @skip: bytes to pass over
  * @flags: MSG_PEEK, MSG_TRUNC
@@ -223,27 +229,28 @@ static bool sdp_ring_move_head(struct sdp_ep *ep, u64 from, u64 to)
  * Return: bytes; zero where there are none after @skip; -EFAULT; -EBUSY where user
  * space was faster: who tries again lets go of the mutex first, as that may go on.
  */
-ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
 			 unsigned int flags)
 {
+	struct sdp_ep *ep = conn->ep;
 	u64 head;
 	size_t n;
 	u32 bytes;
 	bool ok;
 
 	sdp_ep_lock(ep);
-	ok = sdp_ring_rx_check(ep, &bytes);
-	head = ep->rx_ring.user;
+	ok = sdp_ring_rx_check(conn, &bytes);
+	head = conn->rings.rx.user;
 	sdp_ep_unlock(ep);
 	if (!ok || bytes <= skip)
 		return 0;
 
 	n = min_t(size_t, bytes - skip, iov_iter_count(to));
-	n = sdp_ring_copy(&ep->rx_ring, head + skip, n, to, flags);
+	n = sdp_ring_copy(&conn->rings.rx, head + skip, n, to, flags);
 	if (!n)
 		return -EFAULT;
-	if (flags & MSG_PEEK ? sdp_kring_unmoved(&ep->rx_ring, head)
-			     : sdp_ring_move_head(ep, head, head + n))
+	if (flags & MSG_PEEK ? sdp_kring_unmoved(&conn->rings.rx, head)
+			     : sdp_ring_move_head(conn, head, head + n))
 		return n;
 	iov_iter_revert(to, n);
 	return -EBUSY;

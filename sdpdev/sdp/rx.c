@@ -7,87 +7,88 @@
 
 #include "sdp/sdp.h"
 
-static void sdp_rx_drop(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+static void sdp_rx_drop(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
-	ep->credit.bufs--;
-	sdp_buf_free(ep, ep->conn, buf);
+	conn->credit.bufs--;
+	sdp_buf_free(conn, conn->xc, buf);
 }
 
 /**
  * sdp_rx_repost() - use a receive buffer again
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @buf: the buffer
  * @fresh: it has carried stream bytes
  *
  * A receive buffer that has served goes back to the transport, unless SO_RCVBUF has
  * become less than there are.
  */
-void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf, bool fresh)
+void sdp_rx_repost(struct sdp_conn *conn, struct sdp_xprt_buf *buf, bool fresh)
 {
 	int err = -ECANCELED;
 
-	if (!ep->ending && !ep->kill && !sdp_credit_over_limit(&ep->credit))
-		err = ep->xprt->post_recv(ep->conn, buf);
+	if (!conn->ending && !conn->kill && !sdp_credit_over_limit(&conn->credit))
+		err = conn->xprt->post_recv(conn->xc, buf);
 	if (!err) {
-		sdp_credit_posted(&ep->credit, fresh);
+		sdp_credit_posted(&conn->credit, fresh);
 		return;
 	}
-	sdp_rx_drop(ep, buf);
+	sdp_rx_drop(conn, buf);
 	if (err == -ENOBUFS)
-		sdp_size_lost(ep);
+		sdp_size_lost(conn);
 }
 
 /**
  * sdp_rx_to_ring() - move what there is room for from the queue into the ring
- * @ep: an endpoint with rings, ep->lock held
+ * @conn: a connection with rings, ep->lock held
  */
-void sdp_rx_to_ring(struct sdp_ep *ep)
+void sdp_rx_to_ring(struct sdp_conn *conn)
 {
 	struct sdp_xprt_buf *buf;
 	u32 n;
 
-	while (!list_empty(&ep->rx_queue)) {
-		buf = list_first_entry(&ep->rx_queue, struct sdp_xprt_buf, list);
-		n = sdp_urg_until(ep, buf->len - buf->off);
-		n = sdp_ring_put(ep, buf->data + buf->off, n);
+	while (!list_empty(&conn->rx.queue)) {
+		buf = list_first_entry(&conn->rx.queue, struct sdp_xprt_buf, list);
+		n = sdp_urg_until(conn, buf->len - buf->off);
+		n = sdp_ring_put(conn, buf->data + buf->off, n);
 		buf->off += n;
-		ep->rx_queued -= n;
+		conn->rx.queued -= n;
 		if (buf->off < buf->len)
 			return;
 		list_del(&buf->list);
-		sdp_rx_repost(ep, buf, true);
+		sdp_rx_repost(conn, buf, true);
 	}
 }
 
 /* Stream bytes: returns whether @buf was kept. */
-static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
+static bool sdp_rx_data(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 			const struct sdp_pdu *pdu)
 {
-	bool direct = ep->rx_ring.size && list_empty(&ep->rx_queue);
+	struct sdp_ep *ep = conn->ep;
+	bool direct = conn->rings.rx.size && list_empty(&conn->rx.queue);
 
 	if (!pdu->payload) {
-		sdp_size_told(ep);
+		sdp_size_told(conn);
 		return false;
 	}
-	if (ep->fin_rcvd) {
-		sdp_bad_message(ep, SDP_BAD_TURN);
+	if (conn->rx.fin) {
+		sdp_bad_message(conn, SDP_BAD_TURN);
 		return false;
 	}
 	/* Nobody will read it; TCP answers late data with a reset, too. */
-	if (ep->orphan || (ep->shut_rd && (ep->shut & SEND_SHUTDOWN))) {
-		sdp_tx_abort_after(ep);
+	if (ep->orphan || (conn->rx.shut && (ep->shut & SEND_SHUTDOWN))) {
+		sdp_tx_abort_after(conn);
 		return false;
 	}
 	buf->off = pdu->off;
-	ep->rx_bytes += pdu->payload;
-	sdp_size_received(ep);
-	ep->rx_queued += pdu->payload;
-	list_add_tail(&buf->list, &ep->rx_queue);
+	conn->rx.pos += pdu->payload;
+	sdp_size_received(conn);
+	conn->rx.queued += pdu->payload;
+	list_add_tail(&buf->list, &conn->rx.queue);
 	if (pdu->oob_pres)
-		sdp_urg_arrived(ep, ((u8 *)buf->data)[buf->len - 1]);
+		sdp_urg_arrived(conn, ((u8 *)buf->data)[buf->len - 1]);
 	if (direct)
-		sdp_rx_to_ring(ep);
-	sdp_ring_rx_flags(ep);
+		sdp_rx_to_ring(conn);
+	sdp_ring_rx_flags(conn);
 	return true;
 }
 
@@ -95,20 +96,20 @@ static bool sdp_rx_data(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
  * Mode changes (A4.6.1): Buffered to Combined is the sink's to ask, everything
  * else the source's.  Both halves begin in Combined mode.
  */
-static bool sdp_rx_mode_change(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+static bool sdp_rx_mode_change(struct sdp_conn *conn, const struct sdp_pdu *pdu)
 {
 	if (pdu->mode_of_receiver) {
-		if (ep->tx_mode != SDP_MODE_BUFFERED ||
+		if (conn->tx.mode != SDP_MODE_BUFFERED ||
 		    pdu->mode != SDP_MODE_COMBINED)
 			return false;
-		ep->tx_mode = pdu->mode;
+		conn->tx.mode = pdu->mode;
 		return true;
 	}
 	/* From the source: Combined is next to either of the other two. */
-	if (ep->rx_mode == SDP_MODE_BUFFERED || pdu->mode == ep->rx_mode ||
-	    (ep->rx_mode != SDP_MODE_COMBINED && pdu->mode != SDP_MODE_COMBINED))
+	if (conn->rx.mode == SDP_MODE_BUFFERED || pdu->mode == conn->rx.mode ||
+	    (conn->rx.mode != SDP_MODE_COMBINED && pdu->mode != SDP_MODE_COMBINED))
 		return false;
-	ep->rx_mode = pdu->mode;
+	conn->rx.mode = pdu->mode;
 	return true;
 }
 
@@ -116,70 +117,72 @@ static bool sdp_rx_mode_change(struct sdp_ep *ep, const struct sdp_pdu *pdu)
  * Advertisements of memory are never taken up: the answer to a source is "send
  * it by Bcopy" (SendSm), and a sink's becomes void with the next Data message.
  */
-static bool sdp_rx_advert(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+static bool sdp_rx_advert(struct sdp_conn *conn, const struct sdp_pdu *pdu)
 {
 	switch (pdu->mid) {
 	case SDP_MID_SRC_AVAIL:
-		if (ep->rx_mode == SDP_MODE_BUFFERED || ep->fin_rcvd ||
-		    (ep->rx_mode == SDP_MODE_COMBINED && !pdu->payload))
+		if (conn->rx.mode == SDP_MODE_BUFFERED || conn->rx.fin ||
+		    (conn->rx.mode == SDP_MODE_COMBINED && !pdu->payload))
 			return false;
-		ep->rx_advert = true;
-		ep->send_sm++;
+		conn->rx.advert = true;
+		conn->send_sm++;
 		return true;
 	case SDP_MID_SRC_AVAIL_CANCEL:
 		/* It crossed the SendSm, which is the answer to it as well. */
-		if (!ep->rx_advert)
+		if (!conn->rx.advert)
 			return false;
-		ep->rx_advert = false;
+		conn->rx.advert = false;
 		return true;
 	case SDP_MID_SINK_AVAIL:
-		return ep->tx_mode != SDP_MODE_BUFFERED;
+		return conn->tx.mode != SDP_MODE_BUFFERED;
 	case SDP_MID_SINK_AVAIL_CANCEL:
-		ep->cancel_acks++;
+		conn->cancel_acks++;
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void sdp_rx_disconn(struct sdp_ep *ep)
+static void sdp_rx_disconn(struct sdp_conn *conn)
 {
-	ep->fin_rcvd = true;
+	struct sdp_ep *ep = conn->ep;
+
+	conn->rx.fin = true;
 	ep->shut |= RCV_SHUTDOWN;
-	sdp_ring_rx_flags(ep);
-	sdp_close_progress(ep);
+	sdp_ring_rx_flags(conn);
+	sdp_close_progress(conn);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP);
 }
 
 /* The message's own meaning; returns whether @buf was kept. */
-static bool sdp_rx_dispatch(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
+static bool sdp_rx_dispatch(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 			    const struct sdp_pdu *pdu)
 {
 	switch (pdu->mid) {
 	case SDP_MID_DATA:
-		return sdp_rx_data(ep, buf, pdu);
+		return sdp_rx_data(conn, buf, pdu);
 	case SDP_MID_SRC_AVAIL:
 	case SDP_MID_SINK_AVAIL:
 	case SDP_MID_SRC_AVAIL_CANCEL:
 	case SDP_MID_SINK_AVAIL_CANCEL:
-		if (!sdp_rx_advert(ep, pdu))
+		if (!sdp_rx_advert(conn, pdu))
 			break;
-		return sdp_rx_data(ep, buf, pdu);
+		return sdp_rx_data(conn, buf, pdu);
 	case SDP_MID_DISCONN:
-		if (ep->fin_rcvd)
+		if (conn->rx.fin)
 			break;
-		sdp_rx_disconn(ep);
+		sdp_rx_disconn(conn);
 		return false;
 	case SDP_MID_ABORT_CONN:
-		sdp_conn_ended(ep, SDP_REASON_PEER_ABORT,
-			       ep->fin_rcvd ? EPIPE : ECONNRESET);
+		sdp_conn_ended(conn, SDP_REASON_PEER_ABORT,
+			       conn->rx.fin ? EPIPE : ECONNRESET);
 		return false;
 	case SDP_MID_MODE_CHANGE:
-		if (!sdp_rx_mode_change(ep, pdu))
+		if (!sdp_rx_mode_change(conn, pdu))
 			break;
 		return false;
 	case SDP_MID_CH_RCV_BUF:
-		ep->rcv_buf_acks++;
+		conn->rcv_buf_acks++;
 		return false;
 	default:
 		/*
@@ -189,14 +192,14 @@ static bool sdp_rx_dispatch(struct sdp_ep *ep, struct sdp_xprt_buf *buf,
 		 */
 		break;
 	}
-	sdp_bad_message(ep, SDP_BAD_TURN);
+	sdp_bad_message(conn, SDP_BAD_TURN);
 	return false;
 }
 
 /* What all messages have in common; returns what is wrong with this one. */
-static enum sdp_bad sdp_rx_header(struct sdp_ep *ep, const struct sdp_pdu *pdu)
+static enum sdp_bad sdp_rx_header(struct sdp_conn *conn, const struct sdp_pdu *pdu)
 {
-	struct sdp_credit *c = &ep->credit;
+	struct sdp_credit *c = &conn->credit;
 
 	if (pdu->mseq != c->rx_mseq + 1)
 		return SDP_BAD_MSEQ;
@@ -204,7 +207,7 @@ static enum sdp_bad sdp_rx_header(struct sdp_ep *ep, const struct sdp_pdu *pdu)
 		return SDP_BAD_MSEQ_ACK;
 	if (!sdp_credit_received(c, pdu->mseq, pdu->mseq_ack, pdu->bufs, pdu->payload))
 		return SDP_BAD_CREDITS;
-	ep->rx_msgs++;
+	conn->rx.msgs++;
 	return SDP_BAD_NOTHING;
 }
 
@@ -217,80 +220,83 @@ static bool sdp_rx_empty(const struct sdp_xprt_buf *buf)
 }
 
 /* Returns whether @buf was kept. */
-static bool sdp_rx_message(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+static bool sdp_rx_message(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
 	struct sdp_pdu pdu;
 	enum sdp_bad bad;
 
 	bad = sdp_parse(buf->data, buf->len, &pdu);
 	if (!bad)
-		bad = sdp_rx_header(ep, &pdu);
+		bad = sdp_rx_header(conn, &pdu);
 	if (bad) {
-		sdp_bad_message(ep, bad);
+		sdp_bad_message(conn, bad);
 		return false;
 	}
-	sdp_alive_heard(ep);
+	sdp_alive_heard(conn);
 	if (pdu.oob_pend || pdu.oob_pres)
-		sdp_urg_announced(ep);
-	return sdp_rx_dispatch(ep, buf, &pdu);
+		sdp_urg_announced(conn);
+	return sdp_rx_dispatch(conn, buf, &pdu);
 }
 
 /* A message of a connection that is there, and what follows from it. */
-static void sdp_rx_one(struct sdp_ep *ep, struct sdp_xprt_buf *buf)
+static void sdp_rx_one(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
-	u64 before = ep->rx_bytes;
+	struct sdp_ep *ep = conn->ep;
+	u64 before = conn->rx.pos;
 	bool kept;
 
-	ep->credit.posted--;
-	kept = sdp_rx_message(ep, buf);
-	if (!kept && sdp_rx_empty(buf) && sdp_size_quiet(ep) &&
-	    sdp_credit_is_surplus(&ep->credit))
-		sdp_rx_drop(ep, buf);
+	conn->credit.posted--;
+	kept = sdp_rx_message(conn, buf);
+	if (!kept && sdp_rx_empty(buf) && sdp_size_quiet(conn) &&
+	    sdp_credit_is_surplus(&conn->credit))
+		sdp_rx_drop(conn, buf);
 	else if (!kept)
-		sdp_rx_repost(ep, buf, false);
-	sdp_tx_push(ep);
-	if (ep->rx_bytes != before)
+		sdp_rx_repost(conn, buf, false);
+	sdp_tx_push(conn);
+	if (conn->rx.pos != before)
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
-	if (ep->tx_nospace && sdp_tx_room(ep)) {
-		ep->tx_nospace = false;
+	if (conn->tx.nospace && sdp_tx_room(conn)) {
+		conn->tx.nospace = false;
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 	}
 }
 
 /**
  * sdp_rx_begin() - deal with the messages that came too early
- * @ep: an endpoint that has become connected, ep->lock held
+ * @conn: a connection that has become connected, ep->lock held
  */
-void sdp_rx_begin(struct sdp_ep *ep)
+void sdp_rx_begin(struct sdp_conn *conn)
 {
 	struct sdp_xprt_buf *buf, *next;
 
-	list_for_each_entry_safe(buf, next, &ep->rx_early, list) {
+	list_for_each_entry_safe(buf, next, &conn->rx.early, list) {
 		/* The rest goes with the connection. */
-		if (ep->ending || ep->kill)
+		if (conn->ending || conn->kill)
 			return;
 		list_del(&buf->list);
-		sdp_rx_one(ep, buf);
+		sdp_rx_one(conn, buf);
 	}
 }
 
 /**
  * sdp_rx_done() - the transport gives a receive buffer back
- * @ep: the endpoint, ep->lock held
- * @conn: its connection
+ * @conn: the connection, ep->lock held
+ * @xc: the transport's
  * @buf: the buffer, with a message in it
  * @error: negative errno where there is none
  */
-void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+void sdp_rx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		 struct sdp_xprt_buf *buf, int error)
 {
-	if (error || ep->ending || ep->kill) {
-		ep->credit.posted--;
-		sdp_buf_free(ep, conn, buf);
+	struct sdp_ep *ep = conn->ep;
+
+	if (error || conn->ending || conn->kill) {
+		conn->credit.posted--;
+		sdp_buf_free(conn, xc, buf);
 	} else if (ep->state == SDP_STATE_CONNECTING) {
 		/* Its event comes, with the HelloAck. */
-		list_add_tail(&buf->list, &ep->rx_early);
+		list_add_tail(&buf->list, &conn->rx.early);
 	} else {
-		sdp_rx_one(ep, buf);
+		sdp_rx_one(conn, buf);
 	}
 }

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of one connection.
+ * The protocol: one connection over SDP, from the first buffer to the last.
+ *
+ * A byte that a program writes comes in at send.c, which fills a buffer.  tx.c cuts what
+ * waits into messages as the credits allow (credit.c), and post.c hands each one to the
+ * transport.  A message that comes goes through rx.c, which checks it, to the queue or
+ * into the receive ring, and recv.c gives its bytes to the program.  Credits are counted in
+ * credit.c alone.  Only send.c, recv.c, ring_calls.c and idle.c may sleep; all others are
+ * called with ep->lock held, from any context.
+ *
+ * Locks: ep->lock protects all of struct sdp_conn that does not say otherwise.  One writer
+ * at a time holds tx.mutex, which also keeps the connection from being destroyed; one
+ * reader at a time holds rx.mutex, which keeps what it copies in the queue.
+ *
+ * Lifetimes: a connection is a new object for each attempt.  It holds its endpoint.  The
+ * endpoint, the transport (until sdp_conn_destroy()), each pending work, and each call
+ * that reads or writes hold it.
  */
 #ifndef _SDP_SDP_H
 #define _SDP_SDP_H
@@ -10,6 +25,7 @@
 #include <linux/uio.h>
 
 #include "core/ep.h"
+#include "ring/ring.h"
 #include "sdp/credit.h"
 #include "sdp/wire.h"
 #include "transport/registry.h"
@@ -17,6 +33,8 @@
 /* Buffers for messages without stream bytes. */
 #define SDP_CTL_BUFS	4
 #define SDP_CTL_SIZE	64
+
+struct sdp_opts;
 
 /* What a send buffer is for, in buf->off. */
 #define SDP_BUF_DATA	0
@@ -29,16 +47,213 @@
 /* What the counters of bad messages have room for */
 static_assert(SDP_BAD_MAX <= SDP_CNT_BAD_KINDS);
 
+/* What there is of the urgent byte at the mark. */
+#define SDP_URG_NONE	0	/* nothing, or the mark has been passed */
+#define SDP_URG_VALID	1
+#define SDP_URG_READ	2	/* taken with MSG_OOB */
+
+/**
+ * struct sdp_urg - urgent data received
+ * @pos: the mark: the urgent byte's position in the stream
+ * @hole: position of urgent bytes that others have replaced while they were
+ *	next to be read: readers pass over them, as with TCP
+ * @hole_end: where they end
+ * @state: SDP_URG_*
+ * @byte: the urgent byte
+ * @pending: one is announced and has not come
+ * @told: user space has found the receive ring drained up to the mark
+ *
+ * Protected by ep->lock.
+ */
+struct sdp_urg {
+	u64 pos;
+	u64 hole;
+	u64 hole_end;
+	u8 state;
+	u8 byte;
+	bool pending;
+	bool told;
+};
+
+/**
+ * struct sdp_tx - the half of a connection that sends
+ * @mutex: one writer: the order of the stream, and the send buffers
+ * @pos: position in the stream of the next byte to be sent
+ * @msgs: messages sent
+ * @free: send buffers that nobody uses
+ * @pending: filled ones, waiting for credits
+ * @ctl: free buffers for messages without stream bytes
+ * @bufs: send buffers that there are; also read without the lock
+ * @max: that there may be; less than @limit when memory was short
+ * @limit: that SO_SNDBUF allows
+ * @depth: that the transport can have
+ * @used: not in @free
+ * @posted: messages that the transport has
+ * @unacked: stream bytes in them
+ * @size: largest message that the peer takes
+ * @mode: mode of this half
+ * @last: jiffies when stream bytes were last sent
+ * @moved: jiffies when stream bytes were last acknowledged, or began to wait
+ * @owned: a writer is at work: nobody else fills buffers
+ * @more: hold a message with room back for more to come
+ * @final: there is no more to come
+ * @corked: @more is by TCP_CORK
+ * @held: a message waits for more to come, and for nothing else
+ * @held_end: jiffies when it goes in any case
+ * @nagle: hold it back while one that had room is under way (RFC 896)
+ * @small: position where the last message that had room ended
+ * @oob: buffers among @pending with an urgent byte
+ * @nospace: somebody wants to know when there is room again
+ * @fin_sent: DisConn was posted
+ * @fin_done: it has arrived; also read without the lock
+ */
+struct sdp_tx {
+	struct mutex mutex;	/* one writer */
+	u64 pos;
+	u64 msgs;
+	struct list_head free;
+	struct list_head pending;
+	struct list_head ctl;
+	u32 bufs;
+	u32 max;
+	u32 limit;
+	u32 depth;
+	u32 used;
+	u32 posted;
+	u32 unacked;
+	u32 size;
+	u8 mode;
+	unsigned long last;
+	unsigned long moved;
+	bool owned;
+	bool more;
+	bool final;
+	bool corked;
+	bool held;
+	unsigned long held_end;
+	bool nagle;
+	u64 small;
+	u32 oob;
+	bool nospace;
+	bool fin_sent;
+	bool fin_done;
+};
+
+/**
+ * struct sdp_rx - the half of a connection that receives
+ * @mutex: one reader: the order of the stream
+ * @pos: position in the stream behind the last byte received
+ * @msgs: messages received
+ * @early: messages that came before the connection was known to be there
+ * @queue: messages with unread bytes, from buf->off on
+ * @queued: their unread bytes
+ * @depth: receive buffers that the transport can have
+ * @grow: the endpoint's work is to add some
+ * @lost: those that the transport had no room for, which the endpoint's work replaces
+ * @size: size of receive buffers
+ * @last: jiffies when stream bytes last came
+ * @mode: mode of this half
+ * @advert: the peer has advertised a source since the last cancellation
+ * @shut: receiving was shut down here
+ * @fin: the peer's DisConn came
+ */
+struct sdp_rx {
+	struct mutex mutex;	/* one reader */
+	u64 pos;
+	u64 msgs;
+	struct list_head early;
+	struct list_head queue;
+	u32 queued;
+	u32 depth;
+	bool grow;
+	u32 lost;
+	u32 size;
+	unsigned long last;
+	u8 mode;
+	bool advert;
+	bool shut;
+	bool fin;
+};
+
+/**
+ * struct sdp_conn - a connection over SDP
+ * @ref: references
+ * @ep: the endpoint, referenced
+ * @xprt: the transport, referenced as long as @xc is there
+ * @xc: the transport's connection; NULL once it has been freed
+ * @device: whose it is, once it is being destroyed
+ * @live: messages may be posted; also read without the lock
+ * @ending: AbortConn is on its way, then the connection ends; also read without the lock
+ * @abort_due: AbortConn follows what was written
+ * @abort_sent: it was posted
+ * @kill: the connection is to be destroyed; also read without the lock
+ * @purge: so is what it received (the device goes away)
+ * @destroyed: it is destroyed; unread messages may be left
+ * @timer: limits how long the connection's end may take
+ * @alive: looks whether the peer is there
+ * @idle: gives back what is not used; pending when stream bytes were sent
+ * @heard: jiffies when the peer or its transport was last heard of
+ * @user_timeout: TCP_USER_TIMEOUT in jiffies as last seen, or zero
+ * @probes: sent since @heard
+ * @credit: the credits of both directions, and receive buffers; those in rx.early
+ *	count as posted
+ * @tx: the half that sends
+ * @rx: the half that receives
+ * @urg: urgent data received
+ * @send_sm: SendSm owed to the peer
+ * @cancel_acks: SinkCancelAck owed to the peer
+ * @rcv_buf_acks: ChRcvBufAck owed to the peer
+ * @rings: rings, if user space has asked for them
+ */
+struct sdp_conn {
+	refcount_t ref;
+	struct sdp_ep *ep;
+	const struct sdp_xprt_ops *xprt;
+	struct sdp_xprt_conn *xc;
+	const void *device;
+
+	bool live;
+	bool ending;
+	bool abort_due;
+	bool abort_sent;
+	bool kill;
+	bool purge;
+	bool destroyed;
+
+	struct delayed_work timer;
+	struct delayed_work alive;
+	struct delayed_work idle;
+	unsigned long heard;
+	unsigned long user_timeout;
+	int probes;
+
+	struct sdp_credit credit;
+	struct sdp_tx tx;
+	struct sdp_rx rx;
+	struct sdp_urg urg;
+	u32 send_sm;
+	u32 cancel_acks;
+	u32 rcv_buf_acks;
+
+	struct sdp_rings rings;
+};
+
 /* conn.c */
-void sdp_conn_init(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
-		   struct sdp_xprt_conn *conn);
-struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_ep *ep, u32 size, bool recv);
-void sdp_buf_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt);
+void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc);
+struct sdp_conn *sdp_conn_get(struct sdp_ep *ep);
+void sdp_conn_put(struct sdp_conn *conn);
+void sdp_conn_arm(struct sdp_conn *conn, struct delayed_work *work, unsigned long delay);
+void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work);
+void sdp_conn_destroy(struct sdp_conn *conn);
+void sdp_conn_free(struct sdp_conn *conn);
+struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_conn *conn, u32 size, bool recv);
+void sdp_buf_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		  struct sdp_xprt_buf *buf);
-void sdp_bufs_free(struct sdp_ep *ep, struct sdp_xprt_conn *conn, struct list_head *bufs);
-int sdp_conn_bufs(struct sdp_ep *ep);
-int sdp_conn_recv_bufs(struct sdp_ep *ep, u32 want);
-void sdp_conn_timer(struct sdp_ep *ep, unsigned int ms);
+void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc, struct list_head *bufs);
+int sdp_conn_bufs(struct sdp_conn *conn);
+int sdp_conn_recv_bufs(struct sdp_conn *conn, u32 want);
+void sdp_conn_timer(struct sdp_conn *conn, unsigned int ms);
 
 static inline bool sdp_quiet_since(unsigned long last, unsigned int ms)
 {
@@ -46,125 +261,125 @@ static inline bool sdp_quiet_since(unsigned long last, unsigned int ms)
 }
 
 /* size.c */
-void sdp_size_init(struct sdp_ep *ep);
-void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts);
-void sdp_size_look(struct sdp_ep *ep);
-void sdp_size_received(struct sdp_ep *ep);
-void sdp_size_lost(struct sdp_ep *ep);
-void sdp_size_watch(struct sdp_ep *ep);
-void sdp_size_soon(struct sdp_ep *ep);
-bool sdp_size_quiet(const struct sdp_ep *ep);
-void sdp_size_told(struct sdp_ep *ep);
-void sdp_size_sent(struct sdp_ep *ep);
-void sdp_size_stop(struct sdp_ep *ep);
+void sdp_size_init(struct sdp_conn *conn);
+void sdp_size_limit(struct sdp_conn *conn, const struct sdp_opts *opts);
+void sdp_size_look(struct sdp_conn *conn);
+void sdp_size_received(struct sdp_conn *conn);
+void sdp_size_lost(struct sdp_conn *conn);
+void sdp_size_watch(struct sdp_conn *conn);
+void sdp_size_soon(struct sdp_conn *conn);
+bool sdp_size_quiet(const struct sdp_conn *conn);
+void sdp_size_told(struct sdp_conn *conn);
+void sdp_size_sent(struct sdp_conn *conn);
 
 /* How long after SDP_IOC_NATIVE the options are looked at. */
 #define SDP_ALIVE_LOOK	HZ
 
 /* alive.c */
-void sdp_alive_arm(struct sdp_ep *ep, unsigned long delay);
-bool sdp_alive_wanted(const struct sdp_ep *ep);
-void sdp_alive_begin(struct sdp_ep *ep);
-void sdp_alive_look(struct sdp_ep *ep);
-void sdp_alive_sending(struct sdp_ep *ep);
-void sdp_alive_hold(struct sdp_ep *ep);
+void sdp_alive_arm(struct sdp_conn *conn, unsigned long delay);
+bool sdp_alive_wanted(const struct sdp_conn *conn);
+void sdp_alive_begin(struct sdp_conn *conn);
+void sdp_alive_look(struct sdp_conn *conn);
+void sdp_alive_sending(struct sdp_conn *conn);
+void sdp_alive_hold(struct sdp_conn *conn);
 
 /* The peer or its transport has been heard of; ep->lock held. */
-static inline void sdp_alive_heard(struct sdp_ep *ep)
+static inline void sdp_alive_heard(struct sdp_conn *conn)
 {
-	ep->heard = jiffies;
-	ep->probes = 0;
+	conn->heard = jiffies;
+	conn->probes = 0;
 }
 
 /* rings.c */
-u32 sdp_ring_put(struct sdp_ep *ep, const void *data, u32 len);
-u32 sdp_ring_take(struct sdp_ep *ep, void *data, u32 len);
-bool sdp_ring_tx_check(struct sdp_ep *ep, u32 *bytes);
-bool sdp_ring_rx_check(struct sdp_ep *ep, u32 *bytes);
-bool sdp_ring_tx_sleep(struct sdp_ep *ep);
-void sdp_ring_tx_end(struct sdp_ep *ep);
-void sdp_ring_rx_flags(struct sdp_ep *ep);
-ssize_t sdp_ring_consume(struct sdp_ep *ep, struct iov_iter *to, size_t skip,
+u32 sdp_ring_put(struct sdp_conn *conn, const void *data, u32 len);
+u32 sdp_ring_take(struct sdp_conn *conn, void *data, u32 len);
+bool sdp_ring_tx_check(struct sdp_conn *conn, u32 *bytes);
+bool sdp_ring_rx_check(struct sdp_conn *conn, u32 *bytes);
+bool sdp_ring_tx_sleep(struct sdp_conn *conn);
+void sdp_ring_tx_end(struct sdp_conn *conn);
+void sdp_ring_rx_flags(struct sdp_conn *conn);
+ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
 			 unsigned int flags);
-u64 sdp_rx_avail(struct sdp_ep *ep);
+u64 sdp_rx_avail(struct sdp_conn *conn);
 
 /* phase.c */
-void sdp_set_ended(struct sdp_ep *ep, u8 reason, int err);
-void sdp_conn_ended(struct sdp_ep *ep, u8 reason, int err);
+void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err);
+void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err);
 
 /* post.c */
-bool sdp_post(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u8 mid);
-bool sdp_post_ctl(struct sdp_ep *ep, u8 mid, const void *ext, u32 ext_len);
-void sdp_post_probe(struct sdp_ep *ep);
-void sdp_post_abort(struct sdp_ep *ep);
+bool sdp_post(struct sdp_conn *conn, struct sdp_xprt_buf *buf, u8 mid);
+bool sdp_post_ctl(struct sdp_conn *conn, u8 mid, const void *ext, u32 ext_len);
+void sdp_post_probe(struct sdp_conn *conn);
+void sdp_post_abort(struct sdp_conn *conn);
 
 /* end.c */
-void sdp_abort(struct sdp_ep *ep, u8 reason, int err);
-void sdp_bad_message(struct sdp_ep *ep, enum sdp_bad bad);
-void sdp_close_progress(struct sdp_ep *ep);
+void sdp_abort(struct sdp_conn *conn, u8 reason, int err);
+void sdp_bad_message(struct sdp_conn *conn, enum sdp_bad bad);
+void sdp_close_progress(struct sdp_conn *conn);
 
 /* urgent.c */
-void sdp_urg_announced(struct sdp_ep *ep);
-void sdp_urg_arrived(struct sdp_ep *ep, u8 byte);
-bool sdp_urg_inline(struct sdp_ep *ep);
-bool sdp_urg_here(struct sdp_ep *ep, u64 seen);
-u64 sdp_urg_ahead(struct sdp_ep *ep);
-u64 sdp_urg_hidden(struct sdp_ep *ep);
-u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole);
-void sdp_urg_moved(struct sdp_ep *ep);
-u32 sdp_urg_until(const struct sdp_ep *ep, u32 n);
-bool sdp_urg_fetch(struct sdp_ep *ep);
-ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+void sdp_urg_announced(struct sdp_conn *conn);
+void sdp_urg_arrived(struct sdp_conn *conn, u8 byte);
+bool sdp_urg_inline(struct sdp_conn *conn);
+bool sdp_urg_here(struct sdp_conn *conn, u64 seen);
+u64 sdp_urg_ahead(struct sdp_conn *conn);
+u64 sdp_urg_hidden(struct sdp_conn *conn);
+u32 sdp_urg_clip(struct sdp_conn *conn, size_t skip, u32 n, bool *hole);
+void sdp_urg_moved(struct sdp_conn *conn);
+u32 sdp_urg_until(const struct sdp_conn *conn, u32 n);
+bool sdp_urg_fetch(struct sdp_conn *conn);
+ssize_t sdp_urg_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		     unsigned int *out_flags);
 
 /* tx.c */
-u64 sdp_tx_unsent(struct sdp_ep *ep);
-u64 sdp_tx_queued(struct sdp_ep *ep);
-bool sdp_tx_room(struct sdp_ep *ep);
-u32 sdp_buf_room(const struct sdp_ep *ep, const struct sdp_xprt_buf *buf);
-void sdp_buf_from_ring(struct sdp_ep *ep, struct sdp_xprt_buf *buf, u32 most);
-struct sdp_xprt_buf *sdp_tx_get(struct sdp_ep *ep);
-void sdp_tx_put(struct sdp_ep *ep, struct sdp_xprt_buf *buf);
-void sdp_tx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+u64 sdp_tx_unsent(struct sdp_conn *conn);
+u64 sdp_tx_queued(struct sdp_conn *conn);
+bool sdp_tx_room(struct sdp_conn *conn);
+u32 sdp_buf_room(const struct sdp_conn *conn, const struct sdp_xprt_buf *buf);
+void sdp_buf_from_ring(struct sdp_conn *conn, struct sdp_xprt_buf *buf, u32 most);
+struct sdp_xprt_buf *sdp_tx_get(struct sdp_conn *conn);
+void sdp_tx_put(struct sdp_conn *conn, struct sdp_xprt_buf *buf);
+void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		 struct sdp_xprt_buf *buf, int error);
-void sdp_tx_probe(struct sdp_ep *ep);
-void sdp_tx_push(struct sdp_ep *ep);
-void sdp_tx_uncork(struct sdp_ep *ep);
-void sdp_tx_abort_after(struct sdp_ep *ep);
-void sdp_tx_look(struct sdp_ep *ep);
+void sdp_tx_probe(struct sdp_conn *conn);
+void sdp_tx_push(struct sdp_conn *conn);
+void sdp_tx_uncork(struct sdp_conn *conn);
+void sdp_tx_abort_after(struct sdp_conn *conn);
+void sdp_tx_look(struct sdp_conn *conn);
 
 /* rx.c */
-void sdp_rx_done(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+void sdp_rx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		 struct sdp_xprt_buf *buf, int error);
-void sdp_rx_begin(struct sdp_ep *ep);
-void sdp_rx_repost(struct sdp_ep *ep, struct sdp_xprt_buf *buf, bool fresh);
-void sdp_rx_to_ring(struct sdp_ep *ep);
+void sdp_rx_begin(struct sdp_conn *conn);
+void sdp_rx_repost(struct sdp_conn *conn, struct sdp_xprt_buf *buf, bool fresh);
+void sdp_rx_to_ring(struct sdp_conn *conn);
 
 /* send.c */
-int sdp_tx_prepare(struct sdp_ep *ep, u32 want);
-int sdp_tx_wait(struct sdp_ep *ep, long *timeo);
-int sdp_tx_drain(struct sdp_ep *ep);
-ssize_t sdp_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags,
+int sdp_tx_prepare(struct sdp_conn *conn, u32 want);
+int sdp_tx_wait(struct sdp_conn *conn, long *timeo);
+int sdp_tx_drain(struct sdp_conn *conn);
+ssize_t sdp_send(struct sdp_conn *conn, struct iov_iter *from, unsigned int flags,
 		 long timeo);
 
 /* recv.c */
-void sdp_rx_fetch(struct sdp_ep *ep);
-bool sdp_rx_ready(struct sdp_ep *ep, u64 more_than);
-int sdp_rx_end(struct sdp_ep *ep, u64 seen, size_t done);
-int sdp_rx_wait(struct sdp_ep *ep, u64 more_than, long *timeo);
-ssize_t sdp_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+void sdp_rx_fetch(struct sdp_conn *conn);
+bool sdp_rx_ready(struct sdp_conn *conn, u64 more_than);
+int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done);
+int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo);
+ssize_t sdp_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		 long timeo, struct msghdr *msg);
 
 /* ring_calls.c */
 u32 sdp_ring_data_offset(void);
-int sdp_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
-void sdp_ring_drop(struct sdp_ep *ep);
-void sdp_ring_look(struct sdp_ep *ep);
-int sdp_ring_tx_grow(struct sdp_ep *ep);
-int sdp_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
+bool sdp_ring_sizes_ok(u32 tx_bytes, u32 rx_bytes);
+int sdp_ring_setup(struct sdp_conn *conn, u32 tx_bytes, u32 rx_bytes);
+void sdp_ring_drop(struct sdp_conn *conn);
+void sdp_ring_look(struct sdp_conn *conn);
+int sdp_ring_tx_grow(struct sdp_conn *conn);
+int sdp_ring_enter(struct sdp_conn *conn, u32 flags, bool nonblock);
 
 /* idle.c */
-void sdp_size_grow(struct sdp_ep *ep, bool more);
+void sdp_size_grow(struct sdp_conn *conn, bool more);
 void sdp_size_idle(struct work_struct *work);
 
 /* probe.c */

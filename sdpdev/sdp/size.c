@@ -22,34 +22,35 @@
 #include "tcp/tcp.h"
 
 /* Buffers in @bytes; where that option was not set as many as there can be. */
-static u32 sdp_size_bufs(const struct sdp_ep *ep, int bytes, u32 least, u32 most)
+static u32 sdp_size_bufs(const struct sdp_conn *conn, int bytes, u32 least, u32 most)
 {
-	return bytes ? clamp_t(u32, bytes / ep->rx_size, least, most) : most;
+	return bytes ? clamp_t(u32, bytes / conn->rx.size, least, most) : most;
 }
 
 /**
  * sdp_size_limit() - the buffers that there may be by SO_SNDBUF and SO_RCVBUF
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @opts: its options now
  */
-void sdp_size_limit(struct sdp_ep *ep, const struct sdp_opts *opts)
+void sdp_size_limit(struct sdp_conn *conn, const struct sdp_opts *opts)
 {
-	u32 limit = sdp_size_bufs(ep, opts->sndbuf, 2, ep->tx_depth);
+	u32 limit = sdp_size_bufs(conn, opts->sndbuf, 2, conn->tx.depth);
 
-	sdp_credit_limit(&ep->credit, READ_ONCE(sdp_idle_bufs),
-			 sdp_size_bufs(ep, opts->rcvbuf, SDP_MIN_BUFS, ep->rx_depth));
+	sdp_credit_limit(&conn->credit, READ_ONCE(sdp_idle_bufs),
+			 sdp_size_bufs(conn, opts->rcvbuf, SDP_MIN_BUFS, conn->rx.depth));
 	/* It may be less for want of memory. */
-	if (limit != ep->tx_limit)
-		ep->tx_max = limit;
-	ep->tx_limit = limit;
+	if (limit != conn->tx.limit)
+		conn->tx.max = limit;
+	conn->tx.limit = limit;
 }
 
 /**
  * sdp_size_look() - as sdp_size_limit(), with the options looked up
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_look(struct sdp_ep *ep)
+void sdp_size_look(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
 	struct sdp_opts opts;
 
@@ -57,126 +58,114 @@ void sdp_size_look(struct sdp_ep *ep)
 	if (!sk || !(sk->sk_userlocks & (SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK)))
 		return;
 	sdp_opts_get(ep, &opts);
-	sdp_size_limit(ep, &opts);
+	sdp_size_limit(conn, &opts);
 }
 
 /**
  * sdp_size_init() - what a new connection begins with, and may come to
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_init(struct sdp_ep *ep)
+void sdp_size_init(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_opts opts;
 
 	sdp_opts_get(ep, &opts);
-	ep->rx_size = min(READ_ONCE(sdp_recv_size), ep->xprt->max_msg);
-	ep->rx_depth = READ_ONCE(sdp_recv_bufs);
-	ep->tx_depth = READ_ONCE(sdp_send_bufs);
-	ep->tx_limit = 0;
-	sdp_size_limit(ep, &opts);
-	sdp_credit_init(&ep->credit);
-	ep->rx_grow = false;
-	ep->rx_lost = 0;
-	ep->rx_last = jiffies;
-	ep->tx_bufs = 0;
-	ep->tx_last = jiffies;
+	conn->rx.size = min(READ_ONCE(sdp_recv_size), conn->xprt->max_msg);
+	conn->rx.depth = READ_ONCE(sdp_recv_bufs);
+	conn->tx.depth = READ_ONCE(sdp_send_bufs);
+	conn->tx.limit = 0;
+	sdp_size_limit(conn, &opts);
+	sdp_credit_init(&conn->credit);
+	conn->rx.grow = false;
+	conn->rx.last = jiffies;
+	conn->tx.bufs = 0;
+	conn->tx.last = jiffies;
 }
 
 /**
  * sdp_size_received() - stream bytes came
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_received(struct sdp_ep *ep)
+void sdp_size_received(struct sdp_conn *conn)
 {
-	ep->rx_last = jiffies;
-	sdp_size_look(ep);
+	struct sdp_ep *ep = conn->ep;
+
+	conn->rx.last = jiffies;
+	sdp_size_look(conn);
 	/* What a peer sends before anybody accepts its connection gets no more room. */
-	if (ep->rx_grow || ep->listener || !sdp_credit_wants_more(&ep->credit))
+	if (conn->rx.grow || ep->listener || !sdp_credit_wants_more(&conn->credit))
 		return;
-	ep->rx_grow = true;
+	conn->rx.grow = true;
 	sdp_ep_kick(ep);
 }
 
 /**
  * sdp_size_lost() - the transport had no room for a receive buffer that goes back to it
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_lost(struct sdp_ep *ep)
+void sdp_size_lost(struct sdp_conn *conn)
 {
-	ep->rx_lost++;
-	sdp_ep_retry(ep);
+	conn->rx.lost++;
+	sdp_ep_retry(conn->ep);
 }
 
 /**
  * sdp_size_quiet() - have no stream bytes come for so long that buffers may go?
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-bool sdp_size_quiet(const struct sdp_ep *ep)
+bool sdp_size_quiet(const struct sdp_conn *conn)
 {
-	return sdp_quiet_since(ep->rx_last, READ_ONCE(sdp_idle_ms) / 2);
+	return sdp_quiet_since(conn->rx.last, READ_ONCE(sdp_idle_ms) / 2);
 }
 
 /**
  * sdp_size_watch() - look whether it is idle, at the earliest time that it can be
- * @ep: the endpoint, which has a connection; ep->lock held
+ * @conn: the connection, which has a connection; ep->lock held
  */
-void sdp_size_watch(struct sdp_ep *ep)
+void sdp_size_watch(struct sdp_conn *conn)
 {
-	sdp_ep_get(ep);
-	if (!queue_delayed_work(sdp_wq, &ep->idle,
+	refcount_inc(&conn->ref);
+	if (!queue_delayed_work(sdp_wq, &conn->idle,
 				msecs_to_jiffies(READ_ONCE(sdp_idle_ms))))
-		refcount_dec(&ep->ref);
+		refcount_dec(&conn->ref);
 }
 
 /**
  * sdp_size_soon() - look again, as there was no memory for what is in the ring
- * @ep: the endpoint
+ * @conn: the connection
  */
-void sdp_size_soon(struct sdp_ep *ep)
+void sdp_size_soon(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	unsigned long when = jiffies + HZ / 10;
 
 	sdp_ep_lock(ep);
 	/* Not put off, however often that is asked for. */
-	if (ep->live && (!delayed_work_pending(&ep->idle) ||
-			 time_after(ep->idle.timer.expires, when))) {
-		sdp_ep_get(ep);
-		if (mod_delayed_work(sdp_wq, &ep->idle, HZ / 10))
-			refcount_dec(&ep->ref);
-	}
+	if (conn->live && (!delayed_work_pending(&conn->idle) ||
+			  time_after(conn->idle.timer.expires, when)))
+		sdp_conn_arm(conn, &conn->idle, HZ / 10);
 	sdp_ep_unlock(ep);
 }
 
 /**
  * sdp_size_told() - the peer has told of buffers, and may have nothing else to say
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_told(struct sdp_ep *ep)
+void sdp_size_told(struct sdp_conn *conn)
 {
-	if (sdp_quiet_since(ep->tx_last, READ_ONCE(sdp_idle_ms)))
-		sdp_credit_told(&ep->credit);
+	if (sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms)))
+		sdp_credit_told(&conn->credit);
 }
 
 /**
  * sdp_size_sent() - stream bytes were sent
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_size_sent(struct sdp_ep *ep)
+void sdp_size_sent(struct sdp_conn *conn)
 {
-	ep->tx_last = jiffies;
-	sdp_credit_sent_data(&ep->credit);
-	if (!delayed_work_pending(&ep->idle))
-		sdp_size_watch(ep);
-}
-
-/**
- * sdp_size_stop() - the connection is freed
- * @ep: the endpoint
- *
- * Context: process context, the caller holds a reference of its own.
- */
-void sdp_size_stop(struct sdp_ep *ep)
-{
-	if (cancel_delayed_work(&ep->idle))
-		sdp_ep_put(ep);
+	conn->tx.last = jiffies;
+	sdp_credit_sent_data(&conn->credit);
+	if (!delayed_work_pending(&conn->idle))
+		sdp_size_watch(conn);
 }

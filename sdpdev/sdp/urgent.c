@@ -12,60 +12,62 @@
 #include "tcp/tcp.h"
 
 /* Position in the stream of the first byte in the queue. */
-static u64 sdp_urg_queue_pos(const struct sdp_ep *ep)
+static u64 sdp_urg_queue_pos(const struct sdp_conn *conn)
 {
-	return ep->rx_bytes - ep->rx_queued;
+	return conn->rx.pos - conn->rx.queued;
 }
 
 /* Bytes from @pos on that readers pass over since another is urgent now. */
-static u64 sdp_urg_hole(const struct sdp_ep *ep, u64 pos)
+static u64 sdp_urg_hole(const struct sdp_conn *conn, u64 pos)
 {
-	const struct sdp_urg *urg = &ep->urg;
+	const struct sdp_urg *urg = &conn->urg;
 
 	return pos >= urg->hole && pos < urg->hole_end ? urg->hole_end - pos : 0;
 }
 
 /* Position of the next byte to be read after @seen that were peeked at. */
-static u64 sdp_urg_read_pos(struct sdp_ep *ep, u64 seen)
+static u64 sdp_urg_read_pos(struct sdp_conn *conn, u64 seen)
 {
-	u64 pos = ep->rx_bytes - sdp_rx_avail(ep) + seen;
+	u64 pos = conn->rx.pos - sdp_rx_avail(conn) + seen;
 
-	return pos + sdp_urg_hole(ep, pos);
+	return pos + sdp_urg_hole(conn, pos);
 }
 
 /**
  * sdp_urg_announced() - a message came with OOB_PEND or OOB_PRES
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_urg_announced(struct sdp_ep *ep)
+void sdp_urg_announced(struct sdp_conn *conn)
 {
-	if (ep->urg.pending)
+	struct sdp_ep *ep = conn->ep;
+
+	if (conn->urg.pending)
 		return;
-	ep->urg.pending = true;
+	conn->urg.pending = true;
 	sdp_ep_urge(ep);
 }
 
 /**
  * sdp_urg_arrived() - the last byte received is urgent
- * @ep: the endpoint, ep->lock held; the byte is counted and queued, and not in
+ * @conn: the connection, ep->lock held; the byte is counted and queued, and not in
  *	the receive ring yet
  * @byte: the byte
  *
  * It takes the place of one before it that was not read, which is in the stream
  * then, unless the reader stands before it: so does TCP.
  */
-void sdp_urg_arrived(struct sdp_ep *ep, u8 byte)
+void sdp_urg_arrived(struct sdp_conn *conn, u8 byte)
 {
-	struct sdp_urg *urg = &ep->urg;
+	struct sdp_urg *urg = &conn->urg;
 
-	if (sdp_urg_here(ep, 0) && !sdp_urg_inline(ep)) {
+	if (sdp_urg_here(conn, 0) && !sdp_urg_inline(conn)) {
 		/* The holes are next to be read, so they are one. */
 		if (urg->hole_end != urg->pos)
 			urg->hole = urg->pos;
 		urg->hole_end = urg->pos + 1;
 	}
 	urg->state = SDP_URG_VALID;
-	urg->pos = ep->rx_bytes - 1;
+	urg->pos = conn->rx.pos - 1;
 	urg->byte = byte;
 	urg->pending = false;
 	urg->told = false;
@@ -73,70 +75,71 @@ void sdp_urg_arrived(struct sdp_ep *ep, u8 byte)
 
 /**
  * sdp_urg_inline() - is the urgent byte read in its place?
- * @ep: the endpoint
+ * @conn: the connection
  */
-bool sdp_urg_inline(struct sdp_ep *ep)
+bool sdp_urg_inline(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
 
-	return sk ? sock_flag(sk, SOCK_URGINLINE) : ep->opts.oobinline;
+	return sk ? sock_flag(sk, SOCK_URGINLINE) : ep->tcp->opts.oobinline;
 }
 
 /**
  * sdp_urg_here() - does the reader stand at the mark?
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @seen: bytes that have been peeked at
  */
-bool sdp_urg_here(struct sdp_ep *ep, u64 seen)
+bool sdp_urg_here(struct sdp_conn *conn, u64 seen)
 {
-	return ep->urg.state && sdp_urg_read_pos(ep, seen) == ep->urg.pos;
+	return conn->urg.state && sdp_urg_read_pos(conn, seen) == conn->urg.pos;
 }
 
 /**
  * sdp_urg_ahead() - bytes that FIONREAD tells of
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  *
  * Return: what is there, or what is before the mark where that is ahead and the
  * urgent byte not in line.
  */
-u64 sdp_urg_ahead(struct sdp_ep *ep)
+u64 sdp_urg_ahead(struct sdp_conn *conn)
 {
-	u64 avail, pos = sdp_urg_read_pos(ep, 0), before = ep->urg.pos - pos;
+	u64 avail, pos = sdp_urg_read_pos(conn, 0), before = conn->urg.pos - pos;
 
-	avail = ep->rx_bytes - pos;
+	avail = conn->rx.pos - pos;
 	/* A mark that has been passed is far away in unsigned numbers. */
-	if (!ep->urg.state || before >= avail || sdp_urg_inline(ep))
+	if (!conn->urg.state || before >= avail || sdp_urg_inline(conn))
 		return avail;
 	return before;
 }
 
 /**
  * sdp_urg_hidden() - bytes next in turn that an ordinary reader passes over
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-u64 sdp_urg_hidden(struct sdp_ep *ep)
+u64 sdp_urg_hidden(struct sdp_conn *conn)
 {
-	u64 hole = sdp_urg_hole(ep, sdp_urg_queue_pos(ep));
+	u64 hole = sdp_urg_hole(conn, sdp_urg_queue_pos(conn));
 
-	return hole + (sdp_urg_here(ep, 0) && !sdp_urg_inline(ep));
+	return hole + (sdp_urg_here(conn, 0) && !sdp_urg_inline(conn));
 }
 
 /**
  * sdp_urg_clip() - how far a read from the queue goes
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @skip: where it begins, counted from the first byte in the queue
  * @n: bytes there in one piece
  * @hole: out: the byte there is not for ordinary readers
  *
  * Return: bytes to read; one where @hole.
  */
-u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole)
+u32 sdp_urg_clip(struct sdp_conn *conn, size_t skip, u32 n, bool *hole)
 {
-	u64 pos = sdp_urg_queue_pos(ep) + skip;
-	struct sdp_urg *urg = &ep->urg;
+	u64 pos = sdp_urg_queue_pos(conn) + skip;
+	struct sdp_urg *urg = &conn->urg;
 
-	*hole = sdp_urg_hole(ep, pos) ||
-		(urg->state && pos == urg->pos && !sdp_urg_inline(ep));
+	*hole = sdp_urg_hole(conn, pos) ||
+		(urg->state && pos == urg->pos && !sdp_urg_inline(conn));
 	if (*hole)
 		return 1;
 	if (!urg->state || pos >= urg->pos)
@@ -146,27 +149,27 @@ u32 sdp_urg_clip(struct sdp_ep *ep, size_t skip, u32 n, bool *hole)
 
 /**
  * sdp_urg_moved() - bytes were taken off the queue
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  */
-void sdp_urg_moved(struct sdp_ep *ep)
+void sdp_urg_moved(struct sdp_conn *conn)
 {
-	if (ep->urg.state && sdp_urg_queue_pos(ep) > ep->urg.pos)
-		ep->urg.state = SDP_URG_NONE;
+	if (conn->urg.state && sdp_urg_queue_pos(conn) > conn->urg.pos)
+		conn->urg.state = SDP_URG_NONE;
 }
 
 /**
  * sdp_urg_until() - how much of the queue's head may go into the receive ring
- * @ep: the endpoint, ep->lock held
+ * @conn: the connection, ep->lock held
  * @n: bytes there in one piece
  *
  * Return: those before the mark; none of a hole, which sdp_rx_fetch() drops.
  */
-u32 sdp_urg_until(const struct sdp_ep *ep, u32 n)
+u32 sdp_urg_until(const struct sdp_conn *conn, u32 n)
 {
-	const struct sdp_urg *urg = &ep->urg;
-	u64 pos = sdp_urg_queue_pos(ep);
+	const struct sdp_urg *urg = &conn->urg;
+	u64 pos = sdp_urg_queue_pos(conn);
 
-	if (sdp_urg_hole(ep, pos))
+	if (sdp_urg_hole(conn, pos))
 		return 0;
 	if (urg->state && urg->pos - pos < n)
 		n = urg->pos - pos;
@@ -175,34 +178,34 @@ u32 sdp_urg_until(const struct sdp_ep *ep, u32 n)
 
 /**
  * sdp_urg_fetch() - user space, which has drained the receive ring, asks for more
- * @ep: the endpoint, ep->lock and rx_mutex held
+ * @conn: the connection, ep->lock and rx_mutex held
  *
  * Where the ring ends at the mark the first call stops there, as a read does,
  * and the second goes on.
  *
  * Return: true where the byte at the head of the queue is to be dropped.
  */
-bool sdp_urg_fetch(struct sdp_ep *ep)
+bool sdp_urg_fetch(struct sdp_conn *conn)
 {
-	struct sdp_urg *urg = &ep->urg;
+	struct sdp_urg *urg = &conn->urg;
 
-	if (!ep->rx_queued || sdp_rx_avail(ep) != ep->rx_queued)
+	if (!conn->rx.queued || sdp_rx_avail(conn) != conn->rx.queued)
 		return false;
-	if (sdp_urg_hole(ep, sdp_urg_queue_pos(ep)))
+	if (sdp_urg_hole(conn, sdp_urg_queue_pos(conn)))
 		return true;
-	if (!sdp_urg_here(ep, 0))
+	if (!sdp_urg_here(conn, 0))
 		return false;
 	if (!urg->told) {
 		urg->told = true;
 		return false;
 	}
 	urg->state = SDP_URG_NONE;
-	return !sdp_urg_inline(ep);
+	return !sdp_urg_inline(conn);
 }
 
 /**
  * sdp_urg_recv() - recv(2) with MSG_OOB
- * @ep: the endpoint
+ * @conn: the connection
  * @to: where to
  * @flags: MSG_PEEK, MSG_TRUNC
  * @out_flags: out: MSG_OOB is added, and MSG_TRUNC without room
@@ -212,16 +215,17 @@ bool sdp_urg_fetch(struct sdp_ep *ep)
  * Return: one or zero bytes; -EINVAL without urgent data; -EAGAIN where it is
  * announced only; -EFAULT.
  */
-ssize_t sdp_urg_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags,
+ssize_t sdp_urg_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		     unsigned int *out_flags)
 {
-	struct sdp_urg *urg = &ep->urg;
+	struct sdp_ep *ep = conn->ep;
+	struct sdp_urg *urg = &conn->urg;
 	ssize_t ret = -EINVAL;
 	u8 byte;
 
 	sdp_ep_lock(ep);
 	byte = urg->byte;
-	if (sdp_urg_inline(ep)) {
+	if (sdp_urg_inline(conn)) {
 		ret = -EINVAL;
 	} else if (urg->state == SDP_URG_VALID) {
 		ret = 1;

@@ -6,9 +6,11 @@
 
 static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 {
+	struct sdp_conn *conn;
 	int err = 0;
 
 	sdp_ep_lock(ep);
+	conn = ep->conn;
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
@@ -18,14 +20,14 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 	case SDP_STATE_CLOSING:
 		ep->shut |= how;
 		if (how & RCV_SHUTDOWN)
-			ep->shut_rd = true;
+			conn->rx.shut = true;
 		if (how & SEND_SHUTDOWN) {
 			ep->state = SDP_STATE_CLOSING;
-			sdp_tx_uncork(ep);
-			sdp_ring_tx_end(ep);
+			sdp_tx_uncork(conn);
+			sdp_ring_tx_end(conn);
 		}
-		sdp_ring_rx_flags(ep);
-		sdp_tx_push(ep);
+		sdp_ring_rx_flags(conn);
+		sdp_tx_push(conn);
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |
 				EPOLLWRNORM | EPOLLHUP);
 		break;
@@ -64,20 +66,21 @@ int sdp_shutdown(struct sdp_ep *ep, int how)
 	return err;
 }
 
-static bool sdp_lingered(struct sdp_ep *ep)
+static bool sdp_lingered(const struct sdp_conn *conn)
 {
-	return READ_ONCE(ep->fin_done) || READ_ONCE(ep->kill) ||
-	       READ_ONCE(ep->ending);
+	return READ_ONCE(conn->tx.fin_done) || READ_ONCE(conn->kill) ||
+	       READ_ONCE(conn->ending);
 }
 
-/* Begins the end; returns whether it goes on without the file. */
-static bool sdp_close_begin(struct sdp_ep *ep, long linger)
+/* Begins the end of the connection; returns whether it goes on without the file. */
+static bool sdp_close_begin(struct sdp_conn *conn, long linger)
 {
+	struct sdp_ep *ep = conn->ep;
 	bool orderly = false;
 
 	sdp_ep_lock(ep);
 	/* Somebody may still have the ring mapped. */
-	sdp_ring_tx_end(ep);
+	sdp_ring_tx_end(conn);
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
@@ -86,20 +89,20 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
 	case SDP_STATE_CONNECTED:
 	case SDP_STATE_CLOSING:
 		if (linger == 0) {
-			sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+			sdp_abort(conn, SDP_REASON_LOCAL_ABORT, 0);
 			break;
 		}
-		if (sdp_rx_avail(ep)) {
-			sdp_tx_abort_after(ep);
-			ep->shut_rd = true;
+		if (sdp_rx_avail(conn)) {
+			sdp_tx_abort_after(conn);
+			conn->rx.shut = true;
 			break;
 		}
 		orderly = true;
 		ep->shut = SHUTDOWN_MASK;
-		ep->shut_rd = true;
-		sdp_tx_uncork(ep);
+		conn->rx.shut = true;
+		sdp_tx_uncork(conn);
 		ep->state = SDP_STATE_CLOSING;
-		sdp_tx_push(ep);
+		sdp_tx_push(conn);
 		break;
 	}
 	sdp_ep_unlock(ep);
@@ -115,9 +118,27 @@ static bool sdp_close_begin(struct sdp_ep *ep, long linger)
  */
 void sdp_close_port(struct sdp_ep *ep)
 {
+	struct sdp_listener *listen = sdp_ep_listen(ep);
+
 	/* Pairs with sdp_port_lend(), which lends nothing once nobody listens. */
-	if (READ_ONCE(ep->port_lent) && !sdp_native_only_bound(ep))
+	if (listen && READ_ONCE(listen->lent) && !sdp_native_only_bound(ep))
 		sdp_ep_retry(ep);
+}
+
+/* Returns whether the connection ends in an orderly way, of which nobody sees the end. */
+static bool sdp_close_conn(struct sdp_conn *conn)
+{
+	struct sdp_ep *ep = conn->ep;
+	struct sdp_opts opts;
+	bool orderly;
+
+	sdp_opts_get(ep, &opts);
+	orderly = sdp_close_begin(conn, opts.linger);
+	sdp_ring_look(conn);
+	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))
+		wait_event_interruptible_timeout(ep->wait, sdp_lingered(conn),
+						 opts.linger);
+	return orderly;
 }
 
 /**
@@ -130,26 +151,23 @@ void sdp_close_port(struct sdp_ep *ep)
  */
 void sdp_close(struct sdp_ep *ep)
 {
-	struct sdp_opts opts;
-	bool orderly;
+	struct sdp_conn *conn;
+	bool orderly = false;
 
 	sdp_unlisten(ep);
-	sdp_opts_get(ep, &opts);
-	orderly = sdp_close_begin(ep, opts.linger);
-	sdp_ring_look(ep);
-	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))
-		wait_event_interruptible_timeout(ep->wait, sdp_lingered(ep),
-						 opts.linger);
+	conn = sdp_conn_get(ep);
+	if (conn)
+		orderly = sdp_close_conn(conn);
 
 	sdp_ep_lock(ep);
 	ep->orphan = true;
 	ep->file = NULL;
-	if (ep->conn) {
-		if (orderly && !ep->kill && !ep->ending && !ep->abort_due)
-			sdp_conn_timer(ep, READ_ONCE(sdp_close_ms));
+	if (orderly && !conn->kill && !conn->ending && !conn->abort_due)
+		sdp_conn_timer(conn, READ_ONCE(sdp_close_ms));
+	if (ep->conn)
 		sdp_ep_kick(ep);
-	}
 	sdp_ep_unlock(ep);
+	sdp_conn_put(conn);
 	/* Now, as it is tried again for an orphan only. */
 	sdp_close_port(ep);
 	sdp_ep_put(ep);

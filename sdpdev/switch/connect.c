@@ -96,18 +96,18 @@ static int sdp_connect_route(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
 	return err;
 }
 
-static int sdp_connect_resolved(struct sdp_xprt_conn *conn, void *ctx)
+static int sdp_connect_resolved(struct sdp_xprt_conn *xc, void *ctx)
 {
 	return sdp_conn_bufs(ctx);
 }
 
-static void sdp_connect_begin(struct sdp_ep *ep,
-			      const struct sdp_xprt_ops *xprt,
-			      struct sdp_xprt_conn *conn,
+static void sdp_connect_begin(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 			      const struct sdp_xprt_params *params, bool no_tcp)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	sdp_ep_lock(ep);
-	sdp_conn_init(ep, xprt, conn);
+	sdp_conn_attach(conn, xc);
 	ep->state = SDP_STATE_CONNECTING;
 	ep->reason = SDP_REASON_NONE;
 	ep->err = 0;
@@ -122,6 +122,73 @@ static void sdp_connect_begin(struct sdp_ep *ep,
 	sdp_ep_unlock(ep);
 }
 
+/* The attempt runs by itself from here on, and so does its failure. */
+static void sdp_connect_run(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
+			    struct sdp_xprt_params *params, bool no_tcp)
+{
+	struct sdp_ep *ep = conn->ep;
+	struct sdp_hello hello;
+	struct sdp_hh hh;
+	int err;
+
+	/* As long as it is held nothing destroys the connection, whatever happens to it. */
+	mutex_lock(&conn->tx.mutex);
+	sdp_connect_begin(conn, xc, params, no_tcp);
+	params->recv_depth = conn->rx.depth;
+	params->send_depth = conn->tx.depth + SDP_CTL_BUFS;
+	params->spare = 0;
+	sdp_account_share(&ep->account, false, &params->owner, &params->share);
+
+	hello.bufs = conn->credit.min;
+	hello.rcv_sz = conn->rx.size;
+	hello.src = params->local;
+	hello.dst = params->peer;
+	sdp_build_hello(&hh, &hello);
+	err = conn->xprt->connect(xc, params, sdp_connect_resolved, &hh, sizeof(hh));
+	mutex_unlock(&conn->tx.mutex);
+	if (!err)
+		return;
+	sdp_ep_lock(ep);
+	sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);
+	sdp_ep_unlock(ep);
+}
+
+/* May this connection go over SDP?  If so its parameters; else @reason says why not. */
+static int sdp_connect_check(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
+			     const struct sockaddr_storage *peer,
+			     const struct sockaddr_storage *addr, unsigned int len,
+			     struct sdp_xprt_params *params, u8 *reason)
+{
+	int err = sdp_connect_params(ep, peer, params, reason);
+
+	if (!err)
+		err = sdp_connect_route(ep, xprt, params, reason);
+	/* Not before: TCP asks the programs of its own accord wherever SDP does not go. */
+	if (!err)
+		err = sdp_native_may_connect(ep, addr, len, reason);
+	/* Not before: TCP's choice of a port is better made by TCP. */
+	if (!err)
+		err = sdp_native_autobind(ep);
+	if (!err)
+		sdp_addr_set_port(&params->local,
+				  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
+	return err;
+}
+
+/* A connection and the transport's, which do not know each other yet. */
+static int sdp_connect_make(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
+			    struct sdp_conn **conn, struct sdp_xprt_conn **xc)
+{
+	*conn = sdp_conn_create(ep, xprt);
+	if (!*conn)
+		return -ENOBUFS;
+	*xc = xprt->conn_create(ep->net, *conn);
+	if (!IS_ERR(*xc))
+		return 0;
+	sdp_conn_put(*conn);
+	return PTR_ERR(*xc);
+}
+
 /*
  * Begins an attempt over SDP to @peer, the inner form of @addr.  Zero: it is under way.
  * Otherwise nothing has happened, and the error and @reason say why SDP is not for this
@@ -134,23 +201,14 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 {
 	const struct sdp_xprt_ops *xprt = sdp_xprt_get();
 	struct sdp_xprt_params params;
-	struct sdp_xprt_conn *conn;
-	struct sdp_hello hello;
-	struct sdp_hh hh;
+	struct sdp_xprt_conn *xc;
+	struct sdp_conn *conn;
 	int err;
 
 	*reason = xprt ? SDP_REASON_UNREACHABLE : SDP_REASON_NO_TRANSPORT;
 	if (!xprt)
 		return -EOPNOTSUPP;
-	err = sdp_connect_params(ep, peer, &params, reason);
-	if (!err)
-		err = sdp_connect_route(ep, xprt, &params, reason);
-	/* Not before: TCP asks the programs of its own accord wherever SDP does not go. */
-	if (!err)
-		err = sdp_native_may_connect(ep, addr, len, reason);
-	/* Not before: TCP's choice of a port is better made by TCP. */
-	if (!err)
-		err = sdp_native_autobind(ep);
+	err = sdp_connect_check(ep, xprt, peer, addr, len, &params, reason);
 	if (err)
 		goto err_xprt;
 	*reason = SDP_REASON_LIMIT;
@@ -158,39 +216,14 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 	if (err)
 		goto err_xprt;
 	*reason = SDP_REASON_NO_MEMORY;
-	sdp_addr_set_port(&params.local,
-			  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
-
 	err = sdp_port_pair(ep, &params);
 	if (err)
 		goto err_charge;
-	/* It was for a connection that is gone. */
-	if (cancel_delayed_work_sync(&ep->timer))
-		sdp_ep_put(ep);
-	conn = xprt->conn_create(ep->net, ep);
-	if (IS_ERR(conn)) {
-		err = PTR_ERR(conn);
+	err = sdp_connect_make(ep, xprt, &conn, &xc);
+	if (err)
 		goto err_port;
-	}
-	/* As long as it is held nothing destroys the connection, whatever happens to it. */
-	mutex_lock(&ep->tx_mutex);
-	sdp_connect_begin(ep, xprt, conn, &params, no_tcp);
-	params.recv_depth = ep->rx_depth;
-	params.send_depth = ep->tx_depth + SDP_CTL_BUFS;
-	sdp_account_share(&ep->account, false, &params.owner, &params.share);
-
-	hello.bufs = ep->credit.min;
-	hello.rcv_sz = ep->rx_size;
-	hello.src = params.local;
-	hello.dst = params.peer;
-	sdp_build_hello(&hh, &hello);
-	err = xprt->connect(conn, &params, sdp_connect_resolved, &hh, sizeof(hh));
-	mutex_unlock(&ep->tx_mutex);
-	if (err) {
-		sdp_ep_lock(ep);
-		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE, err);
-		sdp_ep_unlock(ep);
-	}
+	/* It may have come and gone when this returns. */
+	sdp_connect_run(conn, xc, &params, no_tcp);
 	return 0;
 
 err_port:
@@ -204,15 +237,16 @@ err_xprt:
 
 /**
  * sdp_connect_established() - the transport says that messages flow
- * @ep: an endpoint that connects, ep->lock held
+ * @conn: the connection of an endpoint that connects, ep->lock held
  * @ev: the event, with the peer's HelloAck
  */
-void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event *ev)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_hello hello;
 	enum sdp_bad bad;
 
-	if (ep->state != SDP_STATE_CONNECTING || ep->kill)
+	if (ep->state != SDP_STATE_CONNECTING || conn->kill)
 		return;
 	bad = sdp_parse_hello_ack(ev->pdata, ev->pdata_len, &hello);
 	if (bad) {
@@ -220,16 +254,16 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 		sdp_connect_failed(ep, SDP_REASON_BAD_HELLO, -EPROTO);
 		return;
 	}
-	sdp_credit_peer(&ep->credit, hello.bufs);
-	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
-	ep->live = true;
+	sdp_credit_peer(&conn->credit, hello.bufs);
+	conn->tx.size = min(hello.rcv_sz, conn->rx.size);
+	conn->live = true;
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = SDP_STATE_CONNECTED;
 	sdp_count(SDP_CNT_CONNECTED);
-	sdp_alive_begin(ep);
-	sdp_tx_push(ep);
+	sdp_alive_begin(conn);
+	sdp_tx_push(conn);
 	sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
-	sdp_rx_begin(ep);
+	sdp_rx_begin(conn);
 }
 
 /**
@@ -242,11 +276,11 @@ void sdp_connect_established(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
  */
 void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 {
-	if (ep->state != SDP_STATE_CONNECTING || ep->kill)
+	if (ep->state != SDP_STATE_CONNECTING || !ep->conn || ep->conn->kill)
 		return;
 	ep->reason = reason;
 	ep->connect_err = err;
-	ep->kill = true;
+	ep->conn->kill = true;
 	ep->connecting_failed = !ep->listener;
 	sdp_ep_kick(ep);
 }
@@ -285,11 +319,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	sdp_ep_lock(ep);
 	ep->connecting_failed = false;
-	ep->fin_rcvd = false;
-	ep->fin_sent = false;
-	ep->fin_done = false;
 	ep->shut = 0;
-	ep->shut_rd = false;
 	memset(&ep->local, 0, sizeof(ep->local));
 	memset(&ep->peer, 0, sizeof(ep->peer));
 	if (fall_back && (!err || err == -EINPROGRESS)) {

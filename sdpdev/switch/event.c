@@ -23,28 +23,32 @@ static int sdp_request_addrs(const void *pdata, unsigned int len,
 }
 
 /* The device goes away: what the connection has must be given back. */
-static void sdp_conn_lost(struct sdp_ep *ep)
+static void sdp_conn_lost(struct sdp_conn *conn)
 {
-	ep->purge = true;
+	struct sdp_ep *ep = conn->ep;
+
+	conn->purge = true;
 	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
 		sdp_connect_failed(ep, SDP_REASON_DEVICE, -ENETDOWN);
-	sdp_conn_ended(ep, SDP_REASON_DEVICE, ENETDOWN);
-	if (ep->conn)
-		sdp_ep_kick(ep);
+	sdp_conn_ended(conn, SDP_REASON_DEVICE, ENETDOWN);
+	sdp_ep_kick(ep);
 }
 
-static void sdp_conn_disconnected(struct sdp_ep *ep, int error)
+static void sdp_conn_disconnected(struct sdp_conn *conn, int error)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
 				   error ? : -ECONNRESET);
-	else if (ep->fin_rcvd && ep->fin_sent && (ep->fin_done || error != -ETIMEDOUT))
-		sdp_conn_ended(ep, SDP_REASON_NONE, 0);
+	else if (conn->rx.fin && conn->tx.fin_sent &&
+		 (conn->tx.fin_done || error != -ETIMEDOUT))
+		sdp_conn_ended(conn, SDP_REASON_NONE, 0);
 	else if (error == -ETIMEDOUT)
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT, ETIMEDOUT);
+		sdp_conn_ended(conn, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	else
-		sdp_conn_ended(ep, SDP_REASON_TRANSPORT,
-			       ep->fin_rcvd ? EPIPE : ECONNRESET);
+		sdp_conn_ended(conn, SDP_REASON_TRANSPORT,
+			       conn->rx.fin ? EPIPE : ECONNRESET);
 }
 
 static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
@@ -54,15 +58,17 @@ static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
 	       SDP_REASON_REFUSED : SDP_REASON_UNREACHABLE;
 }
 
-static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
+static void sdp_conn_event(struct sdp_conn *conn, const struct sdp_xprt_event *ev)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	sdp_ep_lock(ep);
 	switch (ev->type) {
 	case SDP_XPRT_ESTABLISHED:
 		if (ep->listener)
 			sdp_incoming_established(ep);
 		else
-			sdp_connect_established(ep, ev);
+			sdp_connect_established(conn, ev);
 		break;
 	case SDP_XPRT_REJECTED:
 		sdp_connect_failed(ep, sdp_reject_reason(ev), -ECONNREFUSED);
@@ -75,10 +81,10 @@ static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 				   ev->error ? : -EHOSTUNREACH);
 		break;
 	case SDP_XPRT_DISCONNECTED:
-		sdp_conn_disconnected(ep, ev->error);
+		sdp_conn_disconnected(conn, ev->error);
 		break;
 	case SDP_XPRT_DEVICE_GONE:
-		sdp_conn_lost(ep);
+		sdp_conn_lost(conn);
 		break;
 	default:
 		break;
@@ -87,31 +93,33 @@ static void sdp_conn_event(struct sdp_ep *ep, const struct sdp_xprt_event *ev)
 }
 
 /* A message of a connection, or a buffer of one that has ended. */
-static void sdp_conn_received(struct sdp_ep *ep, struct sdp_xprt_conn *conn,
+static void sdp_conn_received(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 			      const struct sdp_xprt_event *ev)
 {
+	struct sdp_ep *ep = conn->ep;
+
 	sdp_ep_lock(ep);
 	/* The peer heard of the acceptance before we heard that it did. */
 	if (!ev->error && ep->listener && ep->state == SDP_STATE_CONNECTING)
 		sdp_incoming_established(ep);
-	sdp_rx_done(ep, conn, ev->buf, ev->error);
+	sdp_rx_done(conn, xc, ev->buf, ev->error);
 	/* What TCP_DEFER_ACCEPT waits for */
-	if (ep->deferred && (ep->rx_bytes || ep->fin_rcvd))
+	if (ep->deferred && (conn->rx.pos || conn->rx.fin))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
 }
 
-static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
+static int sdp_event(struct sdp_xprt_conn *xc, void *ctx,
 		     const struct sdp_xprt_event *ev)
 {
 	switch (ev->type) {
 	case SDP_XPRT_CONNECT_REQUEST:
-		return sdp_incoming(conn->ops, conn, ev);
+		return sdp_incoming(xc, ev);
 	case SDP_XPRT_RECV_DONE:
-		sdp_conn_received(ctx, conn, ev);
+		sdp_conn_received(ctx, xc, ev);
 		return 0;
 	case SDP_XPRT_SEND_DONE:
-		sdp_tx_done(ctx, conn, ev->buf, ev->error);
+		sdp_tx_done(ctx, xc, ev->buf, ev->error);
 		return 0;
 	default:
 		sdp_conn_event(ctx, ev);
@@ -122,13 +130,15 @@ static int sdp_event(struct sdp_xprt_conn *conn, void *ctx,
 /* Of one device, or of all. */
 static void sdp_device_gone(const void *device)
 {
+	struct sdp_conn *conn;
 	unsigned long id = 0;
 	struct sdp_ep *ep;
 
 	while ((ep = sdp_ep_next(&id))) {
 		sdp_ep_lock(ep);
-		if (ep->conn && (!device || ep->device == device))
-			sdp_conn_lost(ep);
+		conn = ep->conn;
+		if (conn && conn->xc && (!device || conn->device == device))
+			sdp_conn_lost(conn);
 		sdp_ep_unlock(ep);
 		sdp_ep_put(ep);
 		id++;

@@ -32,7 +32,7 @@
  */
 static long sdp_incoming_others(const struct sdp_ep *listener)
 {
-	return max(READ_ONCE(listener->pending) - 1, 0);
+	return max(READ_ONCE(listener->listen->pending) - 1, 0);
 }
 
 /* Makes the endpoint of an incoming connection. */
@@ -55,8 +55,8 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 	ep->peer = *ev->peer;
 	sdp_addr_map(&ep->local, listener->family);
 	sdp_addr_map(&ep->peer, listener->family);
-	sdp_opts_get(listener, &ep->opts);
-	sdp_inherit_get(sdp_native_sk(listener), &ep->inherited);
+	sdp_opts_get(listener, &ep->tcp->opts);
+	sdp_inherit_get(sdp_native_sk(listener), &ep->tcp->inherited);
 	ep->connect_told = true;
 	ep->accepting = true;
 	sdp_ep_set_ready(ep, listener->family);
@@ -77,11 +77,11 @@ static int sdp_incoming_admit(struct sdp_ep *listener)
 	sdp_ep_lock(listener);
 	if (listener->state != SDP_STATE_LISTEN || sdp_native_signs(listener)) {
 		err = -ECONNREFUSED;
-	} else if (listener->pending > listener->backlog) {
+	} else if (listener->listen->pending > listener->listen->backlog) {
 		sdp_count(SDP_CNT_REFUSED_BACKLOG);
 		err = -ECONNREFUSED;
 	} else {
-		listener->pending++;
+		listener->listen->pending++;
 	}
 	sdp_ep_unlock(listener);
 	return err;
@@ -96,16 +96,40 @@ static int sdp_incoming_route(struct sdp_ep *listener, const struct sdp_xprt_ops
 	return sdp_native_flow(listener, &params) ? : xprt->route(listener->net, &params);
 }
 
+/* Gives the endpoint of an incoming connection its connection. */
+static int sdp_incoming_begin(struct sdp_ep *ep, struct sdp_ep *listener,
+			      struct sdp_xprt_conn *xc, const struct sdp_hello *hello)
+{
+	struct sdp_conn *conn = sdp_conn_create(ep, xc->ops);
+
+	if (!conn)
+		return -ENOMEM;
+	if (!sdp_xprt_get()) {
+		sdp_conn_put(conn);
+		return -ENETDOWN;
+	}
+	sdp_ep_lock(ep);
+	sdp_conn_attach(conn, xc);
+	ep->listener = listener;
+	ep->defer_end = jiffies + SDP_ORDER_TIME;
+	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	list_add_tail(&ep->coming_node, &listener->listen->coming);
+	spin_unlock(&listener->lock);
+	sdp_credit_peer(&conn->credit, hello->bufs);
+	conn->tx.size = min(hello->rcv_sz, conn->rx.size);
+	sdp_ep_kick(ep);
+	sdp_ep_unlock(ep);
+	return 0;
+}
+
 /**
  * sdp_incoming() - a peer asks for a connection
- * @xprt: the transport
- * @conn: its new connection
+ * @xc: the transport's new connection
  * @ev: the event
  *
  * Return: zero, or a negative errno that refuses it.
  */
-int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
-		 const struct sdp_xprt_event *ev)
+int sdp_incoming(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)
 {
 	struct sdp_ep *listener, *ep;
 	struct sdp_hello hello;
@@ -123,7 +147,7 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 		sdp_count(SDP_CNT_REFUSED_NO_LISTENER);
 		return -ECONNREFUSED;
 	}
-	err = sdp_incoming_route(listener, xprt, ev);
+	err = sdp_incoming_route(listener, xc->ops, ev);
 	if (!err)
 		err = sdp_incoming_admit(listener);
 	if (err)
@@ -133,31 +157,16 @@ int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
 		err = -ENOMEM;
 		goto err_pending;
 	}
-	if (!sdp_xprt_get()) {
-		err = -ENETDOWN;
-		sdp_uncharge(&ep->account, SDP_LIMIT_CONNS, 1);
-		sdp_uncharge(&ep->account, SDP_LIMIT_PEERS, 1);
-		goto err_ep;
-	}
+	err = sdp_incoming_begin(ep, listener, xc, &hello);
+	if (!err)
+		return 0;
 
-	sdp_ep_lock(ep);
-	sdp_conn_init(ep, xprt, conn);
-	ep->listener = listener;
-	ep->defer_end = jiffies + SDP_ORDER_TIME;
-	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	list_add_tail(&ep->coming_node, &listener->coming);
-	spin_unlock(&listener->lock);
-	sdp_credit_peer(&ep->credit, hello.bufs);
-	ep->tx_size = min(hello.rcv_sz, ep->rx_size);
-	sdp_ep_kick(ep);
-	sdp_ep_unlock(ep);
-	return 0;
-
-err_ep:
+	sdp_uncharge(&ep->account, SDP_LIMIT_CONNS, 1);
+	sdp_uncharge(&ep->account, SDP_LIMIT_PEERS, 1);
 	sdp_ep_put(ep);
 err_pending:
 	sdp_ep_lock(listener);
-	listener->pending--;
+	listener->listen->pending--;
 	sdp_ep_unlock(listener);
 err_listener:
 	sdp_ep_put(listener);
@@ -166,21 +175,22 @@ err_listener:
 
 /**
  * sdp_incoming_accept() - make an incoming connection ready and accept it
- * @ep: its endpoint, not accepted by user space yet
+ * @conn: the connection, which user space has not accepted yet
  *
  * Context: the endpoint's work.
  */
-void sdp_incoming_accept(struct sdp_ep *ep)
+void sdp_incoming_accept(struct sdp_conn *conn)
 {
+	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_params params = {
-		.send_depth = ep->tx_depth + SDP_CTL_BUFS,
-		.recv_depth = ep->rx_depth,
+		.send_depth = conn->tx.depth + SDP_CTL_BUFS,
+		.recv_depth = conn->rx.depth,
 		.local = ep->local,
 		.peer = ep->peer,
 	};
 	struct sdp_hello hello = {
-		.bufs = ep->credit.min,
-		.rcv_sz = ep->rx_size,
+		.bufs = conn->credit.min,
+		.rcv_sz = conn->rx.size,
 	};
 	struct sdp_hah hah;
 	int err;
@@ -190,21 +200,21 @@ void sdp_incoming_accept(struct sdp_ep *ep)
 	/* It stays the listener: only this work, or accept(2) later, takes it away. */
 	sdp_account_share(&ep->account, true, &params.owner, &params.share);
 	params.spare = sdp_incoming_others(ep->listener);
-	err = ep->xprt->prepare(ep->conn, &params);
+	err = conn->xprt->prepare(conn->xc, &params);
 	if (!err)
-		err = sdp_conn_bufs(ep);
+		err = sdp_conn_bufs(conn);
 	if (err) {
-		ep->xprt->reject(ep->conn, NULL, 0);
+		conn->xprt->reject(conn->xc, NULL, 0);
 	} else {
 		sdp_build_hello_ack(&hah, &hello);
-		err = ep->xprt->accept(ep->conn, &hah, sizeof(hah));
+		err = conn->xprt->accept(conn->xc, &hah, sizeof(hah));
 	}
 	if (!err)
 		return;
 	if (err == -EDQUOT)
 		sdp_count(SDP_CNT_OVER_LIMIT);
 	sdp_ep_lock(ep);
-	sdp_conn_ended(ep, sdp_shortage(err, SDP_REASON_TRANSPORT), ECONNABORTED);
+	sdp_conn_ended(conn, sdp_shortage(err, SDP_REASON_TRANSPORT), ECONNABORTED);
 	sdp_ep_unlock(ep);
 }
 
@@ -232,7 +242,7 @@ static void sdp_offer(struct sdp_ep *listener, struct sdp_ep *ep)
 	ep->held = false;
 	ep->accept_queued = true;
 	list_del_init(&ep->coming_node);
-	list_move_tail(&ep->accept_node, &listener->accept_queue);
+	list_move_tail(&ep->accept_node, &listener->listen->accept_queue);
 	sdp_count(SDP_CNT_ACCEPTED);
 	sdp_ep_wake(listener, EPOLLIN | EPOLLRDNORM);
 }
@@ -248,7 +258,7 @@ static bool sdp_is_held(const struct sdp_ep *listener, const struct sdp_ep *ep)
 {
 	const struct sdp_ep *other;
 
-	list_for_each_entry(other, &listener->coming, coming_node) {
+	list_for_each_entry(other, &listener->listen->coming, coming_node) {
 		if (other == ep)
 			return false;
 		if (sdp_addr_same_host(&other->peer, &ep->peer) &&
@@ -264,7 +274,7 @@ static void sdp_offer_next(struct sdp_ep *listener,
 {
 	struct sdp_ep *ep, *next;
 
-	list_for_each_entry_safe(ep, next, &listener->coming, coming_node) {
+	list_for_each_entry_safe(ep, next, &listener->listen->coming, coming_node) {
 		if (!sdp_addr_same_host(&ep->peer, peer))
 			continue;
 		if (sdp_holds(ep))
@@ -300,11 +310,11 @@ static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener,
 	listens = listener->state == SDP_STATE_LISTEN;
 	if (listens && defer) {
 		ep->defer_end = jiffies + defer;
-		list_add_tail(&ep->accept_node, &listener->deferred_queue);
+		list_add_tail(&ep->accept_node, &listener->listen->deferred_queue);
 		list_del_init(&ep->coming_node);
 		sdp_offer_next(listener, &ep->peer);
 	} else if (listens && sdp_is_held(listener, ep)) {
-		list_add_tail(&ep->accept_node, &listener->deferred_queue);
+		list_add_tail(&ep->accept_node, &listener->listen->deferred_queue);
 		ep->held = true;
 	} else if (listens) {
 		sdp_offer(listener, ep);
@@ -353,7 +363,7 @@ void sdp_incoming_time(struct work_struct *work)
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, offer);
 
 	sdp_ep_lock(ep);
-	if (ep->live && !ep->ending && !ep->kill &&
+	if (ep->conn && ep->conn->live && !ep->conn->ending && !ep->conn->kill &&
 	    (ep->deferred || READ_ONCE(ep->held)))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
@@ -369,21 +379,21 @@ void sdp_incoming_established(struct sdp_ep *ep)
 	struct sdp_ep *listener = ep->listener;
 	unsigned long defer;
 
-	if (ep->state != SDP_STATE_CONNECTING || ep->kill || !listener)
+	if (ep->state != SDP_STATE_CONNECTING || ep->conn->kill || !listener)
 		return;
 	ep->state = SDP_STATE_CONNECTED;
-	ep->live = true;
+	ep->conn->live = true;
 	defer = sdp_defer_time(listener);
 	if (!sdp_incoming_queue(ep, listener, defer)) {
 		/* sdp_incoming_forget() follows. */
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+		sdp_abort(ep->conn, SDP_REASON_LOCAL_ABORT, 0);
 		return;
 	}
 	ep->deferred = defer;
 	if (ep->deferred || READ_ONCE(ep->held))
 		sdp_incoming_watch(ep);
-	sdp_alive_begin(ep);
-	sdp_tx_push(ep);
+	sdp_alive_begin(ep->conn);
+	sdp_tx_push(ep->conn);
 }
 
 /**
@@ -411,7 +421,7 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 		if (mine) {
 			list_del_init(&ep->accept_node);
 			list_del_init(&ep->coming_node);
-			listener->pending--;
+			listener->listen->pending--;
 		}
 		sdp_offer_next(listener, &ep->peer);
 		sdp_incoming_unlock(listener, ep);

@@ -4,6 +4,7 @@
  */
 #include <linux/file.h>
 #include <linux/net.h>
+#include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
@@ -24,7 +25,45 @@ static bool sdp_listening(struct sdp_ep *ep)
  */
 bool sdp_listens_alone(struct sdp_ep *ep)
 {
-	return sdp_listening(ep) && READ_ONCE(ep->no_tcp_listen);
+	return sdp_listening(ep) && READ_ONCE(ep->listen->no_tcp);
+}
+
+static int sdp_listen_make(struct sdp_ep *ep)
+{
+	struct sdp_listener *listen;
+
+	if (ep->listen)
+		return 0;
+	listen = kzalloc(sizeof(*listen), GFP_KERNEL_ACCOUNT);
+	if (!listen)
+		return -ENOBUFS;
+	listen->ep = ep;
+	INIT_HLIST_NODE(&listen->node);
+	INIT_LIST_HEAD(&listen->accept_queue);
+	INIT_LIST_HEAD(&listen->deferred_queue);
+	INIT_LIST_HEAD(&listen->coming);
+	/* It is complete: pairs with the acquire in sdp_ep_listen(). */
+	smp_store_release(&ep->listen, listen);
+	return 0;
+}
+
+/* As the native socket does it, or at its address without it. */
+static int sdp_listen_native(struct sdp_ep *ep, int backlog, bool alone,
+			     struct sockaddr_storage *local)
+{
+	int err = alone ? sdp_native_autobind(ep) :
+			  kernel_listen(sdp_native_sk(ep)->sk_socket, backlog);
+
+	return err ? : sdp_native_local(ep, local);
+}
+
+/* What it has listened with so far stays. */
+static u32 sdp_listen_flags(const struct sdp_ep *ep, u32 flags)
+{
+	if (ep->state == SDP_STATE_LISTEN)
+		return ep->listen->no_tcp ? SDP_LISTEN_NO_TCP :
+		       ep->listen->port ? 0 : SDP_LISTEN_NO_SDP;
+	return ep->no_tcp_ever ? SDP_LISTEN_NO_TCP : flags;
 }
 
 /**
@@ -37,40 +76,35 @@ bool sdp_listens_alone(struct sdp_ep *ep)
  */
 int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 {
-	struct sock *sk = sdp_native_sk(ep);
 	int most = READ_ONCE(ep->net->core.sysctl_somaxconn);
+	struct sock *sk = sdp_native_sk(ep);
 	struct sockaddr_storage local;
+	struct sdp_listener *listen;
 	int err;
 
 	if (!sk || !sdp_ep_native(ep) || ep->carrier == SDP_CARRIER_TCP)
 		return -EINVAL;
 	if ((unsigned int)backlog > most)
 		backlog = most;
-	if (ep->no_tcp_ever)
-		flags = SDP_LISTEN_NO_TCP;
-	if (ep->state == SDP_STATE_LISTEN)
-		flags = ep->no_tcp_listen ? SDP_LISTEN_NO_TCP :
-			ep->port ? 0 : SDP_LISTEN_NO_SDP;
-	if (flags & SDP_LISTEN_NO_TCP)
-		err = sdp_native_autobind(ep);
-	else
-		err = kernel_listen(sk->sk_socket, backlog);
+	flags = sdp_listen_flags(ep, flags);
+	err = sdp_listen_make(ep);
 	if (!err)
-		err = sdp_native_local(ep, &local);
+		err = sdp_listen_native(ep, backlog, flags & SDP_LISTEN_NO_TCP, &local);
 	if (err)
 		return err;
 
+	listen = ep->listen;
 	/* An address in the table of listeners does not change. */
-	if (ep->port && (ep->port != sdp_addr_port(&local) ||
-			 !sdp_addr_same_host(&ep->local, &local)))
+	if (listen->port && (listen->port != sdp_addr_port(&local) ||
+			     !sdp_addr_same_host(&ep->local, &local)))
 		sdp_port_del(ep);
 	sdp_ep_lock(ep);
-	ep->backlog = backlog;
-	if (!ep->port)
+	listen->backlog = backlog;
+	if (!listen->port)
 		ep->local = local;
-	ep->no_tcp_listen = flags & SDP_LISTEN_NO_TCP;
+	listen->no_tcp = flags & SDP_LISTEN_NO_TCP;
 	sdp_ep_unlock(ep);
-	if (!ep->port && !(flags & SDP_LISTEN_NO_SDP))
+	if (!listen->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
 	if (!err)
 		/* After all of the above: pairs with the acquire in sdp_listening(). */
@@ -84,14 +118,20 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 /* It is its listener's owner's now. */
 static void sdp_accept_counts(struct sdp_ep *child)
 {
+	struct sdp_conn *conn;
+
 	sdp_uncharge(&child->account, SDP_LIMIT_PEERS, 1);
 	if (!sdp_account_is_root(&child->account))
 		return;
 	/* Nobody destroys the connection as long as the mutex is held. */
-	mutex_lock(&child->tx_mutex);
-	if (READ_ONCE(child->live))
-		child->xprt->disown(child->conn);
-	mutex_unlock(&child->tx_mutex);
+	conn = sdp_conn_get(child);
+	if (!conn)
+		return;
+	mutex_lock(&conn->tx.mutex);
+	if (READ_ONCE(conn->live))
+		conn->xprt->disown(conn->xc);
+	mutex_unlock(&conn->tx.mutex);
+	sdp_conn_put(conn);
 }
 
 /* Takes the first of the queue; the queue's reference passes on. */
@@ -100,7 +140,7 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 	struct sdp_ep *child;
 
 	sdp_ep_lock(ep);
-	child = list_first_entry_or_null(&ep->accept_queue, struct sdp_ep,
+	child = list_first_entry_or_null(&ep->listen->accept_queue, struct sdp_ep,
 					 accept_node);
 	if (child) {
 		list_del_init(&child->accept_node);
@@ -108,7 +148,7 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 		/* It may be one that was deferred, for sdp_unlisten(). */
 		child->accept_queued = true;
 		child->held = false;
-		ep->pending--;
+		ep->listen->pending--;
 	}
 	sdp_ep_unlock(ep);
 	if (!child)
@@ -128,20 +168,23 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
  */
 void sdp_unlisten(struct sdp_ep *ep)
 {
+	struct sdp_listener *listen = sdp_ep_listen(ep);
 	struct sdp_ep *child;
 
-	if (!(READ_ONCE(ep->port) && sdp_port_del(ep)) && !sdp_listening(ep))
+	if (!listen ||
+	    (!(READ_ONCE(listen->port) && sdp_port_del(ep)) && !sdp_listening(ep)))
 		return;
 	sdp_ep_lock(ep);
 	ep->state = SDP_STATE_BOUND;
-	list_splice_tail_init(&ep->deferred_queue, &ep->accept_queue);
+	list_splice_tail_init(&listen->deferred_queue, &listen->accept_queue);
 	sdp_ep_unlock(ep);
 
 	/* Who is not established yet finds out when it is. */
 	while ((child = sdp_accept_pop(ep))) {
 		sdp_ep_lock(child);
 		child->orphan = true;
-		sdp_abort(child, SDP_REASON_LOCAL_ABORT, 0);
+		if (child->conn)
+			sdp_abort(child->conn, SDP_REASON_LOCAL_ABORT, 0);
 		sdp_ep_kick(child);
 		sdp_ep_unlock(child);
 		sdp_ep_put(child);
@@ -155,13 +198,15 @@ void sdp_unlisten(struct sdp_ep *ep)
  */
 bool sdp_accept_ready(struct sdp_ep *ep)
 {
-	return !list_empty_careful(&ep->accept_queue);
+	struct sdp_listener *listen = sdp_ep_listen(ep);
+
+	return listen && !list_empty_careful(&listen->accept_queue);
 }
 
 static bool sdp_accept_any(struct sdp_ep *ep)
 {
 	return sdp_accept_ready(ep) || !sdp_listening(ep) ||
-	       (!ep->no_tcp_listen && sdp_native_poll(ep));
+	       (!ep->listen->no_tcp && sdp_native_poll(ep));
 }
 
 static int sdp_accept_native(struct sdp_ep *ep, struct sdp_accepted *got)
@@ -177,15 +222,15 @@ static int sdp_accept_native(struct sdp_ep *ep, struct sdp_accepted *got)
  */
 static int sdp_accept_next(struct sdp_ep *ep, struct sdp_accepted *got)
 {
-	bool tcp = READ_ONCE(ep->accept_tcp) && sdp_native_poll(ep);
+	bool tcp = READ_ONCE(ep->listen->accept_tcp) && sdp_native_poll(ep);
 
-	WRITE_ONCE(ep->accept_tcp, false);
+	WRITE_ONCE(ep->listen->accept_tcp, false);
 	if (tcp && !sdp_accept_native(ep, got))
 		return 0;
 	got->ep = sdp_accept_pop(ep);
 	if (!got->ep)
 		return sdp_accept_native(ep, got);
-	WRITE_ONCE(ep->accept_tcp, true);
+	WRITE_ONCE(ep->listen->accept_tcp, true);
 	return 0;
 }
 

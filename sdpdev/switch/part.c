@@ -33,8 +33,8 @@ static void sdp_part_begin(struct sdp_ep *ep)
 	ep->parting = true;
 	if (ep->state == SDP_STATE_CONNECTING)
 		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, 0);
-	else
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, 0);
+	else if (ep->conn)
+		sdp_abort(ep->conn, SDP_REASON_LOCAL_ABORT, 0);
 	/* It may have ended long ago. */
 	sdp_ep_kick(ep);
 	sdp_ep_unlock(ep);
@@ -43,6 +43,7 @@ static void sdp_part_begin(struct sdp_ep *ep)
 /* op_mutex is held. */
 static int sdp_part(struct sdp_ep *ep)
 {
+	struct sdp_conn *conn;
 	int err;
 
 	if (sdp_ep_native(ep))
@@ -51,7 +52,10 @@ static int sdp_part(struct sdp_ep *ep)
 	if (err)
 		return err;
 	sdp_part_begin(ep);
-	sdp_ring_drop(ep);
+	conn = sdp_conn_get(ep);
+	if (conn)
+		sdp_ring_drop(conn);
+	sdp_conn_put(conn);
 	/* Pairs with the release in sdp_connect_settle(). */
 	err = wait_event_interruptible(ep->wait, !smp_load_acquire(&ep->parting));
 	if (err)

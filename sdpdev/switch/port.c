@@ -50,18 +50,24 @@ static bool sdp_port_conflict(struct sdp_ep *a, struct sdp_ep *b)
 	return inet_rcv_saddr_equal(x, y, true);
 }
 
+/* Has TCP still given the native socket what the endpoint listens on? */
+static bool sdp_port_holds(const struct sdp_listener *listen)
+{
+	return sdp_native_holds(listen->ep, listen->port, !listen->no_tcp);
+}
+
 /*
  * Does another endpoint listen there, and one of both without TCP?  TCP finds all other
  * conflicts.
  */
 static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
 {
-	struct sdp_ep *other;
+	struct sdp_listener *other;
 
-	hash_for_each_possible(sdp_ports, other, port_node, port)
+	hash_for_each_possible(sdp_ports, other, node, port)
 		if (other->port == port &&
-		    (ep->no_tcp_listen || other->no_tcp_listen) &&
-		    sdp_native_holds(other) && sdp_port_conflict(ep, other))
+		    (ep->listen->no_tcp || other->no_tcp) &&
+		    sdp_port_holds(other) && sdp_port_conflict(ep, other->ep))
 			return true;
 	return false;
 }
@@ -81,8 +87,8 @@ int sdp_port_add(struct sdp_ep *ep, u16 port)
 	if (sdp_port_taken(ep, port)) {
 		err = -EADDRINUSE;
 	} else {
-		ep->port = port;
-		hash_add(sdp_ports, &ep->port_node, port);
+		ep->listen->port = port;
+		hash_add(sdp_ports, &ep->listen->node, port);
 	}
 	spin_unlock_bh(&sdp_ports_lock);
 	if (!err && sdp_xprt_listen(port))
@@ -101,10 +107,10 @@ bool sdp_port_del(struct sdp_ep *ep)
 	u16 port;
 
 	spin_lock_bh(&sdp_ports_lock);
-	port = ep->port;
+	port = ep->listen->port;
 	if (port) {
-		hash_del(&ep->port_node);
-		ep->port = 0;
+		hash_del(&ep->listen->node);
+		ep->listen->port = 0;
 	}
 	spin_unlock_bh(&sdp_ports_lock);
 	if (port)
@@ -137,29 +143,30 @@ static const struct sock *sdp_port_tcp_listener(const struct sdp_xprt_event *ev)
  * its native socket listens there, or no other user's socket does.  TCP would give the
  * connection to @tcp.
  */
-static bool sdp_port_owned(struct sdp_ep *ep, const struct sock *tcp)
+static bool sdp_port_owned(const struct sdp_listener *listen, const struct sock *tcp)
 {
-	if (!sdp_native_holds(ep))
+	if (!sdp_port_holds(listen))
 		return false;
-	if (!ep->no_tcp_listen)
+	if (!listen->no_tcp)
 		return true;
-	return !tcp || uid_eq(tcp->sk_uid, sdp_native_sk(ep)->sk_uid);
+	return !tcp || uid_eq(tcp->sk_uid, sdp_native_sk(listen->ep)->sk_uid);
 }
 
 /*
  * How well a listener fits a destination: the more is fixed the better, as with
  * TCP; negative: not at all.
  */
-static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev,
+static int sdp_port_score(const struct sdp_listener *listen, const struct sdp_xprt_event *ev,
 			  const struct sock *tcp)
 {
-	struct sock *sk = sdp_native_sk(ep);
+	const struct sdp_ep *ep = listen->ep;
+	struct sock *sk = sdp_native_sk(listen->ep);
 	struct sockaddr_storage bound = ep->local;
 	int dev = READ_ONCE(sk->sk_bound_dev_if);
 	int score = 0;
 
 	if (!net_eq(ep->net, ev->net) || (dev && dev != ev->ifindex) ||
-	    !sdp_port_owned(ep, tcp))
+	    !sdp_port_owned(listen, tcp))
 		return -1;
 	if (dev)
 		score++;
@@ -184,7 +191,8 @@ static int sdp_port_score(struct sdp_ep *ep, const struct sdp_xprt_event *ev,
 struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 {
 	u16 port = sdp_addr_port(ev->local);
-	struct sdp_ep *ep, *best = NULL;
+	struct sdp_listener *listen;
+	struct sdp_ep *best = NULL;
 	const struct sock *tcp;
 	int score, most = -1;
 	u32 same = 0;
@@ -193,17 +201,17 @@ struct sdp_ep *sdp_port_find(const struct sdp_xprt_event *ev)
 	/* Once for all that share the port, and not under everybody's lock. */
 	tcp = sdp_port_tcp_listener(ev);
 	spin_lock_bh(&sdp_ports_lock);
-	hash_for_each_possible(sdp_ports, ep, port_node, port) {
-		if (ep->port != port)
+	hash_for_each_possible(sdp_ports, listen, node, port) {
+		if (listen->port != port)
 			continue;
-		score = sdp_port_score(ep, ev, tcp);
+		score = sdp_port_score(listen, ev, tcp);
 		if (score < 0 || score < most)
 			continue;
 		if (score > most)
 			same = 0;
 		most = score;
 		if (!reciprocal_scale(get_random_u32(), ++same))
-			best = ep;
+			best = listen->ep;
 	}
 	if (best)
 		sdp_ep_get(best);
@@ -228,8 +236,8 @@ bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener)
 	sdp_ep_lock(listener);
 	if (listener->state == SDP_STATE_LISTEN) {
 		/* Pairs with sdp_close_port(), which comes after a listener's end. */
-		WRITE_ONCE(listener->port_lent, true);
-		ep->port_file = get_file(listener->native);
+		WRITE_ONCE(listener->listen->lent, true);
+		ep->port_file = get_file(listener->tcp->file);
 	}
 	sdp_ep_unlock(listener);
 	return ep->port_file;

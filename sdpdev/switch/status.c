@@ -7,13 +7,44 @@
 #include "ring/ring.h"
 #include "switch/switch.h"
 
+/* Of a connection over SDP; ep->lock held. */
+static __poll_t sdp_conn_poll(struct sdp_conn *conn, const struct sdp_opts *opts)
+{
+	struct sdp_ep *ep = conn->ep;
+	__poll_t mask = 0;
+	u64 avail, hidden;
+	bool waited_for;
+
+	sdp_size_limit(conn, opts);
+	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
+		mask |= EPOLLHUP;
+	if (ep->shut & RCV_SHUTDOWN)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	avail = sdp_rx_avail(conn);
+	hidden = sdp_urg_hidden(conn);
+	/* No more comes than there are buffers for, whatever is waited for. */
+	if (avail >= hidden + max(opts->rcvlowat, 1) ||
+	    (avail > hidden && sdp_credit_rx(&conn->credit) <= SDP_KEPT_CREDITS))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (conn->urg.state == SDP_URG_VALID)
+		mask |= EPOLLPRI;
+	waited_for = conn->tx.nospace;
+	conn->tx.nospace = true;
+	if ((ep->shut & SEND_SHUTDOWN) || sdp_tx_room(conn)) {
+		mask |= EPOLLOUT | EPOLLWRNORM;
+		conn->tx.nospace = false;
+		/* Room that SO_SNDBUF has made: others have not heard of it. */
+		if (waited_for)
+			sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
+	}
+	return mask;
+}
+
 /* False if the native socket has to be asked. */
 static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 {
 	struct sdp_opts opts;
-	__poll_t mask = 0;
-	u64 avail, hidden;
-	bool waited_for;
+	bool native;
 
 	/* The rest is for who may still be another's. */
 	if (READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
@@ -21,40 +52,14 @@ static bool sdp_ep_poll_sdp(struct sdp_ep *ep, __poll_t *events)
 	sdp_opts_get(ep, &opts);
 	sdp_ep_lock(ep);
 	/* Under the lock, since a fall back ends CONNECTING at any time. */
-	if (sdp_ep_native(ep)) {
-		sdp_ep_unlock(ep);
-		return false;
+	native = sdp_ep_native(ep);
+	if (!native) {
+		*events = ep->err ? EPOLLERR : 0;
+		if (ep->state != SDP_STATE_CONNECTING && ep->conn)
+			*events |= sdp_conn_poll(ep->conn, &opts);
 	}
-	if (ep->err)
-		mask |= EPOLLERR;
-	if (ep->state == SDP_STATE_CONNECTING)
-		goto out;
-	sdp_size_limit(ep, &opts);
-	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
-		mask |= EPOLLHUP;
-	if (ep->shut & RCV_SHUTDOWN)
-		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	avail = sdp_rx_avail(ep);
-	hidden = sdp_urg_hidden(ep);
-	/* No more comes than there are buffers for, whatever is waited for. */
-	if (avail >= hidden + max(opts.rcvlowat, 1) ||
-	    (avail > hidden && sdp_credit_rx(&ep->credit) <= SDP_KEPT_CREDITS))
-		mask |= EPOLLIN | EPOLLRDNORM;
-	if (ep->urg.state == SDP_URG_VALID)
-		mask |= EPOLLPRI;
-	waited_for = ep->tx_nospace;
-	ep->tx_nospace = true;
-	if ((ep->shut & SEND_SHUTDOWN) || sdp_tx_room(ep)) {
-		mask |= EPOLLOUT | EPOLLWRNORM;
-		ep->tx_nospace = false;
-		/* Room that SO_SNDBUF has made: others have not heard of it. */
-		if (waited_for)
-			sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
-	}
-out:
 	sdp_ep_unlock(ep);
-	*events = mask;
-	return true;
+	return !native;
 }
 
 /**
@@ -117,6 +122,21 @@ static u32 sdp_put_addr(struct __kernel_sockaddr_storage *to,
 	return sdp_addr_len(from);
 }
 
+/* ep->lock held. */
+static void sdp_conn_info(const struct sdp_conn *conn, struct sdp_info *info)
+{
+	info->tx_ring_bytes = conn->rings.tx.size;
+	info->rx_ring_bytes = conn->rings.rx.size;
+	if (conn->rings.tx.size)
+		info->ring_data_offset = sdp_ring_data_offset();
+	if (conn->live)
+		info->tx_credits = max(sdp_credit_tx(&conn->credit), 0);
+	info->tx_bytes = conn->tx.pos;
+	info->rx_bytes = conn->rx.pos;
+	info->tx_msgs = conn->tx.msgs;
+	info->rx_msgs = conn->rx.msgs;
+}
+
 /**
  * sdp_ep_info() - what SDP_IOC_INFO tells
  * @ep: an endpoint after SDP_IOC_INIT
@@ -130,16 +150,8 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info)
 	info->reason = ep->reason;
 	info->error = ep->err;
 	info->shutdown = ep->shut;
-	info->tx_ring_bytes = ep->tx_ring.size;
-	info->rx_ring_bytes = ep->rx_ring.size;
-	if (ep->tx_ring.size)
-		info->ring_data_offset = sdp_ring_data_offset();
-	if (ep->live)
-		info->tx_credits = max(sdp_credit_tx(&ep->credit), 0);
-	info->tx_bytes = ep->tx_bytes;
-	info->rx_bytes = ep->rx_bytes;
-	info->tx_msgs = ep->tx_msgs;
-	info->rx_msgs = ep->rx_msgs;
+	if (ep->conn)
+		sdp_conn_info(ep->conn, info);
 	info->local_len = sdp_put_addr(&info->local, &ep->local);
 	info->peer_len = sdp_put_addr(&info->peer, &ep->peer);
 	sdp_ep_unlock(ep);

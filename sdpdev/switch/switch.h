@@ -8,6 +8,45 @@
 #include "sdp/sdp.h"
 #include "tcp/tcp.h"
 
+/**
+ * struct sdp_listener - what an endpoint that listens has, or had
+ * @ep: the endpoint
+ * @node: in the table of listeners; sdp_ports_lock
+ * @port: port listened on, host byte order; zero where it does not listen; also read
+ *	without the lock
+ * @lent: there were connections on its port; also read without the lock
+ * @no_tcp: the native socket does not listen; also read without the lock
+ * @accept_tcp: the last one accepted came over SDP; read and written without the lock
+ * @backlog: how many may wait
+ * @pending: incoming connections not yet accepted; also read without the lock
+ * @accept_queue: endpoints to be accepted, by their accept_node
+ * @deferred_queue: established ones that are not to be accepted yet, by their accept_node
+ * @coming: those that are to be accepted in their order, until they are in @accept_queue,
+ *	by their coming_node
+ *
+ * Made by the first listen(2), and freed with the endpoint.  ep->lock protects it.
+ */
+struct sdp_listener {
+	struct sdp_ep *ep;
+	struct hlist_node node;
+	u16 port;
+	bool lent;
+	bool no_tcp;
+	bool accept_tcp;
+	int backlog;
+	int pending;
+	struct list_head accept_queue;
+	struct list_head deferred_queue;
+	struct list_head coming;
+};
+
+/* What the endpoint has for listening, or NULL. */
+static inline struct sdp_listener *sdp_ep_listen(struct sdp_ep *ep)
+{
+	/* Pairs with the release in sdp_listen_make(). */
+	return smp_load_acquire(&ep->listen);
+}
+
 /* endpoint.c */
 struct sdp_ep *sdp_ep_create(const struct sdp_ep_ops *ops, struct sdp_ep *listener);
 void sdp_ep_release(struct sdp_ep *ep);
@@ -41,10 +80,9 @@ bool sdp_accept_ready(struct sdp_ep *ep);
 void sdp_incoming_established(struct sdp_ep *ep);
 void sdp_incoming_offer(struct sdp_ep *ep);
 void sdp_incoming_forget(struct sdp_ep *ep);
-void sdp_incoming_accept(struct sdp_ep *ep);
+void sdp_incoming_accept(struct sdp_conn *conn);
 void sdp_incoming_time(struct work_struct *work);
-int sdp_incoming(const struct sdp_xprt_ops *xprt, struct sdp_xprt_conn *conn,
-		 const struct sdp_xprt_event *ev);
+int sdp_incoming(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
 
 /* Why a transport could make no connection, if it was for want of something. */
 static inline u8 sdp_shortage(int error, u8 otherwise)
@@ -69,8 +107,7 @@ void sdp_ep_info(struct sdp_ep *ep, struct sdp_info *info);
 int sdp_connect(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		unsigned int len, unsigned int flags, bool nonblock);
 int sdp_connect_wait(struct sdp_ep *ep, long *timeo);
-void sdp_connect_established(struct sdp_ep *ep,
-			     const struct sdp_xprt_event *ev);
+void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event *ev);
 void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err);
 void sdp_connect_settle(struct sdp_ep *ep);
 
@@ -81,6 +118,10 @@ int sdp_disconnect(struct sdp_ep *ep);
 ssize_t sdp_io_recv(struct sdp_ep *ep, struct iov_iter *to, unsigned int flags, long timeo,
 		    struct msghdr *msg);
 ssize_t sdp_io_send(struct sdp_ep *ep, struct iov_iter *from, unsigned int flags, long timeo);
+int sdp_io_ring_setup(struct sdp_ep *ep, u32 tx_bytes, u32 rx_bytes);
+int sdp_io_ring_enter(struct sdp_ep *ep, u32 flags, bool nonblock);
+int sdp_io_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
+void sdp_io_closing(struct sdp_ep *ep);
 
 /* close.c */
 int sdp_shutdown(struct sdp_ep *ep, int how);

@@ -18,13 +18,28 @@
 
 #include "tcp/tcp.h"
 
+/**
+ * sdp_tcp_init() - a new endpoint's, without a socket
+ * @tcp: zero so far
+ * @ep: the endpoint
+ */
+void sdp_tcp_init(struct sdp_tcp *tcp, struct sdp_ep *ep)
+{
+	tcp->ep = ep;
+	tcp->opts.rcvtimeo = MAX_SCHEDULE_TIMEOUT;
+	tcp->opts.sndtimeo = MAX_SCHEDULE_TIMEOUT;
+	tcp->opts.linger = -1;
+	tcp->opts.rcvlowat = 1;
+	ep->tcp = tcp;
+}
+
 /* Tells the endpoint's owner of each urgent byte once. */
 static void sdp_native_urge(struct sdp_ep *ep, const struct tcp_sock *tp)
 {
 	if (!(READ_ONCE(tp->urg_data) & TCP_URG_VALID) ||
-	    ep->native_urg == tp->urg_seq)
+	    ep->tcp->urg_seq == tp->urg_seq)
 		return;
-	ep->native_urg = tp->urg_seq;
+	ep->tcp->urg_seq = tp->urg_seq;
 	spin_lock(&ep->lock);
 	sdp_ep_urge(ep);
 	spin_unlock(&ep->lock);
@@ -48,8 +63,8 @@ static void sdp_native_changed(struct sdp_ep *ep, const struct sock *sk)
 static int sdp_native_wake(wait_queue_entry_t *wait, unsigned int mode,
 			   int sync, void *key)
 {
-	struct sdp_ep *ep = container_of(wait, struct sdp_ep, native_wait);
-
+	struct sdp_tcp *tcp = container_of(wait, struct sdp_tcp, wait);
+	struct sdp_ep *ep = tcp->ep;
 	const struct sock *sk = sdp_native_sk(ep);
 
 	if (!key) {
@@ -78,11 +93,11 @@ static void sdp_native_attach(struct sdp_ep *ep, struct file *file)
 {
 	struct socket *sock = file->private_data;
 
-	ep->native_urg = U64_MAX;
-	init_waitqueue_func_entry(&ep->native_wait, sdp_native_wake);
+	ep->tcp->urg_seq = U64_MAX;
+	init_waitqueue_func_entry(&ep->tcp->wait, sdp_native_wake);
 	/* The socket is complete: pairs with the loads in sdp_native_sk() and elsewhere. */
-	smp_store_release(&ep->native, file);
-	add_wait_queue(&sock->wq.wait, &ep->native_wait);
+	smp_store_release(&ep->tcp->file, file);
+	add_wait_queue(&sock->wq.wait, &ep->tcp->wait);
 }
 
 /**
@@ -122,7 +137,7 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	struct file *file;
 	struct sock *sk;
 
-	if (ep->native)
+	if (ep->tcp->file)
 		return 0;
 	file = sdp_native_file(ep->net, ep->family);
 	if (IS_ERR(file))
@@ -132,7 +147,7 @@ int sdp_native_ensure(struct sdp_ep *ep)
 	sk = ((struct socket *)file->private_data)->sk;
 	lock_sock(sk);
 	sdp_opts_set(sk, &opts);
-	sdp_inherit_set(sk, &ep->inherited);
+	sdp_inherit_set(sk, &ep->tcp->inherited);
 	release_sock(sk);
 	sdp_native_attach(ep, file);
 	return 0;
@@ -283,9 +298,9 @@ void sdp_native_release(struct sdp_ep *ep)
 
 	if (!sk)
 		return;
-	remove_wait_queue(&sk->sk_socket->wq.wait, &ep->native_wait);
-	fput(ep->native);
-	ep->native = NULL;
+	remove_wait_queue(&sk->sk_socket->wq.wait, &ep->tcp->wait);
+	fput(ep->tcp->file);
+	ep->tcp->file = NULL;
 }
 
 /**
@@ -358,7 +373,7 @@ int sdp_native_autobind(struct sdp_ep *ep)
  */
 __poll_t sdp_native_poll(struct sdp_ep *ep)
 {
-	return vfs_poll(ep->native, NULL);
+	return vfs_poll(ep->tcp->file, NULL);
 }
 
 /**
@@ -410,13 +425,13 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
  */
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg)
 {
-	const struct file_operations *ops = ep->native->f_op;
+	const struct file_operations *ops = ep->tcp->file->f_op;
 
 #ifdef CONFIG_COMPAT
 	if (in_compat_syscall())
-		return ops->compat_ioctl(ep->native, cmd, arg);
+		return ops->compat_ioctl(ep->tcp->file, cmd, arg);
 #endif
-	return ops->unlocked_ioctl(ep->native, cmd, arg);
+	return ops->unlocked_ioctl(ep->tcp->file, cmd, arg);
 }
 
 static u32 sdp_native_state(const struct sock *sk)
@@ -472,16 +487,18 @@ static u32 sdp_native_name(struct sock *sk, bool peer, void *to)
 /**
  * sdp_native_holds() - does TCP still give the native socket what the endpoint listens on?
  * @ep: an endpoint in the table of listeners
+ * @port: what it listens on
+ * @listens: the native socket listens, too
  *
  * User space can take the port away from it, through a descriptor of its own.
  */
-bool sdp_native_holds(struct sdp_ep *ep)
+bool sdp_native_holds(struct sdp_ep *ep, u16 port, bool listens)
 {
 	struct sock *sk = sdp_native_sk(ep);
 	struct sockaddr_storage name = {};
 
-	if (READ_ONCE(inet_sk(sk)->inet_num) != ep->port ||
-	    (!ep->no_tcp_listen && inet_sk_state_load(sk) != TCP_LISTEN))
+	if (READ_ONCE(inet_sk(sk)->inet_num) != port ||
+	    (listens && inet_sk_state_load(sk) != TCP_LISTEN))
 		return false;
 	sdp_native_name(sk, false, &name);
 	return sdp_addr_same_host(&name, &ep->local);

@@ -17,7 +17,7 @@
 struct sock *sdp_native_sk(struct sdp_ep *ep)
 {
 	/* Pairs with the release in sdp_native_attach(). */
-	struct file *file = smp_load_acquire(&ep->native);
+	struct file *file = smp_load_acquire(&ep->tcp->file);
 
 	return file ? ((struct socket *)file->private_data)->sk : NULL;
 }
@@ -29,7 +29,7 @@ struct sock *sdp_native_sk(struct sdp_ep *ep)
 bool sdp_native_shared(struct sdp_ep *ep)
 {
 	/* Pairs with the release in sdp_native_attach(), by the address. */
-	struct file *file = READ_ONCE(ep->native);
+	struct file *file = READ_ONCE(ep->tcp->file);
 
 	return file && file_count(file) > 1;
 }
@@ -46,8 +46,8 @@ long sdp_timeo(struct sdp_ep *ep, bool send)
 	struct sock *sk = sdp_native_sk(ep);
 
 	if (send)
-		return sk ? READ_ONCE(sk->sk_sndtimeo) : READ_ONCE(ep->opts.sndtimeo);
-	return sk ? READ_ONCE(sk->sk_rcvtimeo) : READ_ONCE(ep->opts.rcvtimeo);
+		return sk ? READ_ONCE(sk->sk_sndtimeo) : READ_ONCE(ep->tcp->opts.sndtimeo);
+	return sk ? READ_ONCE(sk->sk_rcvtimeo) : READ_ONCE(ep->tcp->opts.rcvtimeo);
 }
 
 /**
@@ -58,7 +58,7 @@ int sdp_rcvlowat(struct sdp_ep *ep)
 {
 	struct sock *sk = sdp_native_sk(ep);
 
-	return sk ? READ_ONCE(sk->sk_rcvlowat) : READ_ONCE(ep->opts.rcvlowat);
+	return sk ? READ_ONCE(sk->sk_rcvlowat) : READ_ONCE(ep->tcp->opts.rcvlowat);
 }
 
 /**
@@ -68,7 +68,7 @@ int sdp_rcvlowat(struct sdp_ep *ep)
 bool sdp_recv_by_call(struct sdp_ep *ep)
 {
 	struct sock *sk = sdp_native_sk(ep);
-	int peek_off = sk ? READ_ONCE(sk->sk_peek_off) : ep->inherited.peek_off;
+	int peek_off = sk ? READ_ONCE(sk->sk_peek_off) : ep->tcp->inherited.peek_off;
 
 	return sdp_rcvlowat(ep) > 1 || peek_off >= 0;
 }
@@ -83,7 +83,7 @@ void sdp_opts_get(struct sdp_ep *ep, struct sdp_opts *opts)
 	struct sock *sk = sdp_native_sk(ep);
 
 	if (!sk) {
-		*opts = ep->opts;
+		*opts = ep->tcp->opts;
 		return;
 	}
 	opts->rcvtimeo = READ_ONCE(sk->sk_rcvtimeo);
@@ -120,7 +120,7 @@ u8 sdp_nonagle(struct sdp_ep *ep)
 {
 	struct sock *sk = sdp_native_sk(ep);
 
-	return sk ? tcp_sk(sk)->nonagle : ep->opts.nonagle;
+	return sk ? tcp_sk(sk)->nonagle : ep->tcp->opts.nonagle;
 }
 
 /**

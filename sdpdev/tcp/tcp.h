@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The native TCP socket of an endpoint.
+ * The native TCP socket of an endpoint, and the socket options.
+ *
+ * The socket holds the port and the options, listens beside SDP, and takes the connection
+ * where SDP cannot.  User space can get a descriptor of it, so whatever state it is in is
+ * never taken for granted.  An accepted endpoint has none before somebody asks for it:
+ * what it would have stands in struct sdp_tcp.
+ *
+ * Locks: ep->op_mutex serialises those that make the socket; it is set once, with release
+ * order, and stays as long as the endpoint.  The socket's own lock is user space's to
+ * keep: nobody waits for it but in calls that user space makes itself.
  */
 #ifndef _SDP_TCP_H
 #define _SDP_TCP_H
@@ -8,7 +17,106 @@
 #include "core/ep.h"
 #include "transport/transport.h"
 
+/**
+ * struct sdp_opts - socket options that an accepted endpoint inherits
+ * @rcvtimeo: SO_RCVTIMEO in jiffies
+ * @sndtimeo: SO_SNDTIMEO in jiffies
+ * @linger: SO_LINGER's time in jiffies, or -1 where it is off
+ * @rcvlowat: SO_RCVLOWAT
+ * @rcvbuf: SO_RCVBUF, or zero where it was not set
+ * @sndbuf: SO_SNDBUF, or zero where it was not set
+ * @oobinline: SO_OOBINLINE
+ * @keepalive: SO_KEEPALIVE
+ * @keepidle: TCP_KEEPIDLE in jiffies
+ * @keepintvl: TCP_KEEPINTVL in jiffies
+ * @keepcnt: TCP_KEEPCNT
+ * @user_timeout: TCP_USER_TIMEOUT in jiffies, or zero
+ * @nonagle: TCP_NODELAY and TCP_CORK, as TCP_NAGLE_*
+ * @user_mss: TCP_MAXSEG, or zero where it was not set
+ * @reuse: SO_REUSEADDR
+ * @bound_dev_if: SO_BINDTODEVICE
+ *
+ * Stands in for the native socket until there is one.
+ */
+struct sdp_opts {
+	long rcvtimeo;
+	long sndtimeo;
+	long linger;
+	int rcvlowat;
+	int rcvbuf;
+	int sndbuf;
+	bool oobinline;
+	bool keepalive;
+	unsigned long keepidle;
+	unsigned long keepintvl;
+	int keepcnt;
+	unsigned long user_timeout;
+	u8 nonagle;
+	u16 user_mss;
+	u8 reuse;
+	int bound_dev_if;
+};
+
+/**
+ * struct sdp_inherited - options that an accepted endpoint inherits, and that do
+ *	nothing over SDP
+ * @pacing: SO_MAX_PACING_RATE
+ * @flags: those that are one bit of the socket's flags
+ * @mark: SO_MARK
+ * @tsflags: SO_TIMESTAMPING
+ * @notsent_lowat: TCP_NOTSENT_LOWAT
+ * @linger2: TCP_LINGER2 in jiffies
+ * @peek_off: SO_PEEK_OFF, which does what it says over SDP as well, or -1
+ * @ttl: IP_TTL
+ * @hops: IPV6_UNICAST_HOPS
+ * @rxopt: IPV6_RECV*
+ * @tos: IP_TOS
+ * @min_ttl: IP_MINTTL
+ * @syn_retries: TCP_SYNCNT
+ * @reuseport: SO_REUSEPORT
+ * @v6only: IPV6_V6ONLY
+ * @inq: TCP_INQ, which does what it says over SDP as well
+ */
+struct sdp_inherited {
+	unsigned long pacing;
+	unsigned long flags;
+	u32 mark;
+	u32 tsflags;
+	u32 notsent_lowat;
+	int linger2;
+	int peek_off;
+	s16 ttl;
+	s16 hops;
+	u16 rxopt;
+	u8 tos;
+	u8 min_ttl;
+	u8 syn_retries;
+	bool reuseport;
+	bool v6only;
+	bool inq;
+};
+
+/**
+ * struct sdp_tcp - the native socket, and what stands in for it
+ * @ep: the endpoint
+ * @file: file of the TCP socket; set once, under ep->op_mutex
+ * @wait: passes the TCP socket's wake-ups on to ep->wait
+ * @urg_seq: sequence number of the last urgent byte told of, under the lock of the TCP
+ *	socket's wait queue
+ * @opts: stands in for @file where that is NULL; ep->lock
+ * @inherited: what @file gets from the listener when it is made, besides
+ */
+struct sdp_tcp {
+	struct sdp_ep *ep;
+	struct file *file;
+	wait_queue_entry_t wait;
+	u64 urg_seq;
+	struct sdp_opts opts;
+	struct sdp_inherited inherited;
+};
+
 /* native.c */
+void sdp_tcp_init(struct sdp_tcp *tcp, struct sdp_ep *ep);
 int sdp_native_create(struct sdp_ep *ep, unsigned short family);
 int sdp_native_ensure(struct sdp_ep *ep);
 void sdp_native_release(struct sdp_ep *ep);
@@ -26,7 +134,7 @@ ssize_t sdp_native_send(struct sdp_ep *ep, struct iov_iter *from,
 			unsigned int flags);
 long sdp_native_ioctl(struct sdp_ep *ep, unsigned int cmd, unsigned long arg);
 bool sdp_native_signs(struct sdp_ep *ep);
-bool sdp_native_holds(struct sdp_ep *ep);
+bool sdp_native_holds(struct sdp_ep *ep, u16 port, bool listens);
 void sdp_native_info(struct sdp_ep *ep, struct sdp_info *info);
 
 /* opts.c */

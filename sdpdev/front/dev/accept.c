@@ -90,7 +90,7 @@ static int sdp_accept_sdp(struct file *file, struct sdp_ep *child,
 	if (args->flags & SDP_ACCEPT_NONBLOCK)
 		flags |= O_NONBLOCK;
 	/* Reading looks for that one in the native socket only. */
-	if (child->inherited.peek_off >= 0) {
+	if (child->tcp->inherited.peek_off >= 0) {
 		mutex_lock(&child->op_mutex);
 		err = sdp_native_ensure(child);
 		mutex_unlock(&child->op_mutex);

@@ -32,8 +32,7 @@ static int sdp_open(struct inode *inode, struct file *file)
  */
 static int sdp_flush(struct file *file, fl_owner_t id)
 {
-	if (sdp_ring_closing(file->private_data))
-		sdp_ring_look(file->private_data);
+	sdp_io_closing(file->private_data);
 	sdp_unlock(file, id);
 	return 0;
 }
@@ -102,7 +101,7 @@ static __poll_t sdp_poll(struct file *file, poll_table *pt)
 
 static int sdp_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return sdp_ring_mmap(file->private_data, vma);
+	return sdp_io_mmap(file->private_data, vma);
 }
 
 static int sdp_fasync(int fd, struct file *file, int on)

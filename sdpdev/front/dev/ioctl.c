@@ -292,10 +292,14 @@ static long sdp_ioc_info(struct sdp_call *call)
 {
 	struct sdp_info *info = &call->arg.info;
 	u32 size = info->size;
+	struct sdp_conn *conn;
 
 	memset(info, 0, sizeof(*info));
 	info->size = size;
-	sdp_tx_look(call->ep);
+	conn = sdp_conn_get(call->ep);
+	if (conn)
+		sdp_tx_look(conn);
+	sdp_conn_put(conn);
 	sdp_ep_info(call->ep, info);
 	return 0;
 }
@@ -309,6 +313,7 @@ static long sdp_ioc_error(struct sdp_call *call)
 static long sdp_ioc_native(struct sdp_call *call)
 {
 	struct sdp_ep *ep = call->ep;
+	struct sdp_conn *conn;
 	int err;
 
 	if (call->arg.native.flags)
@@ -321,8 +326,11 @@ static long sdp_ioc_native(struct sdp_call *call)
 	mutex_unlock(&ep->op_mutex);
 	if (err)
 		return err;
-	call->newfile = get_file(ep->native);
-	sdp_alive_look(ep);
+	call->newfile = get_file(ep->tcp->file);
+	conn = sdp_conn_get(ep);
+	if (conn)
+		sdp_alive_look(conn);
+	sdp_conn_put(conn);
 	return 0;
 }
 
@@ -345,7 +353,7 @@ static long sdp_ioc_ring_setup(struct sdp_call *call)
 	if (setup->flags || setup->reserved)
 		return -EINVAL;
 	setup->data_offset = sdp_ring_data_offset();
-	return sdp_ring_setup(call->ep, setup->tx_bytes, setup->rx_bytes);
+	return sdp_io_ring_setup(call->ep, setup->tx_bytes, setup->rx_bytes);
 }
 
 static long sdp_ioc_ring_enter(struct sdp_call *call)
@@ -355,7 +363,7 @@ static long sdp_ioc_ring_enter(struct sdp_call *call)
 	if (flags & ~(SDP_ENTER_TX | SDP_ENTER_RX |
 		      SDP_ENTER_WAIT_TX | SDP_ENTER_WAIT_RX))
 		return -EINVAL;
-	return sdp_ring_enter(call->ep, flags, call->nonblock);
+	return sdp_io_ring_enter(call->ep, flags, call->nonblock);
 }
 
 /* One that has grown: its first version ended with the member @last. */
@@ -386,25 +394,27 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 };
 
 /* What a TCP socket is asked about its stream. */
+static u64 sdp_stream_value(struct sdp_conn *conn, unsigned int cmd)
+{
+	switch (cmd) {
+	case SIOCINQ:
+		return sdp_urg_ahead(conn);
+	case SIOCOUTQ:
+		return sdp_tx_queued(conn);
+	case SIOCOUTQNSD:
+		return sdp_tx_unsent(conn);
+	default:
+		return sdp_urg_here(conn, 0);
+	}
+}
+
 static int sdp_stream_ioctl(struct sdp_ep *ep, unsigned int cmd)
 {
 	u64 value = 0;
 
 	sdp_ep_lock(ep);
-	switch (cmd) {
-	case SIOCINQ:
-		value = sdp_urg_ahead(ep);
-		break;
-	case SIOCOUTQ:
-		value = sdp_tx_queued(ep);
-		break;
-	case SIOCOUTQNSD:
-		value = sdp_tx_unsent(ep);
-		break;
-	case SIOCATMARK:
-		value = sdp_urg_here(ep, 0);
-		break;
-	}
+	if (ep->conn)
+		value = sdp_stream_value(ep->conn, cmd);
 	sdp_ep_unlock(ep);
 	return min_t(u64, value, INT_MAX);
 }

@@ -20,7 +20,7 @@ static struct file *sdp_lock_native(struct file *file)
 		return ERR_PTR(-ERESTARTSYS);
 	err = sdp_native_ensure(ep);
 	mutex_unlock(&ep->op_mutex);
-	return err ? ERR_PTR(err) : ep->native;
+	return err ? ERR_PTR(err) : ep->tcp->file;
 }
 
 static int sdp_is_file(const void *file, struct file *other, unsigned int fd)
@@ -86,5 +86,5 @@ void sdp_unlock(struct file *file, fl_owner_t owner)
 	struct sdp_ep *ep = file->private_data;
 
 	if (sdp_native_sk(ep))
-		locks_remove_posix(ep->native, owner);
+		locks_remove_posix(ep->tcp->file, owner);
 }

@@ -126,13 +126,13 @@ static void sdp_seq_show_ep(struct seq_file *seq, struct sdp_ep *ep)
 {
 	struct user_namespace *ns = seq_user_ns(seq);
 	/* Pairs with the release in sdp_native_attach(), by the address. */
-	struct file *native = READ_ONCE(ep->native);
+	struct file *native = READ_ONCE(ep->tcp->file);
 	struct sdp_info info = {};
 	u64 rx_queued;
 
 	sdp_ep_info(ep, &info);
 	sdp_ep_lock(ep);
-	rx_queued = sdp_rx_avail(ep);
+	rx_queued = ep->conn ? sdp_rx_avail(ep->conn) : 0;
 	sdp_ep_unlock(ep);
 
 	seq_printf(seq, "%llu", info.id);

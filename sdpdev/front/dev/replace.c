@@ -80,14 +80,14 @@ static bool sdp_replace_may(struct file *file)
 	struct sdp_ep *ep = file->private_data;
 
 	return !sdp_replace_owned(file) && !READ_ONCE(ep->fasync) &&
-	       !sdp_native_shared(ep) && !locks_inode_context(file_inode(ep->native));
+	       !sdp_native_shared(ep) && !locks_inode_context(file_inode(ep->tcp->file));
 }
 
 /* Gives a frozen file's descriptor to the native socket, which nobody else has. */
 static int sdp_replace_slot(struct file *file, struct file __rcu **slot)
 {
 	struct sdp_ep *ep = file->private_data;
-	struct file *native = ep->native;
+	struct file *native = ep->tcp->file;
 
 	if (!sdp_replace_may(file))
 		return -EBUSY;
@@ -143,7 +143,7 @@ static int sdp_replace_check(struct sdp_ep *ep)
 	else if (ep->carrier != SDP_CARRIER_TCP ||
 		 (1 << inet_sk_state_load(sdp_native_sk(ep)) & (TCPF_CLOSE | TCPF_LISTEN)))
 		err = -ENOTCONN;
-	else if (ep->err || ep->conn || ep->port)
+	else if (ep->err || ep->conn || (ep->listen && ep->listen->port))
 		err = -EBUSY;
 	sdp_ep_unlock(ep);
 	return err;
@@ -170,8 +170,8 @@ int sdp_replace(struct file *file, unsigned int fd)
 	if (!err)
 		err = sdp_replace_fd(file, fd);
 	/* What the socket does from now on is its own affair. */
-	if (!err)
-		WRITE_ONCE(ep->port_lent, false);
+	if (!err && ep->listen)
+		WRITE_ONCE(ep->listen->lent, false);
 	mutex_unlock(&ep->op_mutex);
 	/*
 	 * The descriptor's reference.  If it is the last one, fput() leaves the rest to
