@@ -6,6 +6,7 @@
 #define _SDP_CORE_H
 
 #include <linux/atomic.h>
+#include <linux/bug.h>
 #include <linux/sdp.h>
 #include <linux/socket.h>
 #include <linux/types.h>
@@ -16,6 +17,9 @@
 struct mem_cgroup;
 struct sdp_user;
 struct workqueue_struct;
+
+/* What must be so is looked at on the checked kernel. */
+#define SDP_ASSERT(cond)	WARN_ON_ONCE(IS_ENABLED(CONFIG_PROVE_LOCKING) && !(cond))
 
 /* Room for the counters of bad messages. */
 #define SDP_CNT_BAD_KINDS	12

@@ -299,6 +299,7 @@ void sdp_conn_destroy(struct sdp_conn *conn)
 
 	sdp_ep_lock(conn->ep);
 	conn->destroyed = true;
+	sdp_phase_set(conn, SDP_PHASE_HUSK);
 	sdp_ep_unlock(conn->ep);
 }
 

@@ -27,6 +27,7 @@ void sdp_abort(struct sdp_conn *conn, u8 reason, int err)
 		conn->tx.used--;
 	list_splice_init(&conn->tx.pending, &conn->tx.free);
 	conn->ending = true;
+	sdp_phase_set(conn, SDP_PHASE_ABORT);
 	sdp_set_ended(conn, reason, err);
 	sdp_conn_timer(conn, SDP_ABORT_MS);
 	if (conn->live && !conn->kill)

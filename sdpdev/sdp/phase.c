@@ -1,10 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How far a connection is.
+ * How far a connection has come, and each half of it.
+ *
+ *	SETUP ----> OPEN ----> DRAIN
+ *	  |         | |          |
+ *	  |         | +-> ABORT <+
+ *	  |         |       |    |
+ *	  +---------+---->  DEAD <
+ *	                    |
+ *	                  HUSK
+ *
+ * SETUP: it is being made, or accepted.  OPEN: messages flow.  DRAIN: AbortConn follows what
+ * was written.  ABORT: AbortConn is on its way.  DEAD: it has ended, and the endpoint's work
+ * destroys it.  HUSK: it is destroyed; what it received may still be read.
  */
 #include <linux/poll.h>
 
 #include "sdp/sdp.h"
+
+/* The phases that may follow each. */
+static const u8 sdp_phase_next[] = {
+	[SDP_PHASE_SETUP] = BIT(SDP_PHASE_OPEN) | BIT(SDP_PHASE_DEAD),
+	[SDP_PHASE_OPEN]  = BIT(SDP_PHASE_DRAIN) | BIT(SDP_PHASE_ABORT) | BIT(SDP_PHASE_DEAD),
+	[SDP_PHASE_DRAIN] = BIT(SDP_PHASE_ABORT) | BIT(SDP_PHASE_DEAD),
+	[SDP_PHASE_ABORT] = BIT(SDP_PHASE_DEAD),
+	[SDP_PHASE_DEAD]  = BIT(SDP_PHASE_HUSK),
+	[SDP_PHASE_HUSK]  = 0,
+};
+
+/**
+ * sdp_phase_set() - a connection goes on
+ * @conn: the connection, ep->lock held
+ * @next: to what
+ */
+void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next)
+{
+	SDP_ASSERT(sdp_phase_next[conn->phase] & BIT(next));
+	WRITE_ONCE(conn->phase, next);
+}
+
+/**
+ * sdp_phase_check() - does the phase say what the flags say?
+ * @conn: the connection, ep->lock held
+ */
+void sdp_phase_check(const struct sdp_conn *conn)
+{
+	enum sdp_phase phase = SDP_PHASE_SETUP;
+
+	if (conn->destroyed)
+		phase = SDP_PHASE_HUSK;
+	else if (conn->kill)
+		phase = SDP_PHASE_DEAD;
+	else if (conn->ending)
+		phase = SDP_PHASE_ABORT;
+	else if (conn->live && conn->abort_due)
+		phase = SDP_PHASE_DRAIN;
+	else if (conn->live)
+		phase = SDP_PHASE_OPEN;
+	SDP_ASSERT(conn->phase == phase);
+}
 
 /**
  * sdp_set_ended() - nothing is sent or received from now on
@@ -44,6 +98,7 @@ void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err)
 		return;
 	/* Who lingers looks for it when it is woken. */
 	conn->kill = true;
+	sdp_phase_set(conn, SDP_PHASE_DEAD);
 	if (!conn->ending)
 		sdp_set_ended(conn, reason, err);
 	sdp_ep_kick(ep);

@@ -290,6 +290,7 @@ void sdp_rx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 {
 	struct sdp_ep *ep = conn->ep;
 
+	sdp_phase_check(conn);
 	if (error || conn->ending || conn->kill) {
 		conn->credit.posted--;
 		sdp_buf_free(conn, xc, buf);

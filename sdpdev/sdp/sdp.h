@@ -175,6 +175,16 @@ struct sdp_rx {
 	bool fin;
 };
 
+/* How far a connection has come: see phase.c. */
+enum sdp_phase {
+	SDP_PHASE_SETUP,
+	SDP_PHASE_OPEN,
+	SDP_PHASE_DRAIN,
+	SDP_PHASE_ABORT,
+	SDP_PHASE_DEAD,
+	SDP_PHASE_HUSK,
+};
+
 /**
  * struct sdp_conn - a connection over SDP
  * @ref: references
@@ -182,6 +192,7 @@ struct sdp_rx {
  * @xprt: the transport, referenced as long as @xc is there
  * @xc: the transport's connection; NULL once it has been freed
  * @device: whose it is, once it is being destroyed
+ * @phase: enum sdp_phase; sdp_phase_set() changes it; also read without the lock
  * @live: messages may be posted; also read without the lock
  * @ending: AbortConn is on its way, then the connection ends; also read without the lock
  * @abort_due: AbortConn follows what was written
@@ -212,6 +223,7 @@ struct sdp_conn {
 	struct sdp_xprt_conn *xc;
 	const void *device;
 
+	u8 phase;
 	bool live;
 	bool ending;
 	bool abort_due;
@@ -303,6 +315,8 @@ ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, size_t skip
 u64 sdp_rx_avail(struct sdp_conn *conn);
 
 /* phase.c */
+void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next);
+void sdp_phase_check(const struct sdp_conn *conn);
 void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err);
 void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err);
 

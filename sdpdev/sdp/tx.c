@@ -266,6 +266,7 @@ void sdp_tx_probe(struct sdp_conn *conn)
  */
 void sdp_tx_push(struct sdp_conn *conn)
 {
+	sdp_phase_check(conn);
 	if (!conn->live || conn->kill)
 		return;
 	if (conn->ending) {
@@ -315,6 +316,8 @@ void sdp_tx_abort_after(struct sdp_conn *conn)
 		if (!conn->abort_due)
 			sdp_conn_timer(conn, SDP_ABORT_MS);
 		conn->abort_due = true;
+		if (conn->phase == SDP_PHASE_OPEN)
+			sdp_phase_set(conn, SDP_PHASE_DRAIN);
 		return;
 	}
 	sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
@@ -353,6 +356,7 @@ void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	u8 mid = ((struct sdp_bsdh *)buf->data)->mid;
 
 	sdp_ep_lock(ep);
+	sdp_phase_check(conn);
 	conn->tx.posted--;
 	if (!conn->live || conn->kill) {
 		sdp_buf_free(conn, xc, buf);

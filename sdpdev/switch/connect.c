@@ -257,6 +257,7 @@ void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event 
 	sdp_credit_peer(&conn->credit, hello.bufs);
 	conn->tx.size = min(hello.rcv_sz, conn->rx.size);
 	conn->live = true;
+	sdp_phase_set(conn, SDP_PHASE_OPEN);
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = SDP_STATE_CONNECTED;
 	sdp_count(SDP_CNT_CONNECTED);
@@ -281,6 +282,7 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 	ep->reason = reason;
 	ep->connect_err = err;
 	ep->conn->kill = true;
+	sdp_phase_set(ep->conn, SDP_PHASE_DEAD);
 	ep->connecting_failed = !ep->listener;
 	sdp_ep_kick(ep);
 }

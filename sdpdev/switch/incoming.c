@@ -383,6 +383,7 @@ void sdp_incoming_established(struct sdp_ep *ep)
 		return;
 	ep->state = SDP_STATE_CONNECTED;
 	ep->conn->live = true;
+	sdp_phase_set(ep->conn, SDP_PHASE_OPEN);
 	defer = sdp_defer_time(listener);
 	if (!sdp_incoming_queue(ep, listener, defer)) {
 		/* sdp_incoming_forget() follows. */

@@ -15,6 +15,7 @@ static __poll_t sdp_conn_poll(struct sdp_conn *conn, const struct sdp_opts *opts
 	u64 avail, hidden;
 	bool waited_for;
 
+	sdp_phase_check(conn);
 	sdp_size_limit(conn, opts);
 	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
 		mask |= EPOLLHUP;

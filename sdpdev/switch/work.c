@@ -80,6 +80,7 @@ static void sdp_ep_end(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
 	bool destroy, free;
 
 	sdp_ep_lock(ep);
+	sdp_phase_check(conn);
 	destroy = conn->kill && !conn->destroyed;
 	sdp_ep_unlock(ep);
 	if (destroy) {
@@ -93,6 +94,7 @@ static void sdp_ep_end(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
 	}
 
 	sdp_ep_lock(ep);
+	sdp_phase_check(conn);
 	anew |= ep->orphan;
 	free = conn->destroyed && (anew || conn->purge);
 	sdp_ep_unlock(ep);
