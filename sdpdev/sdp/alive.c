@@ -34,7 +34,7 @@ void sdp_alive_arm(struct sdp_conn *conn, unsigned long delay)
  */
 bool sdp_alive_wanted(const struct sdp_conn *conn)
 {
-	return conn->live && !conn->ending && !conn->kill && !conn->ep->orphan;
+	return sdp_conn_open(conn) && !conn->ep->orphan;
 }
 
 /**

@@ -186,7 +186,7 @@ static int sdp_conn_post(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
 	int err;
 
-	if (conn->kill || conn->ending)
+	if (sdp_conn_over(conn))
 		return -ECANCELED;
 	err = conn->xprt->post_recv(conn->xc, buf);
 	if (err)
@@ -237,7 +237,7 @@ static int sdp_conn_ctl_bufs(struct sdp_conn *conn)
 			return -ENOBUFS;
 		buf->off = SDP_BUF_CTL;
 		sdp_ep_lock(ep);
-		kill = conn->kill;
+		kill = sdp_conn_dead(conn);
 		if (!kill)
 			list_add(&buf->list, &conn->tx.ctl);
 		sdp_ep_unlock(ep);
@@ -285,7 +285,6 @@ void sdp_conn_destroy(struct sdp_conn *conn)
 
 	mutex_lock(&conn->tx.mutex);
 	sdp_ep_lock(conn->ep);
-	conn->live = false;
 	conn->device = conn->xc->device;
 	list_splice_init(&conn->tx.free, &bufs);
 	list_splice_init(&conn->tx.pending, &bufs);
@@ -298,7 +297,6 @@ void sdp_conn_destroy(struct sdp_conn *conn)
 	conn->xprt->conn_destroy(conn->xc);
 
 	sdp_ep_lock(conn->ep);
-	conn->destroyed = true;
 	sdp_phase_set(conn, SDP_PHASE_HUSK);
 	sdp_ep_unlock(conn->ep);
 }

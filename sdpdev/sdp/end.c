@@ -16,9 +16,9 @@ void sdp_abort(struct sdp_conn *conn, u8 reason, int err)
 {
 	struct sdp_xprt_buf *buf;
 
-	if (conn->ending || conn->kill || !conn->xc)
+	if (sdp_conn_over(conn))
 		return;
-	if (!conn->live || sdp_credit_tx(&conn->credit) < 1) {
+	if (conn->phase == SDP_PHASE_SETUP || sdp_credit_tx(&conn->credit) < 1) {
 		sdp_conn_ended(conn, reason, err);
 		return;
 	}
@@ -26,11 +26,10 @@ void sdp_abort(struct sdp_conn *conn, u8 reason, int err)
 	list_for_each_entry(buf, &conn->tx.pending, list)
 		conn->tx.used--;
 	list_splice_init(&conn->tx.pending, &conn->tx.free);
-	conn->ending = true;
 	sdp_phase_set(conn, SDP_PHASE_ABORT);
 	sdp_set_ended(conn, reason, err);
 	sdp_conn_timer(conn, SDP_ABORT_MS);
-	if (conn->live && !conn->kill)
+	if (conn->phase == SDP_PHASE_ABORT)
 		sdp_post_abort(conn);
 }
 
@@ -59,7 +58,7 @@ void sdp_close_progress(struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;
 
-	if (conn->ending || conn->kill)
+	if (sdp_conn_over(conn))
 		return;
 	if (ep->state == SDP_STATE_CONNECTED)
 		ep->state = SDP_STATE_CLOSING;

@@ -63,7 +63,7 @@ static bool sdp_size_idle_rings(struct sdp_conn *conn)
 	bool idle, again;
 
 	sdp_ep_lock(ep);
-	idle = conn->live && sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms)) &&
+	idle = sdp_conn_open(conn) && sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms)) &&
 	       sdp_quiet_since(conn->rx.last, READ_ONCE(sdp_idle_ms));
 	sdp_ep_unlock(ep);
 	if (!idle)
@@ -85,7 +85,7 @@ static void sdp_size_shrink(struct sdp_conn *conn)
 	LIST_HEAD(bufs);
 
 	sdp_ep_lock(ep);
-	if (!conn->live || conn->kill || conn->ending) {
+	if (!sdp_conn_open(conn)) {
 		/* It ends, and with it goes all. */
 	} else if (!sdp_quiet_since(conn->tx.last, READ_ONCE(sdp_idle_ms))) {
 		sdp_size_watch(conn);
@@ -119,7 +119,7 @@ void sdp_size_idle(struct work_struct *work)
 		sdp_ring_tx_grow(conn);
 	} else {
 		sdp_ep_lock(ep);
-		if (conn->live)
+		if (sdp_conn_open(conn))
 			sdp_size_watch(conn);
 		sdp_ep_unlock(ep);
 		sdp_ring_look(conn);

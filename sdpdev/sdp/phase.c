@@ -40,27 +40,6 @@ void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next)
 }
 
 /**
- * sdp_phase_check() - does the phase say what the flags say?
- * @conn: the connection, ep->lock held
- */
-void sdp_phase_check(const struct sdp_conn *conn)
-{
-	enum sdp_phase phase = SDP_PHASE_SETUP;
-
-	if (conn->destroyed)
-		phase = SDP_PHASE_HUSK;
-	else if (conn->kill)
-		phase = SDP_PHASE_DEAD;
-	else if (conn->ending)
-		phase = SDP_PHASE_ABORT;
-	else if (conn->live && conn->abort_due)
-		phase = SDP_PHASE_DRAIN;
-	else if (conn->live)
-		phase = SDP_PHASE_OPEN;
-	SDP_ASSERT(conn->phase == phase);
-}
-
-/**
  * sdp_set_ended() - nothing is sent or received from now on
  * @conn: the connection, ep->lock held
  * @reason: SDP_REASON_*, NONE after an orderly end
@@ -92,14 +71,13 @@ void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err)
  */
 void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err)
 {
-	struct sdp_ep *ep = conn->ep;
+	bool told = conn->phase == SDP_PHASE_ABORT;
 
-	if (conn->kill || !conn->xc)
+	if (conn->phase >= SDP_PHASE_DEAD)
 		return;
 	/* Who lingers looks for it when it is woken. */
-	conn->kill = true;
 	sdp_phase_set(conn, SDP_PHASE_DEAD);
-	if (!conn->ending)
+	if (!told)
 		sdp_set_ended(conn, reason, err);
-	sdp_ep_kick(ep);
+	sdp_ep_kick(conn->ep);
 }

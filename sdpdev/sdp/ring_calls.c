@@ -60,7 +60,7 @@ static int sdp_ring_refused(struct sdp_conn *conn)
 
 	if (!sdp_ring_exchange_ends() || READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return -EOPNOTSUPP;
-	if (!READ_ONCE(conn->live) || READ_ONCE(ep->parting))
+	if (!sdp_conn_live(conn) || READ_ONCE(ep->parting))
 		return -ENOTCONN;
 	return conn->rings.tx.size ? -EEXIST : 0;
 }
@@ -102,7 +102,7 @@ static void sdp_ring_used(struct sdp_rings *rings)
 {
 	struct sdp_conn *conn = container_of(rings, struct sdp_conn, rings);
 
-	if (conn->live)
+	if (sdp_conn_open(conn))
 		sdp_size_watch(conn);
 }
 
@@ -149,7 +149,7 @@ int sdp_ring_setup(struct sdp_conn *conn, u32 tx_bytes, u32 rx_bytes)
 
 	sdp_ep_lock(ep);
 	sdp_ring_mem_attach(&conn->rings, mem, tx_bytes, rx_bytes);
-	if (conn->live)
+	if (sdp_conn_open(conn))
 		sdp_size_watch(conn);
 	if (ep->shut & SEND_SHUTDOWN)
 		sdp_ring_tx_end(conn);

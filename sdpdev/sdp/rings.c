@@ -113,7 +113,8 @@ bool sdp_ring_tx_sleep(struct sdp_conn *conn)
 	struct sdp_kring *ring = &conn->rings.tx;
 	u32 bytes, end = sdp_ring_tx_flags(conn, ring->ended);
 
-	if (!ring->size || conn->tx.owned || conn->tx.fin_sent || conn->ending)
+	if (!ring->size || conn->tx.owned || conn->tx.fin_sent ||
+	    conn->phase == SDP_PHASE_ABORT)
 		return false;
 	/*
 	 * Without a buffer nothing can be taken: sdp_ring_tx_grow() allocates one, and

@@ -26,7 +26,7 @@ void sdp_rx_repost(struct sdp_conn *conn, struct sdp_xprt_buf *buf, bool fresh)
 {
 	int err = -ECANCELED;
 
-	if (!conn->ending && !conn->kill && !sdp_credit_over_limit(&conn->credit))
+	if (!sdp_conn_over(conn) && !sdp_credit_over_limit(&conn->credit))
 		err = conn->xprt->post_recv(conn->xc, buf);
 	if (!err) {
 		sdp_credit_posted(&conn->credit, fresh);
@@ -271,7 +271,7 @@ void sdp_rx_begin(struct sdp_conn *conn)
 
 	list_for_each_entry_safe(buf, next, &conn->rx.early, list) {
 		/* The rest goes with the connection. */
-		if (conn->ending || conn->kill)
+		if (sdp_conn_over(conn))
 			return;
 		list_del(&buf->list);
 		sdp_rx_one(conn, buf);
@@ -290,8 +290,7 @@ void sdp_rx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 {
 	struct sdp_ep *ep = conn->ep;
 
-	sdp_phase_check(conn);
-	if (error || conn->ending || conn->kill) {
+	if (error || sdp_conn_over(conn)) {
 		conn->credit.posted--;
 		sdp_buf_free(conn, xc, buf);
 	} else if (ep->state == SDP_STATE_CONNECTING) {

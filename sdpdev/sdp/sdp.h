@@ -193,13 +193,8 @@ enum sdp_phase {
  * @xc: the transport's connection; NULL once it has been freed
  * @device: whose it is, once it is being destroyed
  * @phase: enum sdp_phase; sdp_phase_set() changes it; also read without the lock
- * @live: messages may be posted; also read without the lock
- * @ending: AbortConn is on its way, then the connection ends; also read without the lock
- * @abort_due: AbortConn follows what was written
- * @abort_sent: it was posted
- * @kill: the connection is to be destroyed; also read without the lock
- * @purge: so is what it received (the device goes away)
- * @destroyed: it is destroyed; unread messages may be left
+ * @abort_sent: AbortConn was posted
+ * @purge: what it received is to be freed as well (the device goes away)
  * @timer: limits how long the connection's end may take
  * @alive: looks whether the peer is there
  * @idle: gives back what is not used; pending when stream bytes were sent
@@ -224,13 +219,8 @@ struct sdp_conn {
 	const void *device;
 
 	u8 phase;
-	bool live;
-	bool ending;
-	bool abort_due;
 	bool abort_sent;
-	bool kill;
 	bool purge;
-	bool destroyed;
 
 	struct delayed_work timer;
 	struct delayed_work alive;
@@ -249,6 +239,34 @@ struct sdp_conn {
 
 	struct sdp_rings rings;
 };
+
+/* Messages may be posted. */
+static inline bool sdp_conn_live(const struct sdp_conn *conn)
+{
+	u8 phase = READ_ONCE(conn->phase);
+
+	return phase >= SDP_PHASE_OPEN && phase <= SDP_PHASE_ABORT;
+}
+
+/* Stream bytes may be posted. */
+static inline bool sdp_conn_open(const struct sdp_conn *conn)
+{
+	u8 phase = READ_ONCE(conn->phase);
+
+	return phase == SDP_PHASE_OPEN || phase == SDP_PHASE_DRAIN;
+}
+
+/* It ends without the bytes that are left, or has ended. */
+static inline bool sdp_conn_over(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->phase) >= SDP_PHASE_ABORT;
+}
+
+/* It has ended. */
+static inline bool sdp_conn_dead(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->phase) >= SDP_PHASE_DEAD;
+}
 
 /* conn.c */
 struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt);
@@ -316,7 +334,6 @@ u64 sdp_rx_avail(struct sdp_conn *conn);
 
 /* phase.c */
 void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next);
-void sdp_phase_check(const struct sdp_conn *conn);
 void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err);
 void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err);
 

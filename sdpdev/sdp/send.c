@@ -42,7 +42,7 @@ int sdp_tx_prepare(struct sdp_conn *conn, u32 want)
 	struct sdp_xprt_buf *buf;
 
 	while (conn->tx.bufs < min(want, conn->tx.max)) {
-		if (!READ_ONCE(conn->live))
+		if (!sdp_conn_live(conn))
 			return -ENOTCONN;
 		buf = sdp_tx_alloc(conn);
 		if (!buf)
@@ -59,7 +59,7 @@ static bool sdp_tx_ended(const struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;
 
-	return ep->err || (ep->shut & SEND_SHUTDOWN) || !conn->live;
+	return ep->err || (ep->shut & SEND_SHUTDOWN) || !sdp_conn_live(conn);
 }
 
 /* No memory for another buffer: those that there are must do, if any. */
@@ -124,7 +124,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_conn *conn, struct iov_iter *from,
 	sdp_ep_unlock(ep);
 	n = sdp_copy_from(buf->data + buf->len, want, from);
 	sdp_ep_lock(ep);
-	if (!conn->ending && conn->live)
+	if (sdp_conn_open(conn))
 		buf->len += n;
 	else
 		/* Aborted meanwhile: nothing waits for credits any more. */
@@ -134,7 +134,7 @@ static ssize_t sdp_tx_fill_one(struct sdp_conn *conn, struct iov_iter *from,
 		conn->tx.oob++;
 	}
 	sdp_tx_put(conn, buf);
-	if (!conn->ending && iov_iter_count(from))
+	if (sdp_conn_open(conn) && iov_iter_count(from))
 		sdp_tx_push(conn);
 	return n ? n : -EFAULT;
 }
@@ -159,7 +159,7 @@ static int sdp_tx_ring_first(struct sdp_conn *conn)
 		if (IS_ERR_OR_NULL(buf))
 			return PTR_ERR(buf);
 		/* It may have been aborted meanwhile. */
-		if (!conn->ending && conn->live)
+		if (sdp_conn_open(conn))
 			sdp_buf_from_ring(conn, buf, end - conn->rings.tx.own);
 		sdp_tx_put(conn, buf);
 		sdp_tx_push(conn);

@@ -142,8 +142,9 @@ void sdp_size_soon(struct sdp_conn *conn)
 
 	sdp_ep_lock(ep);
 	/* Not put off, however often that is asked for. */
-	if (conn->live && (!delayed_work_pending(&conn->idle) ||
-			  time_after(conn->idle.timer.expires, when)))
+	if (sdp_conn_open(conn) &&
+	    (!delayed_work_pending(&conn->idle) ||
+	     time_after(conn->idle.timer.expires, when)))
 		sdp_conn_arm(conn, &conn->idle, HZ / 10);
 	sdp_ep_unlock(ep);
 }

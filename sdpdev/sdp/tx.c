@@ -183,7 +183,7 @@ static void sdp_push_data(struct sdp_conn *conn)
 	for (;;) {
 		if (conn->rings.tx.size && !conn->tx.owned && !conn->tx.fin_sent)
 			sdp_push_ring(conn);
-		if (conn->ending || !sdp_credit_may_send(&conn->credit)) {
+		if (!sdp_conn_open(conn) || !sdp_credit_may_send(&conn->credit)) {
 			conn->tx.held = false;
 			return;
 		}
@@ -266,10 +266,9 @@ void sdp_tx_probe(struct sdp_conn *conn)
  */
 void sdp_tx_push(struct sdp_conn *conn)
 {
-	sdp_phase_check(conn);
-	if (!conn->live || conn->kill)
+	if (!sdp_conn_live(conn))
 		return;
-	if (conn->ending) {
+	if (conn->phase == SDP_PHASE_ABORT) {
 		sdp_post_abort(conn);
 		return;
 	}
@@ -279,12 +278,12 @@ void sdp_tx_push(struct sdp_conn *conn)
 	} while (sdp_ring_tx_sleep(conn));
 	if (conn->rings.bad)
 		sdp_abort(conn, SDP_REASON_RING, ECONNABORTED);
-	if (!conn->ending && conn->abort_due && !sdp_tx_unsent(conn))
+	if (conn->phase == SDP_PHASE_DRAIN && !sdp_tx_unsent(conn))
 		sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
-	if (!conn->ending && !conn->kill)
+	if (sdp_conn_open(conn))
 		sdp_push_disconn(conn);
 	/* A message that could not be sent, or a bad index in the ring, has ended it. */
-	if (conn->ending || conn->kill)
+	if (!sdp_conn_open(conn))
 		return;
 	sdp_push_update(conn);
 	sdp_push_returns(conn);
@@ -312,12 +311,11 @@ void sdp_tx_abort_after(struct sdp_conn *conn)
 {
 	sdp_tx_uncork(conn);
 	sdp_tx_push(conn);
-	if (conn->live && sdp_tx_unsent(conn)) {
-		if (!conn->abort_due)
-			sdp_conn_timer(conn, SDP_ABORT_MS);
-		conn->abort_due = true;
-		if (conn->phase == SDP_PHASE_OPEN)
-			sdp_phase_set(conn, SDP_PHASE_DRAIN);
+	if (conn->phase == SDP_PHASE_DRAIN)
+		return;
+	if (sdp_conn_open(conn) && sdp_tx_unsent(conn)) {
+		sdp_conn_timer(conn, SDP_ABORT_MS);
+		sdp_phase_set(conn, SDP_PHASE_DRAIN);
 		return;
 	}
 	sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
@@ -356,9 +354,8 @@ void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	u8 mid = ((struct sdp_bsdh *)buf->data)->mid;
 
 	sdp_ep_lock(ep);
-	sdp_phase_check(conn);
 	conn->tx.posted--;
-	if (!conn->live || conn->kill) {
+	if (!sdp_conn_live(conn)) {
 		sdp_buf_free(conn, xc, buf);
 		goto out;
 	}

@@ -68,8 +68,7 @@ int sdp_shutdown(struct sdp_ep *ep, int how)
 
 static bool sdp_lingered(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->tx.fin_done) || READ_ONCE(conn->kill) ||
-	       READ_ONCE(conn->ending);
+	return READ_ONCE(conn->tx.fin_done) || sdp_conn_over(conn);
 }
 
 /* Begins the end of the connection; returns whether it goes on without the file. */
@@ -162,7 +161,7 @@ void sdp_close(struct sdp_ep *ep)
 	sdp_ep_lock(ep);
 	ep->orphan = true;
 	ep->file = NULL;
-	if (orderly && !conn->kill && !conn->ending && !conn->abort_due)
+	if (orderly && conn->phase == SDP_PHASE_OPEN)
 		sdp_conn_timer(conn, READ_ONCE(sdp_close_ms));
 	if (ep->conn)
 		sdp_ep_kick(ep);

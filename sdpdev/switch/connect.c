@@ -246,7 +246,7 @@ void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event 
 	struct sdp_hello hello;
 	enum sdp_bad bad;
 
-	if (ep->state != SDP_STATE_CONNECTING || conn->kill)
+	if (ep->state != SDP_STATE_CONNECTING || sdp_conn_dead(conn))
 		return;
 	bad = sdp_parse_hello_ack(ev->pdata, ev->pdata_len, &hello);
 	if (bad) {
@@ -256,7 +256,6 @@ void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event 
 	}
 	sdp_credit_peer(&conn->credit, hello.bufs);
 	conn->tx.size = min(hello.rcv_sz, conn->rx.size);
-	conn->live = true;
 	sdp_phase_set(conn, SDP_PHASE_OPEN);
 	ep->carrier = SDP_CARRIER_SDP;
 	ep->state = SDP_STATE_CONNECTED;
@@ -277,11 +276,10 @@ void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event 
  */
 void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 {
-	if (ep->state != SDP_STATE_CONNECTING || !ep->conn || ep->conn->kill)
+	if (ep->state != SDP_STATE_CONNECTING || !ep->conn || sdp_conn_dead(ep->conn))
 		return;
 	ep->reason = reason;
 	ep->connect_err = err;
-	ep->conn->kill = true;
 	sdp_phase_set(ep->conn, SDP_PHASE_DEAD);
 	ep->connecting_failed = !ep->listener;
 	sdp_ep_kick(ep);

@@ -363,7 +363,7 @@ void sdp_incoming_time(struct work_struct *work)
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, offer);
 
 	sdp_ep_lock(ep);
-	if (ep->conn && ep->conn->live && !ep->conn->ending && !ep->conn->kill &&
+	if (ep->conn && sdp_conn_open(ep->conn) &&
 	    (ep->deferred || READ_ONCE(ep->held)))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
@@ -379,10 +379,9 @@ void sdp_incoming_established(struct sdp_ep *ep)
 	struct sdp_ep *listener = ep->listener;
 	unsigned long defer;
 
-	if (ep->state != SDP_STATE_CONNECTING || ep->conn->kill || !listener)
+	if (ep->state != SDP_STATE_CONNECTING || sdp_conn_dead(ep->conn) || !listener)
 		return;
 	ep->state = SDP_STATE_CONNECTED;
-	ep->conn->live = true;
 	sdp_phase_set(ep->conn, SDP_PHASE_OPEN);
 	defer = sdp_defer_time(listener);
 	if (!sdp_incoming_queue(ep, listener, defer)) {

@@ -128,7 +128,7 @@ static void sdp_accept_counts(struct sdp_ep *child)
 	if (!conn)
 		return;
 	mutex_lock(&conn->tx.mutex);
-	if (READ_ONCE(conn->live))
+	if (sdp_conn_live(conn))
 		conn->xprt->disown(conn->xc);
 	mutex_unlock(&conn->tx.mutex);
 	sdp_conn_put(conn);

@@ -15,7 +15,6 @@ static __poll_t sdp_conn_poll(struct sdp_conn *conn, const struct sdp_opts *opts
 	u64 avail, hidden;
 	bool waited_for;
 
-	sdp_phase_check(conn);
 	sdp_size_limit(conn, opts);
 	if (ep->shut == SHUTDOWN_MASK || ep->state == SDP_STATE_CLOSED)
 		mask |= EPOLLHUP;
@@ -130,7 +129,7 @@ static void sdp_conn_info(const struct sdp_conn *conn, struct sdp_info *info)
 	info->rx_ring_bytes = conn->rings.rx.size;
 	if (conn->rings.tx.size)
 		info->ring_data_offset = sdp_ring_data_offset();
-	if (conn->live)
+	if (sdp_conn_live(conn))
 		info->tx_credits = max(sdp_credit_tx(&conn->credit), 0);
 	info->tx_bytes = conn->tx.pos;
 	info->rx_bytes = conn->rx.pos;

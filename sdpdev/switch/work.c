@@ -30,9 +30,9 @@ static void sdp_ep_timeout(struct work_struct *work)
 	struct sdp_ep *ep = conn->ep;
 
 	sdp_ep_lock(ep);
-	if (conn->ending)
+	if (conn->phase == SDP_PHASE_ABORT)
 		sdp_conn_ended(conn, ep->reason, ep->err);
-	else if (conn->abort_due)
+	else if (conn->phase == SDP_PHASE_DRAIN)
 		sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
 	else
 		sdp_abort(conn, SDP_REASON_TRANSPORT, ETIMEDOUT);
@@ -60,11 +60,11 @@ static void sdp_ep_serve(struct sdp_ep *ep, struct sdp_conn *conn)
 	bool accept, grow, lost;
 
 	sdp_ep_lock(ep);
-	accept = ep->accepting && !conn->kill;
+	accept = ep->accepting && !sdp_conn_dead(conn);
 	ep->accepting = false;
-	grow = conn->rx.grow && !conn->kill;
+	grow = conn->rx.grow && !sdp_conn_dead(conn);
 	conn->rx.grow = false;
-	lost = conn->rx.lost && !conn->kill;
+	lost = conn->rx.lost && !sdp_conn_dead(conn);
 	if (conn->rings.bad)
 		sdp_tx_push(conn);
 	sdp_ep_unlock(ep);
@@ -80,8 +80,7 @@ static void sdp_ep_end(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
 	bool destroy, free;
 
 	sdp_ep_lock(ep);
-	sdp_phase_check(conn);
-	destroy = conn->kill && !conn->destroyed;
+	destroy = conn->phase == SDP_PHASE_DEAD;
 	sdp_ep_unlock(ep);
 	if (destroy) {
 		sdp_incoming_forget(ep);
@@ -94,9 +93,8 @@ static void sdp_ep_end(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
 	}
 
 	sdp_ep_lock(ep);
-	sdp_phase_check(conn);
 	anew |= ep->orphan;
-	free = conn->destroyed && (anew || conn->purge);
+	free = conn->phase == SDP_PHASE_HUSK && (anew || conn->purge);
 	sdp_ep_unlock(ep);
 	if (free)
 		sdp_conn_free(conn);
@@ -114,7 +112,7 @@ static void sdp_ep_work(struct work_struct *work)
 	if (conn)
 		sdp_ep_serve(ep, conn);
 	sdp_ep_lock(ep);
-	settle = ep->connecting_failed || (ep->parting && (!conn || conn->kill));
+	settle = ep->connecting_failed || (ep->parting && (!conn || sdp_conn_dead(conn)));
 	sdp_ep_unlock(ep);
 	if (conn)
 		sdp_ep_end(ep, conn, settle);
