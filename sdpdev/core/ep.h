@@ -41,6 +41,20 @@
 
 #include "core/core.h"
 
+/**
+ * enum sdp_attempt - what is to become of a connection that ends, besides its end
+ * @SDP_ATTEMPT_NONE: nothing
+ * @SDP_ATTEMPT_FAILED: it did not come about: the endpoint's work falls back to TCP, or
+ *	tells the failure
+ * @SDP_ATTEMPT_PARTING: connect(2) with AF_UNSPEC waits for it to be gone, even if it did
+ *	not come about
+ */
+enum sdp_attempt {
+	SDP_ATTEMPT_NONE,
+	SDP_ATTEMPT_FAILED,
+	SDP_ATTEMPT_PARTING,
+};
+
 struct sdp_conn;
 struct sdp_ep;
 struct sdp_listener;
@@ -104,9 +118,8 @@ struct sdp_ep_ops {
  * @conn: the connection over SDP, referenced; or NULL
  * @no_tcp: the connection attempt must not fall back
  * @connect_told: some call of SDP_IOC_CONNECT has told how it went
- * @connecting_failed: @work is to fall back to TCP, or to tell the failure
+ * @attempt: enum sdp_attempt
  * @connect_err: negative errno of the failed attempt
- * @parting: connect(2) with AF_UNSPEC waits for the connection to be gone
  * @pair: of an outgoing connection from a port that may be shared, else NULL
  * @port_file: of an incoming connection: its listener's native socket, referenced
  *	until the connection has ended, for the port
@@ -116,11 +129,7 @@ struct sdp_ep_ops {
  * @accept_node: of an incoming connection: in one of its listener's queues once
  *	established
  * @coming_node: of an incoming connection: in its listener's queue of those to come
- * @accept_queued: it has been put into its listener's queue to be accepted, or taken out
- *	of the other one to end (@listener's lock)
- * @deferred: it waits in its listener's other queue, by TCP_DEFER_ACCEPT
- * @held: it waits there, as the peer has asked for another one before that is still to be
- *	established (@listener's lock)
+ * @accept: enum sdp_accept_state; protected by @listener's lock
  * @defer_end: jiffies when it is offered at the latest; before it is established, when
  *	it holds others no more
  * @offer: lets accept(2) have it then
@@ -128,7 +137,7 @@ struct sdp_ep_ops {
  * Some of what @lock protects is also read without it, by READ_ONCE(), where one
  * byte or word is enough and an old one does no harm: the caller would have
  * found it, had it come a moment earlier.  These are @carrier, @err, @shut,
- * @parting, @held and, of other structures, those that say so.  Compilers store these in
+ * @attempt, @accept and, of other structures, those that say so.  Compilers store these in
  * one piece.  A caller that needs two of them of one moment takes @lock.  @state is read
  * so as well; its readers load it with acquire order where other fields come with it
  * (sdp_connect_settle(), sdp_listen()).
@@ -167,9 +176,8 @@ struct sdp_ep {
 	struct sdp_conn *conn;
 	bool no_tcp;
 	bool connect_told;
-	bool connecting_failed;
+	u8 attempt;
 	int connect_err;
-	bool parting;
 	struct sdp_pair *pair;
 	struct file *port_file;
 
@@ -179,9 +187,7 @@ struct sdp_ep {
 	bool accepting;
 	struct list_head accept_node;
 	struct list_head coming_node;
-	bool accept_queued;
-	bool deferred;
-	bool held;
+	u8 accept;
 	unsigned long defer_end;
 	struct delayed_work offer;
 };

@@ -62,9 +62,9 @@ void sdp_close_progress(struct sdp_conn *conn)
 		return;
 	if (ep->state == SDP_STATE_CONNECTED)
 		ep->state = SDP_STATE_CLOSING;
-	if (conn->rx.fin && conn->tx.fin_done)
+	if (conn->rx.state == SDP_RX_FIN && conn->tx.state == SDP_TX_FIN_ACKED)
 		sdp_conn_ended(conn, SDP_REASON_NONE, 0);
-	else if (conn->tx.fin_done)
+	else if (conn->tx.state == SDP_TX_FIN_ACKED)
 		/* Somebody may linger until the peer has all. */
 		sdp_ep_wake(ep, EPOLLOUT | EPOLLWRNORM);
 }

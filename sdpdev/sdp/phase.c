@@ -13,6 +13,12 @@
  * SETUP: it is being made, or accepted.  OPEN: messages flow.  DRAIN: AbortConn follows what
  * was written.  ABORT: AbortConn is on its way.  DEAD: it has ended, and the endpoint's work
  * destroys it.  HUSK: it is destroyed; what it received may still be read.
+ *
+ *	sending:    OPEN ---> FIN_WANTED ---> FIN_SENT ---> FIN_ACKED
+ *	receiving:  OPEN ---> SHUT ---> FIN, or OPEN ---> FIN
+ *
+ * FIN_WANTED: DisConn follows what was written.  FIN_SENT: the transport has it.  FIN_ACKED: it
+ * has arrived.  SHUT: nobody here reads any more.  FIN: the peer's DisConn has come.
  */
 #include <linux/poll.h>
 
@@ -37,6 +43,28 @@ void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next)
 {
 	SDP_ASSERT(sdp_phase_next[conn->phase] & BIT(next));
 	WRITE_ONCE(conn->phase, next);
+}
+
+/**
+ * sdp_tx_set() - the half that sends goes on
+ * @conn: the connection, ep->lock held
+ * @next: to what
+ */
+void sdp_tx_set(struct sdp_conn *conn, enum sdp_tx_state next)
+{
+	SDP_ASSERT(next == conn->tx.state + 1);
+	WRITE_ONCE(conn->tx.state, next);
+}
+
+/**
+ * sdp_rx_set() - the half that receives goes on
+ * @conn: the connection, ep->lock held
+ * @next: to what
+ */
+void sdp_rx_set(struct sdp_conn *conn, enum sdp_rx_state next)
+{
+	SDP_ASSERT(next > conn->rx.state);
+	conn->rx.state = next;
 }
 
 /**

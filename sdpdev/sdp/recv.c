@@ -180,7 +180,7 @@ static bool sdp_rx_parted(struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;
 
-	return ep->parting || sdp_ep_native(ep);
+	return ep->attempt == SDP_ATTEMPT_PARTING || ep->conn != conn;
 }
 
 /**
@@ -246,7 +246,7 @@ int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
 		ret = -EPIPE;
 	else if (sdp_rx_avail(conn) > seen)
 		ret = 0;
-	else if (conn->rx.fin || (done && ep->err))
+	else if (conn->rx.state == SDP_RX_FIN || (done && ep->err))
 		ret = 1;
 	else if (ep->err)
 		ret = -xchg(&ep->err, 0);
@@ -338,7 +338,7 @@ static void sdp_recv_inq(struct sdp_conn *conn, struct msghdr *msg)
 		return;
 	sdp_ep_lock(ep);
 	inq = min_t(u64, sdp_rx_avail(conn), INT_MAX);
-	if (!inq && conn->rx.fin)
+	if (!inq && conn->rx.state == SDP_RX_FIN)
 		inq = 1;
 	sdp_ep_unlock(ep);
 	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);

@@ -60,7 +60,7 @@ static int sdp_ring_refused(struct sdp_conn *conn)
 
 	if (!sdp_ring_exchange_ends() || READ_ONCE(ep->carrier) == SDP_CARRIER_TCP)
 		return -EOPNOTSUPP;
-	if (!sdp_conn_live(conn) || READ_ONCE(ep->parting))
+	if (!sdp_conn_live(conn) || READ_ONCE(ep->attempt) == SDP_ATTEMPT_PARTING)
 		return -ENOTCONN;
 	return conn->rings.tx.size ? -EEXIST : 0;
 }

@@ -113,7 +113,7 @@ bool sdp_ring_tx_sleep(struct sdp_conn *conn)
 	struct sdp_kring *ring = &conn->rings.tx;
 	u32 bytes, end = sdp_ring_tx_flags(conn, ring->ended);
 
-	if (!ring->size || conn->tx.owned || conn->tx.fin_sent ||
+	if (!ring->size || conn->tx.owned || conn->tx.state >= SDP_TX_FIN_SENT ||
 	    conn->phase == SDP_PHASE_ABORT)
 		return false;
 	/*

@@ -70,12 +70,13 @@ static bool sdp_rx_data(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 		sdp_size_told(conn);
 		return false;
 	}
-	if (conn->rx.fin) {
+	if (conn->rx.state == SDP_RX_FIN) {
 		sdp_bad_message(conn, SDP_BAD_TURN);
 		return false;
 	}
 	/* Nobody will read it; TCP answers late data with a reset, too. */
-	if (ep->orphan || (conn->rx.shut && (ep->shut & SEND_SHUTDOWN))) {
+	if (ep->orphan ||
+	    (conn->rx.state == SDP_RX_SHUT && (ep->shut & SEND_SHUTDOWN))) {
 		sdp_tx_abort_after(conn);
 		return false;
 	}
@@ -121,7 +122,7 @@ static bool sdp_rx_advert(struct sdp_conn *conn, const struct sdp_pdu *pdu)
 {
 	switch (pdu->mid) {
 	case SDP_MID_SRC_AVAIL:
-		if (conn->rx.mode == SDP_MODE_BUFFERED || conn->rx.fin ||
+		if (conn->rx.mode == SDP_MODE_BUFFERED || conn->rx.state == SDP_RX_FIN ||
 		    (conn->rx.mode == SDP_MODE_COMBINED && !pdu->payload))
 			return false;
 		conn->rx.advert = true;
@@ -147,7 +148,7 @@ static void sdp_rx_disconn(struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;
 
-	conn->rx.fin = true;
+	sdp_rx_set(conn, SDP_RX_FIN);
 	ep->shut |= RCV_SHUTDOWN;
 	sdp_ring_rx_flags(conn);
 	sdp_close_progress(conn);
@@ -169,13 +170,13 @@ static bool sdp_rx_dispatch(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 			break;
 		return sdp_rx_data(conn, buf, pdu);
 	case SDP_MID_DISCONN:
-		if (conn->rx.fin)
+		if (conn->rx.state == SDP_RX_FIN)
 			break;
 		sdp_rx_disconn(conn);
 		return false;
 	case SDP_MID_ABORT_CONN:
 		sdp_conn_ended(conn, SDP_REASON_PEER_ABORT,
-			       conn->rx.fin ? EPIPE : ECONNRESET);
+			       conn->rx.state == SDP_RX_FIN ? EPIPE : ECONNRESET);
 		return false;
 	case SDP_MID_MODE_CHANGE:
 		if (!sdp_rx_mode_change(conn, pdu))

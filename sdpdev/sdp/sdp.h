@@ -75,6 +75,21 @@ struct sdp_urg {
 	bool told;
 };
 
+/* How far the half that sends is: see phase.c. */
+enum sdp_tx_state {
+	SDP_TX_OPEN,
+	SDP_TX_FIN_WANTED,
+	SDP_TX_FIN_SENT,
+	SDP_TX_FIN_ACKED,
+};
+
+/* How far the half that receives is: see phase.c. */
+enum sdp_rx_state {
+	SDP_RX_OPEN,
+	SDP_RX_SHUT,
+	SDP_RX_FIN,
+};
+
 /**
  * struct sdp_tx - the half of a connection that sends
  * @mutex: one writer: the order of the stream, and the send buffers
@@ -104,8 +119,7 @@ struct sdp_urg {
  * @small: position where the last message that had room ended
  * @oob: buffers among @pending with an urgent byte
  * @nospace: somebody wants to know when there is room again
- * @fin_sent: DisConn was posted
- * @fin_done: it has arrived; also read without the lock
+ * @state: enum sdp_tx_state; sdp_tx_set() changes it; also read without the lock
  */
 struct sdp_tx {
 	struct mutex mutex;	/* one writer */
@@ -135,8 +149,7 @@ struct sdp_tx {
 	u64 small;
 	u32 oob;
 	bool nospace;
-	bool fin_sent;
-	bool fin_done;
+	u8 state;
 };
 
 /**
@@ -154,8 +167,7 @@ struct sdp_tx {
  * @last: jiffies when stream bytes last came
  * @mode: mode of this half
  * @advert: the peer has advertised a source since the last cancellation
- * @shut: receiving was shut down here
- * @fin: the peer's DisConn came
+ * @state: enum sdp_rx_state; sdp_rx_set() changes it
  */
 struct sdp_rx {
 	struct mutex mutex;	/* one reader */
@@ -171,8 +183,7 @@ struct sdp_rx {
 	unsigned long last;
 	u8 mode;
 	bool advert;
-	bool shut;
-	bool fin;
+	u8 state;
 };
 
 /* How far a connection has come: see phase.c. */
@@ -334,6 +345,8 @@ u64 sdp_rx_avail(struct sdp_conn *conn);
 
 /* phase.c */
 void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next);
+void sdp_tx_set(struct sdp_conn *conn, enum sdp_tx_state next);
+void sdp_rx_set(struct sdp_conn *conn, enum sdp_rx_state next);
 void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err);
 void sdp_conn_ended(struct sdp_conn *conn, u8 reason, int err);
 

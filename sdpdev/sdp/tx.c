@@ -181,7 +181,8 @@ static void sdp_push_data(struct sdp_conn *conn)
 	struct sdp_xprt_buf *buf;
 
 	for (;;) {
-		if (conn->rings.tx.size && !conn->tx.owned && !conn->tx.fin_sent)
+		if (conn->rings.tx.size && !conn->tx.owned &&
+		    conn->tx.state < SDP_TX_FIN_SENT)
 			sdp_push_ring(conn);
 		if (!sdp_conn_open(conn) || !sdp_credit_may_send(&conn->credit)) {
 			conn->tx.held = false;
@@ -211,22 +212,22 @@ static void sdp_push_data(struct sdp_conn *conn)
 
 static void sdp_push_disconn(struct sdp_conn *conn)
 {
-	struct sdp_ep *ep = conn->ep;
 	u32 bytes;
 
-	if (!(ep->shut & SEND_SHUTDOWN) || conn->tx.fin_sent || conn->tx.owned ||
+	if (conn->tx.state != SDP_TX_FIN_WANTED || conn->tx.owned ||
 	    !list_empty(&conn->tx.pending))
 		return;
 	if (conn->rings.tx.size && (!sdp_ring_tx_check(conn, &bytes) || bytes))
 		return;
 	if (sdp_credit_may_answer(&conn->credit) && sdp_post_ctl(conn, SDP_MID_DISCONN, NULL, 0))
-		conn->tx.fin_sent = true;
+		sdp_tx_set(conn, SDP_TX_FIN_SENT);
 }
 
 /* An empty Data message tells the peer of buffers that it does not know of. */
 static void sdp_push_update(struct sdp_conn *conn)
 {
-	if (sdp_credit_must_update(&conn->credit, conn->tx.fin_sent, conn->rx.fin,
+	if (sdp_credit_must_update(&conn->credit, conn->tx.state >= SDP_TX_FIN_SENT,
+				   conn->rx.state == SDP_RX_FIN,
 				   sdp_size_quiet(conn)))
 		sdp_post_ctl(conn, SDP_MID_DATA, NULL, 0);
 }
@@ -234,7 +235,7 @@ static void sdp_push_update(struct sdp_conn *conn)
 /* Credits that are not needed go back as empty Data messages: see size.c. */
 static void sdp_push_returns(struct sdp_conn *conn)
 {
-	while (sdp_credit_may_return(&conn->credit, conn->tx.fin_sent) &&
+	while (sdp_credit_may_return(&conn->credit, conn->tx.state >= SDP_TX_FIN_SENT) &&
 	       sdp_post_ctl(conn, SDP_MID_DATA, NULL, 0))
 		conn->credit.owed--;
 }
@@ -377,7 +378,7 @@ void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		goto out;
 	}
 	if (mid == SDP_MID_DISCONN) {
-		conn->tx.fin_done = true;
+		sdp_tx_set(conn, SDP_TX_FIN_ACKED);
 		sdp_close_progress(conn);
 	}
 	sdp_tx_push(conn);

@@ -4,6 +4,22 @@
  */
 #include "switch/switch.h"
 
+/* Nobody reads any more. */
+static void sdp_shut_rx(struct sdp_conn *conn)
+{
+	if (conn->rx.state == SDP_RX_OPEN)
+		sdp_rx_set(conn, SDP_RX_SHUT);
+}
+
+/* Nobody writes any more: DisConn follows. */
+static void sdp_shut_tx(struct sdp_conn *conn)
+{
+	if (conn->tx.state == SDP_TX_OPEN)
+		sdp_tx_set(conn, SDP_TX_FIN_WANTED);
+	conn->ep->state = SDP_STATE_CLOSING;
+	sdp_tx_uncork(conn);
+}
+
 static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 {
 	struct sdp_conn *conn;
@@ -20,10 +36,9 @@ static int sdp_shutdown_sdp(struct sdp_ep *ep, int how)
 	case SDP_STATE_CLOSING:
 		ep->shut |= how;
 		if (how & RCV_SHUTDOWN)
-			conn->rx.shut = true;
+			sdp_shut_rx(conn);
 		if (how & SEND_SHUTDOWN) {
-			ep->state = SDP_STATE_CLOSING;
-			sdp_tx_uncork(conn);
+			sdp_shut_tx(conn);
 			sdp_ring_tx_end(conn);
 		}
 		sdp_ring_rx_flags(conn);
@@ -68,7 +83,7 @@ int sdp_shutdown(struct sdp_ep *ep, int how)
 
 static bool sdp_lingered(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->tx.fin_done) || sdp_conn_over(conn);
+	return READ_ONCE(conn->tx.state) == SDP_TX_FIN_ACKED || sdp_conn_over(conn);
 }
 
 /* Begins the end of the connection; returns whether it goes on without the file. */
@@ -93,14 +108,13 @@ static bool sdp_close_begin(struct sdp_conn *conn, long linger)
 		}
 		if (sdp_rx_avail(conn)) {
 			sdp_tx_abort_after(conn);
-			conn->rx.shut = true;
+			sdp_shut_rx(conn);
 			break;
 		}
 		orderly = true;
 		ep->shut = SHUTDOWN_MASK;
-		conn->rx.shut = true;
-		sdp_tx_uncork(conn);
-		ep->state = SDP_STATE_CLOSING;
+		sdp_shut_rx(conn);
+		sdp_shut_tx(conn);
 		sdp_tx_push(conn);
 		break;
 	}

@@ -281,7 +281,8 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 	ep->reason = reason;
 	ep->connect_err = err;
 	sdp_phase_set(ep->conn, SDP_PHASE_DEAD);
-	ep->connecting_failed = !ep->listener;
+	if (!ep->listener && ep->attempt == SDP_ATTEMPT_NONE)
+		ep->attempt = SDP_ATTEMPT_FAILED;
 	sdp_ep_kick(ep);
 }
 
@@ -299,7 +300,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 
 	sdp_ep_lock(ep);
 	/* Who takes the connection apart has no use for another one. */
-	if (ep->parting) {
+	if (ep->attempt == SDP_ATTEMPT_PARTING) {
 		ep->no_tcp = true;
 		ep->connect_err = 0;
 		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
@@ -318,7 +319,6 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	}
 
 	sdp_ep_lock(ep);
-	ep->connecting_failed = false;
 	ep->shut = 0;
 	memset(&ep->local, 0, sizeof(ep->local));
 	memset(&ep->peer, 0, sizeof(ep->peer));
@@ -336,7 +336,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	 */
 	smp_store_release(&ep->state, SDP_STATE_BOUND);
 	/* Pairs with the acquire in sdp_disconnect(), which goes on to the native socket. */
-	smp_store_release(&ep->parting, false);
+	smp_store_release(&ep->attempt, SDP_ATTEMPT_NONE);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
 			EPOLLERR | EPOLLHUP);
 	sdp_ep_unlock(ep);

@@ -41,14 +41,14 @@ static void sdp_conn_disconnected(struct sdp_conn *conn, int error)
 	if (ep->state == SDP_STATE_CONNECTING && !ep->listener)
 		sdp_connect_failed(ep, SDP_REASON_UNREACHABLE,
 				   error ? : -ECONNRESET);
-	else if (conn->rx.fin && conn->tx.fin_sent &&
-		 (conn->tx.fin_done || error != -ETIMEDOUT))
+	else if (conn->rx.state == SDP_RX_FIN && conn->tx.state >= SDP_TX_FIN_SENT &&
+		 (conn->tx.state == SDP_TX_FIN_ACKED || error != -ETIMEDOUT))
 		sdp_conn_ended(conn, SDP_REASON_NONE, 0);
 	else if (error == -ETIMEDOUT)
 		sdp_conn_ended(conn, SDP_REASON_TRANSPORT, ETIMEDOUT);
 	else
 		sdp_conn_ended(conn, SDP_REASON_TRANSPORT,
-			       conn->rx.fin ? EPIPE : ECONNRESET);
+			       conn->rx.state == SDP_RX_FIN ? EPIPE : ECONNRESET);
 }
 
 static u8 sdp_reject_reason(const struct sdp_xprt_event *ev)
@@ -104,7 +104,8 @@ static void sdp_conn_received(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		sdp_incoming_established(ep);
 	sdp_rx_done(conn, xc, ev->buf, ev->error);
 	/* What TCP_DEFER_ACCEPT waits for */
-	if (ep->deferred && (conn->rx.pos || conn->rx.fin))
+	if (READ_ONCE(ep->accept) == SDP_ACCEPT_DEFERRED &&
+	    (conn->rx.pos || conn->rx.state == SDP_RX_FIN))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
 }

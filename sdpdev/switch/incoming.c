@@ -13,6 +13,15 @@
  * before another that the same peer asked for earlier is held in that other queue
  * until that one is established or has ended, and for SDP_ORDER_TIME at most.  The
  * connections of other peers wait for neither.
+ *
+ *	ASKED ---> HELD -----> QUEUED ---> TAKEN
+ *	  | |                  ^    |
+ *	  | +----> DEFERRED ---+    |
+ *	  |           |             |
+ *	  +--> GONE <-+     (straight from HELD or DEFERRED, if nobody listens any more)
+ *
+ * ASKED: it is not established.  HELD and DEFERRED: see above.  QUEUED: accept(2) can have
+ * it.  TAKEN: accept(2) has it, or the listener's end.  GONE: nobody will ever have it.
  */
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
@@ -113,6 +122,7 @@ static int sdp_incoming_begin(struct sdp_ep *ep, struct sdp_ep *listener,
 	ep->listener = listener;
 	ep->defer_end = jiffies + SDP_ORDER_TIME;
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	sdp_accept_set(ep, SDP_ACCEPT_ASKED);
 	list_add_tail(&ep->coming_node, &listener->listen->coming);
 	spin_unlock(&listener->lock);
 	sdp_credit_peer(&conn->credit, hello->bufs);
@@ -239,8 +249,7 @@ static unsigned long sdp_defer_time(struct sdp_ep *listener)
 /* Lets a connection be accepted; its listener's lock held. */
 static void sdp_offer(struct sdp_ep *listener, struct sdp_ep *ep)
 {
-	ep->held = false;
-	ep->accept_queued = true;
+	sdp_accept_set(ep, SDP_ACCEPT_QUEUED);
 	list_del_init(&ep->coming_node);
 	list_move_tail(&ep->accept_node, &listener->listen->accept_queue);
 	sdp_count(SDP_CNT_ACCEPTED);
@@ -250,7 +259,7 @@ static void sdp_offer(struct sdp_ep *listener, struct sdp_ep *ep)
 /* May this one, which is not established, hold those that came later? */
 static bool sdp_holds(const struct sdp_ep *ep)
 {
-	return !ep->held && time_before(jiffies, ep->defer_end);
+	return ep->accept == SDP_ACCEPT_ASKED && time_before(jiffies, ep->defer_end);
 }
 
 /* Has the peer asked for another one before, that is still to come? */
@@ -262,7 +271,7 @@ static bool sdp_is_held(const struct sdp_ep *listener, const struct sdp_ep *ep)
 		if (other == ep)
 			return false;
 		if (sdp_addr_same_host(&other->peer, &ep->peer) &&
-		    (other->held || sdp_holds(other)))
+		    (other->accept == SDP_ACCEPT_HELD || sdp_holds(other)))
 			return true;
 	}
 	return false;
@@ -279,7 +288,7 @@ static void sdp_offer_next(struct sdp_ep *listener,
 			continue;
 		if (sdp_holds(ep))
 			return;
-		if (ep->held)
+		if (ep->accept == SDP_ACCEPT_HELD)
 			sdp_offer(listener, ep);
 	}
 }
@@ -309,19 +318,28 @@ static bool sdp_incoming_queue(struct sdp_ep *ep, struct sdp_ep *listener,
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	listens = listener->state == SDP_STATE_LISTEN;
 	if (listens && defer) {
+		sdp_accept_set(ep, SDP_ACCEPT_DEFERRED);
 		ep->defer_end = jiffies + defer;
 		list_add_tail(&ep->accept_node, &listener->listen->deferred_queue);
 		list_del_init(&ep->coming_node);
 		sdp_offer_next(listener, &ep->peer);
 	} else if (listens && sdp_is_held(listener, ep)) {
 		list_add_tail(&ep->accept_node, &listener->listen->deferred_queue);
-		ep->held = true;
+		sdp_accept_set(ep, SDP_ACCEPT_HELD);
 	} else if (listens) {
 		sdp_offer(listener, ep);
 		sdp_offer_next(listener, &ep->peer);
 	}
 	sdp_incoming_unlock(listener, ep);
 	return listens;
+}
+
+/* Is it established, but not to be accepted yet? */
+static bool sdp_accept_waits(const struct sdp_ep *ep)
+{
+	u8 accept = READ_ONCE(ep->accept);
+
+	return accept == SDP_ACCEPT_HELD || accept == SDP_ACCEPT_DEFERRED;
 }
 
 /**
@@ -332,12 +350,11 @@ void sdp_incoming_offer(struct sdp_ep *ep)
 {
 	struct sdp_ep *listener = ep->listener;
 
-	ep->deferred = false;
 	if (!listener)
 		return;
 	spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	/* Otherwise that is done, or sdp_unlisten() has taken it out, and ends it. */
-	if (!ep->accept_queued) {
+	if (sdp_accept_waits(ep)) {
 		sdp_offer(listener, ep);
 		sdp_offer_next(listener, &ep->peer);
 	}
@@ -363,8 +380,7 @@ void sdp_incoming_time(struct work_struct *work)
 	struct sdp_ep *ep = container_of(to_delayed_work(work), struct sdp_ep, offer);
 
 	sdp_ep_lock(ep);
-	if (ep->conn && sdp_conn_open(ep->conn) &&
-	    (ep->deferred || READ_ONCE(ep->held)))
+	if (ep->conn && sdp_conn_open(ep->conn) && sdp_accept_waits(ep))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
 	sdp_ep_put(ep);
@@ -389,8 +405,7 @@ void sdp_incoming_established(struct sdp_ep *ep)
 		sdp_abort(ep->conn, SDP_REASON_LOCAL_ABORT, 0);
 		return;
 	}
-	ep->deferred = defer;
-	if (ep->deferred || READ_ONCE(ep->held))
+	if (sdp_accept_waits(ep))
 		sdp_incoming_watch(ep);
 	sdp_alive_begin(ep->conn);
 	sdp_tx_push(ep->conn);
@@ -415,10 +430,11 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 	listener = ep->listener;
 	if (listener) {
 		spin_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-		if (ep->held)
+		if (ep->accept == SDP_ACCEPT_HELD)
 			sdp_offer(listener, ep);
-		mine = !ep->accept_queued;
+		mine = ep->accept == SDP_ACCEPT_ASKED || ep->accept == SDP_ACCEPT_DEFERRED;
 		if (mine) {
+			sdp_accept_set(ep, SDP_ACCEPT_GONE);
 			list_del_init(&ep->accept_node);
 			list_del_init(&ep->coming_node);
 			listener->listen->pending--;
@@ -427,7 +443,6 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 		sdp_incoming_unlock(listener, ep);
 	}
 	if (mine) {
-		ep->deferred = false;
 		ep->listener = NULL;
 		ep->orphan = true;
 	}

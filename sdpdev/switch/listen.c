@@ -115,6 +115,30 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	return err;
 }
 
+/* The steps that are allowed. */
+static const u8 sdp_accept_steps[] = {
+	[SDP_ACCEPT_NONE]     = BIT(SDP_ACCEPT_ASKED),
+	[SDP_ACCEPT_ASKED]    = BIT(SDP_ACCEPT_HELD) | BIT(SDP_ACCEPT_DEFERRED) |
+				BIT(SDP_ACCEPT_QUEUED) | BIT(SDP_ACCEPT_GONE),
+	[SDP_ACCEPT_HELD]     = BIT(SDP_ACCEPT_QUEUED) | BIT(SDP_ACCEPT_TAKEN),
+	[SDP_ACCEPT_DEFERRED] = BIT(SDP_ACCEPT_QUEUED) | BIT(SDP_ACCEPT_TAKEN) |
+				BIT(SDP_ACCEPT_GONE),
+	[SDP_ACCEPT_QUEUED]   = BIT(SDP_ACCEPT_TAKEN),
+	[SDP_ACCEPT_TAKEN]    = 0,
+	[SDP_ACCEPT_GONE]     = 0,
+};
+
+/**
+ * sdp_accept_set() - an incoming connection goes on
+ * @ep: its endpoint; its listener's lock held
+ * @next: to what
+ */
+void sdp_accept_set(struct sdp_ep *ep, enum sdp_accept_state next)
+{
+	SDP_ASSERT(sdp_accept_steps[ep->accept] & BIT(next));
+	WRITE_ONCE(ep->accept, next);
+}
+
 /* It is its listener's owner's now. */
 static void sdp_accept_counts(struct sdp_ep *child)
 {
@@ -145,9 +169,8 @@ static struct sdp_ep *sdp_accept_pop(struct sdp_ep *ep)
 	if (child) {
 		list_del_init(&child->accept_node);
 		list_del_init(&child->coming_node);
-		/* It may be one that was deferred, for sdp_unlisten(). */
-		child->accept_queued = true;
-		child->held = false;
+		/* It may be one that was held or deferred, for sdp_unlisten(). */
+		sdp_accept_set(child, SDP_ACCEPT_TAKEN);
 		ep->listen->pending--;
 	}
 	sdp_ep_unlock(ep);

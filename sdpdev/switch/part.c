@@ -30,7 +30,7 @@ static int sdp_part_native(struct sdp_ep *ep)
 static void sdp_part_begin(struct sdp_ep *ep)
 {
 	sdp_ep_lock(ep);
-	ep->parting = true;
+	ep->attempt = SDP_ATTEMPT_PARTING;
 	if (ep->state == SDP_STATE_CONNECTING)
 		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, 0);
 	else if (ep->conn)
@@ -57,7 +57,8 @@ static int sdp_part(struct sdp_ep *ep)
 		sdp_ring_drop(conn);
 	sdp_conn_put(conn);
 	/* Pairs with the release in sdp_connect_settle(). */
-	err = wait_event_interruptible(ep->wait, !smp_load_acquire(&ep->parting));
+	err = wait_event_interruptible(ep->wait, smp_load_acquire(&ep->attempt) !=
+				       SDP_ATTEMPT_PARTING);
 	if (err)
 		return err;
 	sdp_route_forget(ep);

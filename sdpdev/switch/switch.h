@@ -59,6 +59,17 @@ bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
 int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
 void sdp_port_drop(struct sdp_ep *ep);
 
+/* Where an incoming connection is on its way to accept(2): see incoming.c. */
+enum sdp_accept_state {
+	SDP_ACCEPT_NONE,
+	SDP_ACCEPT_ASKED,
+	SDP_ACCEPT_HELD,
+	SDP_ACCEPT_DEFERRED,
+	SDP_ACCEPT_QUEUED,
+	SDP_ACCEPT_TAKEN,
+	SDP_ACCEPT_GONE,
+};
+
 /**
  * struct sdp_accepted - a connection that was accepted
  * @ep: one over SDP, whose reference passes to the caller; or NULL
@@ -70,6 +81,7 @@ struct sdp_accepted {
 };
 
 /* listen.c */
+void sdp_accept_set(struct sdp_ep *ep, enum sdp_accept_state next);
 int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags);
 bool sdp_listens_alone(struct sdp_ep *ep);
 void sdp_unlisten(struct sdp_ep *ep);

@@ -14,7 +14,7 @@ static void sdp_ep_try_again(struct work_struct *work)
 	bool orphan;
 
 	sdp_ep_lock(ep);
-	if (ep->connecting_failed || (ep->conn && ep->conn->rx.lost))
+	if (ep->attempt == SDP_ATTEMPT_FAILED || (ep->conn && ep->conn->rx.lost))
 		sdp_ep_kick(ep);
 	orphan = ep->orphan;
 	sdp_ep_unlock(ep);
@@ -112,7 +112,8 @@ static void sdp_ep_work(struct work_struct *work)
 	if (conn)
 		sdp_ep_serve(ep, conn);
 	sdp_ep_lock(ep);
-	settle = ep->connecting_failed || (ep->parting && (!conn || sdp_conn_dead(conn)));
+	settle = ep->attempt == SDP_ATTEMPT_FAILED ||
+		 (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn)));
 	sdp_ep_unlock(ep);
 	if (conn)
 		sdp_ep_end(ep, conn, settle);
