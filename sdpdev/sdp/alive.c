@@ -74,7 +74,7 @@ void sdp_alive_sending(struct sdp_conn *conn)
 {
 	if (!conn->user_timeout)
 		return;
-	if (!conn->tx.unacked && list_empty(&conn->tx.pending))
+	if (!conn->tx.unacked && sdp_segs_empty(&conn->tx.pending))
 		conn->tx.moved = jiffies;
 	if (sdp_alive_wanted(conn) && !delayed_work_pending(&conn->alive))
 		sdp_alive_arm(conn, conn->user_timeout);

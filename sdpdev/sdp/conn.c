@@ -32,12 +32,12 @@ struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *x
 	INIT_DELAYED_WORK(&conn->idle, ep->ops->idle);
 	mutex_init(&conn->tx.mutex);
 	INIT_LIST_HEAD(&conn->tx.free);
-	INIT_LIST_HEAD(&conn->tx.pending);
+	sdp_segs_init(&conn->tx.pending);
 	INIT_LIST_HEAD(&conn->tx.ctl);
 	conn->tx.mode = SDP_MODE_COMBINED;
 	mutex_init(&conn->rx.mutex);
 	INIT_LIST_HEAD(&conn->rx.early);
-	INIT_LIST_HEAD(&conn->rx.queue);
+	sdp_segs_init(&conn->rx.queue);
 	conn->rx.mode = SDP_MODE_COMBINED;
 	return conn;
 }
@@ -235,7 +235,7 @@ static int sdp_conn_ctl_bufs(struct sdp_conn *conn)
 		buf = sdp_buf_alloc(conn, SDP_CTL_SIZE, false);
 		if (!buf)
 			return -ENOBUFS;
-		buf->off = SDP_BUF_CTL;
+		buf->kind = SDP_BUF_CTL;
 		sdp_ep_lock(ep);
 		kill = sdp_conn_dead(conn);
 		if (!kill)
@@ -287,7 +287,7 @@ void sdp_conn_destroy(struct sdp_conn *conn)
 	sdp_ep_lock(conn->ep);
 	conn->device = conn->xc->device;
 	list_splice_init(&conn->tx.free, &bufs);
-	list_splice_init(&conn->tx.pending, &bufs);
+	sdp_segs_cut(&conn->tx.pending, &bufs);
 	list_splice_init(&conn->tx.ctl, &bufs);
 	list_splice_init(&conn->rx.early, &bufs);
 	sdp_ep_unlock(conn->ep);
@@ -316,8 +316,7 @@ void sdp_conn_free(struct sdp_conn *conn)
 	sdp_ep_lock(conn->ep);
 	xc = conn->xc;
 	conn->xc = NULL;
-	list_splice_init(&conn->rx.queue, &bufs);
-	conn->rx.queued = 0;
+	sdp_segs_skip(&conn->rx.queue, &bufs);
 	sdp_ep_unlock(conn->ep);
 	mutex_unlock(&conn->rx.mutex);
 	if (!xc)

@@ -23,9 +23,9 @@ void sdp_abort(struct sdp_conn *conn, u8 reason, int err)
 		return;
 	}
 	/* What the transport does not have yet is not sent any more. */
-	list_for_each_entry(buf, &conn->tx.pending, list)
+	list_for_each_entry(buf, &conn->tx.pending.list, list)
 		conn->tx.used--;
-	list_splice_init(&conn->tx.pending, &conn->tx.free);
+	sdp_segs_cut(&conn->tx.pending, &conn->tx.free);
 	sdp_phase_set(conn, SDP_PHASE_ABORT);
 	sdp_set_ended(conn, reason, err);
 	sdp_conn_timer(conn, SDP_ABORT_MS);

@@ -22,7 +22,7 @@ bool sdp_post(struct sdp_conn *conn, struct sdp_xprt_buf *buf, u8 mid)
 
 	h->mid = mid;
 	h->flags = conn->tx.oob ? SDP_OOB_PEND : 0;
-	if (buf->off == SDP_BUF_OOB)
+	if (buf->kind == SDP_BUF_OOB)
 		h->flags |= SDP_OOB_PRES;
 	h->bufs = cpu_to_be16(conn->credit.posted);
 	h->len = cpu_to_be32(buf->len);

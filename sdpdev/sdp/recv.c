@@ -9,16 +9,14 @@
 #include "sdp/sdp.h"
 #include "tcp/tcp.h"
 
-/* Takes @n bytes off the first message of the queue; ep->lock held. */
-static void sdp_rx_take(struct sdp_conn *conn, struct sdp_xprt_buf *buf, size_t n)
+/* Takes @n bytes off the first message of the queue, which may be used up; ep->lock held. */
+static void sdp_rx_take(struct sdp_conn *conn, size_t n)
 {
-	buf->off += n;
-	conn->rx.queued -= n;
+	struct sdp_xprt_buf *buf = sdp_segs_take(&conn->rx.queue, n);
+
 	sdp_urg_moved(conn);
-	if (buf->off < buf->len)
-		return;
-	list_del(&buf->list);
-	sdp_rx_repost(conn, buf, true);
+	if (buf)
+		sdp_rx_repost(conn, buf, true);
 }
 
 /**
@@ -33,8 +31,7 @@ void sdp_rx_fetch(struct sdp_conn *conn)
 		return;
 	sdp_ep_lock(ep);
 	while (sdp_urg_fetch(conn))
-		sdp_rx_take(conn, list_first_entry(&conn->rx.queue,
-						 struct sdp_xprt_buf, list), 1);
+		sdp_rx_take(conn, 1);
 	sdp_rx_to_ring(conn);
 	sdp_ring_rx_flags(conn);
 	sdp_tx_push(conn);
@@ -42,16 +39,16 @@ void sdp_rx_fetch(struct sdp_conn *conn)
 }
 
 /* Takes @n bytes off the head of the queue; rx_mutex held. */
-static void sdp_rx_consume(struct sdp_conn *conn, struct sdp_xprt_buf *buf, size_t n)
+static void sdp_rx_consume(struct sdp_conn *conn, size_t n)
 {
 	struct sdp_ep *ep = conn->ep;
 	bool last;
 
 	sdp_ep_lock(ep);
-	last = buf->off + n == buf->len;
-	sdp_rx_take(conn, buf, n);
+	last = sdp_seg_bytes(sdp_segs_first(&conn->rx.queue)) == n;
+	sdp_rx_take(conn, n);
 	if (last) {
-		if (list_empty(&conn->rx.queue))
+		if (sdp_segs_empty(&conn->rx.queue))
 			sdp_ring_rx_flags(conn);
 		sdp_tx_push(conn);
 	}
@@ -66,19 +63,6 @@ static u32 sdp_rx_in_ring(struct sdp_conn *conn)
 	return conn->rings.rx.size && sdp_ring_rx_check(conn, &bytes) ? bytes : 0;
 }
 
-/* The message with the byte at @at from the head of the queue, and where in it. */
-static struct sdp_xprt_buf *sdp_rx_find(struct sdp_conn *conn, size_t *at)
-{
-	struct sdp_xprt_buf *buf;
-
-	list_for_each_entry(buf, &conn->rx.queue, list) {
-		if (*at < buf->len - buf->off)
-			return buf;
-		*at -= buf->len - buf->off;
-	}
-	return NULL;
-}
-
 /*
  * Copies what is in the queue, @skip bytes from the reader on, and takes what was
  * copied off it unless @flags say otherwise.  Zero: there is none, or the mark of
@@ -91,8 +75,8 @@ static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, siz
 {
 	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf = NULL;
-	u32 n = 0, in_ring;
-	size_t at;
+	u32 n = 0, at, in_ring;
+	u64 pos;
 
 	/*
 	 * With rx_mutex held the queue only grows, and nothing comes into the ring as
@@ -100,11 +84,11 @@ static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, siz
 	 */
 	sdp_ep_lock(ep);
 	in_ring = sdp_rx_in_ring(conn);
-	at = skip - in_ring;
+	pos = conn->rx.queue.begin + skip - in_ring;
 	if (in_ring <= skip && !(begun && sdp_urg_here(conn, skip)))
-		buf = sdp_rx_find(conn, &at);
+		buf = sdp_segs_find(&conn->rx.queue, pos, &at);
 	if (buf)
-		n = sdp_urg_clip(conn, skip - in_ring, buf->len - buf->off - at, hole);
+		n = sdp_urg_clip(conn, pos, sdp_seg_bytes(buf) - at, hole);
 	sdp_ep_unlock(ep);
 	if (!buf)
 		return in_ring > skip ? -EAGAIN : 0;
@@ -119,7 +103,7 @@ static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, siz
 			return -EFAULT;
 	}
 	if (!(flags & MSG_PEEK))
-		sdp_rx_consume(conn, buf, n);
+		sdp_rx_consume(conn, n);
 	return n;
 }
 

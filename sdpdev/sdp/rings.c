@@ -120,11 +120,11 @@ bool sdp_ring_tx_sleep(struct sdp_conn *conn)
 	 * Without a buffer nothing can be taken: sdp_ring_tx_grow() allocates one, and
 	 * looks at the ring when it is there.
 	 */
-	if (!conn->tx.posted && list_empty(&conn->tx.free) && list_empty(&conn->tx.pending)) {
+	if (!conn->tx.posted && list_empty(&conn->tx.free) && sdp_segs_empty(&conn->tx.pending)) {
 		WRITE_ONCE(ring->map->flags, end | SDP_RING_NEED_ENTER);
 		return false;
 	}
-	if (conn->tx.posted || (!list_empty(&conn->tx.pending) && !conn->tx.held)) {
+	if (conn->tx.posted || (!sdp_segs_empty(&conn->tx.pending) && !conn->tx.held)) {
 		WRITE_ONCE(ring->map->flags, end);
 		return false;
 	}
@@ -163,7 +163,7 @@ void sdp_ring_rx_flags(struct sdp_conn *conn)
 
 	if (!conn->rings.rx.size)
 		return;
-	if (!list_empty(&conn->rx.queue))
+	if (!sdp_segs_empty(&conn->rx.queue))
 		flags |= SDP_RING_NEED_ENTER;
 	else if (ep->shut & RCV_SHUTDOWN)
 		flags |= SDP_RING_EOF;
@@ -182,7 +182,7 @@ u64 sdp_rx_avail(struct sdp_conn *conn)
 
 	if (conn->rings.rx.size && !sdp_ring_rx_check(conn, &ring))
 		return 0;
-	return (u64)ring + conn->rx.queued;
+	return ring + sdp_segs_bytes(&conn->rx.queue);
 }
 
 /* Copies @n bytes from @index on, in one or two pieces. */

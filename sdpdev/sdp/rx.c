@@ -46,15 +46,12 @@ void sdp_rx_to_ring(struct sdp_conn *conn)
 	struct sdp_xprt_buf *buf;
 	u32 n;
 
-	while (!list_empty(&conn->rx.queue)) {
-		buf = list_first_entry(&conn->rx.queue, struct sdp_xprt_buf, list);
-		n = sdp_urg_until(conn, buf->len - buf->off);
+	while (!sdp_segs_empty(&conn->rx.queue)) {
+		buf = sdp_segs_first(&conn->rx.queue);
+		n = sdp_urg_until(conn, sdp_seg_bytes(buf));
 		n = sdp_ring_put(conn, buf->data + buf->off, n);
-		buf->off += n;
-		conn->rx.queued -= n;
-		if (buf->off < buf->len)
+		if (!sdp_segs_take(&conn->rx.queue, n))
 			return;
-		list_del(&buf->list);
 		sdp_rx_repost(conn, buf, true);
 	}
 }
@@ -64,7 +61,7 @@ static bool sdp_rx_data(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 			const struct sdp_pdu *pdu)
 {
 	struct sdp_ep *ep = conn->ep;
-	bool direct = conn->rings.rx.size && list_empty(&conn->rx.queue);
+	bool direct = conn->rings.rx.size && sdp_segs_empty(&conn->rx.queue);
 
 	if (!pdu->payload) {
 		sdp_size_told(conn);
@@ -81,10 +78,8 @@ static bool sdp_rx_data(struct sdp_conn *conn, struct sdp_xprt_buf *buf,
 		return false;
 	}
 	buf->off = pdu->off;
-	conn->rx.pos += pdu->payload;
+	sdp_segs_add(&conn->rx.queue, buf);
 	sdp_size_received(conn);
-	conn->rx.queued += pdu->payload;
-	list_add_tail(&buf->list, &conn->rx.queue);
 	if (pdu->oob_pres)
 		sdp_urg_arrived(conn, ((u8 *)buf->data)[buf->len - 1]);
 	if (direct)
@@ -243,7 +238,7 @@ static bool sdp_rx_message(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 static void sdp_rx_one(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
 	struct sdp_ep *ep = conn->ep;
-	u64 before = conn->rx.pos;
+	u64 before = conn->rx.queue.end;
 	bool kept;
 
 	conn->credit.posted--;
@@ -254,7 +249,7 @@ static void sdp_rx_one(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 	else if (!kept)
 		sdp_rx_repost(conn, buf, false);
 	sdp_tx_push(conn);
-	if (conn->rx.pos != before)
+	if (conn->rx.queue.end != before)
 		sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
 	if (conn->tx.nospace && sdp_tx_room(conn)) {
 		conn->tx.nospace = false;

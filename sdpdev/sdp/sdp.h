@@ -36,7 +36,7 @@
 
 struct sdp_opts;
 
-/* What a send buffer is for, in buf->off. */
+/* What a buffer is for, in buf->kind. */
 #define SDP_BUF_DATA	0
 #define SDP_BUF_CTL	1
 #define SDP_BUF_OOB	2	/* data; the last byte is urgent */
@@ -91,12 +91,23 @@ enum sdp_rx_state {
 };
 
 /**
+ * struct sdp_segs - a queue of segments, which is a piece of a stream: see segs.c
+ * @list: the buffers, in the order of the stream
+ * @begin: position in the stream of the first byte
+ * @end: position behind the last one
+ */
+struct sdp_segs {
+	struct list_head list;
+	u64 begin;
+	u64 end;
+};
+
+/**
  * struct sdp_tx - the half of a connection that sends
  * @mutex: one writer: the order of the stream, and the send buffers
- * @pos: position in the stream of the next byte to be sent
  * @msgs: messages sent
  * @free: send buffers that nobody uses
- * @pending: filled ones, waiting for credits
+ * @pending: filled ones, waiting for credits; begins with the next byte to be sent
  * @ctl: free buffers for messages without stream bytes
  * @bufs: send buffers that there are; also read without the lock
  * @max: that there may be; less than @limit when memory was short
@@ -123,10 +134,9 @@ enum sdp_rx_state {
  */
 struct sdp_tx {
 	struct mutex mutex;	/* one writer */
-	u64 pos;
 	u64 msgs;
 	struct list_head free;
-	struct list_head pending;
+	struct sdp_segs pending;
 	struct list_head ctl;
 	u32 bufs;
 	u32 max;
@@ -155,11 +165,9 @@ struct sdp_tx {
 /**
  * struct sdp_rx - the half of a connection that receives
  * @mutex: one reader: the order of the stream
- * @pos: position in the stream behind the last byte received
  * @msgs: messages received
  * @early: messages that came before the connection was known to be there
- * @queue: messages with unread bytes, from buf->off on
- * @queued: their unread bytes
+ * @queue: messages with unread bytes; ends behind the last byte received
  * @depth: receive buffers that the transport can have
  * @grow: the endpoint's work is to add some
  * @lost: those that the transport had no room for, which the endpoint's work replaces
@@ -171,11 +179,9 @@ struct sdp_tx {
  */
 struct sdp_rx {
 	struct mutex mutex;	/* one reader */
-	u64 pos;
 	u64 msgs;
 	struct list_head early;
-	struct list_head queue;
-	u32 queued;
+	struct sdp_segs queue;
 	u32 depth;
 	bool grow;
 	u32 lost;
@@ -279,6 +285,38 @@ static inline bool sdp_conn_dead(const struct sdp_conn *conn)
 	return READ_ONCE(conn->phase) >= SDP_PHASE_DEAD;
 }
 
+/* segs.c */
+static inline u32 sdp_seg_bytes(const struct sdp_xprt_buf *buf)
+{
+	return buf->len - buf->off;
+}
+
+static inline u64 sdp_segs_bytes(const struct sdp_segs *segs)
+{
+	return segs->end - segs->begin;
+}
+
+static inline bool sdp_segs_empty(const struct sdp_segs *segs)
+{
+	return list_empty(&segs->list);
+}
+
+/* The first segment of a queue that is not empty. */
+static inline struct sdp_xprt_buf *sdp_segs_first(const struct sdp_segs *segs)
+{
+	return list_first_entry(&segs->list, struct sdp_xprt_buf, list);
+}
+
+void sdp_segs_init(struct sdp_segs *segs);
+void sdp_segs_add(struct sdp_segs *segs, struct sdp_xprt_buf *buf);
+struct sdp_xprt_buf *sdp_segs_unadd(struct sdp_segs *segs);
+struct sdp_xprt_buf *sdp_segs_pop(struct sdp_segs *segs);
+void sdp_segs_unpop(struct sdp_segs *segs, struct sdp_xprt_buf *buf);
+struct sdp_xprt_buf *sdp_segs_take(struct sdp_segs *segs, u32 n);
+struct sdp_xprt_buf *sdp_segs_find(struct sdp_segs *segs, u64 pos, u32 *at);
+void sdp_segs_skip(struct sdp_segs *segs, struct list_head *bufs);
+void sdp_segs_cut(struct sdp_segs *segs, struct list_head *bufs);
+
 /* conn.c */
 struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt);
 void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc);
@@ -368,7 +406,7 @@ bool sdp_urg_inline(struct sdp_conn *conn);
 bool sdp_urg_here(struct sdp_conn *conn, u64 seen);
 u64 sdp_urg_ahead(struct sdp_conn *conn);
 u64 sdp_urg_hidden(struct sdp_conn *conn);
-u32 sdp_urg_clip(struct sdp_conn *conn, size_t skip, u32 n, bool *hole);
+u32 sdp_urg_clip(struct sdp_conn *conn, u64 pos, u32 n, bool *hole);
 void sdp_urg_moved(struct sdp_conn *conn);
 u32 sdp_urg_until(const struct sdp_conn *conn, u32 n);
 bool sdp_urg_fetch(struct sdp_conn *conn);
@@ -381,6 +419,7 @@ u64 sdp_tx_queued(struct sdp_conn *conn);
 bool sdp_tx_room(struct sdp_conn *conn);
 u32 sdp_buf_room(const struct sdp_conn *conn, const struct sdp_xprt_buf *buf);
 void sdp_buf_from_ring(struct sdp_conn *conn, struct sdp_xprt_buf *buf, u32 most);
+void sdp_tx_clear(struct sdp_xprt_buf *buf);
 struct sdp_xprt_buf *sdp_tx_get(struct sdp_conn *conn);
 void sdp_tx_put(struct sdp_conn *conn, struct sdp_xprt_buf *buf);
 void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,

@@ -18,8 +18,7 @@ static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_conn *conn)
 	buf = sdp_buf_alloc(conn, conn->tx.size, false);
 	if (!buf)
 		return NULL;
-	buf->off = SDP_BUF_DATA;
-	buf->len = sizeof(struct sdp_bsdh);
+	sdp_tx_clear(buf);
 	sdp_ep_lock(ep);
 	conn->tx.bufs++;
 	conn->tx.used++;
@@ -128,9 +127,9 @@ static ssize_t sdp_tx_fill_one(struct sdp_conn *conn, struct iov_iter *from,
 		buf->len += n;
 	else
 		/* Aborted meanwhile: nothing waits for credits any more. */
-		buf->len = sizeof(struct sdp_bsdh);
+		sdp_tx_clear(buf);
 	if ((flags & MSG_OOB) && n && !iov_iter_count(from)) {
-		buf->off = SDP_BUF_OOB;
+		buf->kind = SDP_BUF_OOB;
 		conn->tx.oob++;
 	}
 	sdp_tx_put(conn, buf);

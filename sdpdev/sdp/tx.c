@@ -14,12 +14,9 @@
  */
 u64 sdp_tx_unsent(struct sdp_conn *conn)
 {
-	struct sdp_xprt_buf *buf;
-	u64 bytes = 0;
+	u64 bytes = sdp_segs_bytes(&conn->tx.pending);
 	u32 ring;
 
-	list_for_each_entry(buf, &conn->tx.pending, list)
-		bytes += buf->len - sizeof(struct sdp_bsdh);
 	if (conn->rings.tx.size && sdp_ring_tx_check(conn, &ring))
 		bytes += ring;
 	return bytes;
@@ -78,7 +75,18 @@ static void sdp_push_answers(struct sdp_conn *conn)
 u32 sdp_buf_room(const struct sdp_conn *conn, const struct sdp_xprt_buf *buf)
 {
 	/* The urgent byte is the last one of its message. */
-	return buf->off == SDP_BUF_OOB ? 0 : conn->tx.size - buf->len;
+	return buf->kind == SDP_BUF_OOB ? 0 : conn->tx.size - buf->len;
+}
+
+/**
+ * sdp_tx_clear() - make a send buffer ready to be filled
+ * @buf: the buffer
+ */
+void sdp_tx_clear(struct sdp_xprt_buf *buf)
+{
+	buf->kind = SDP_BUF_DATA;
+	buf->off = sizeof(struct sdp_bsdh);
+	buf->len = sizeof(struct sdp_bsdh);
 }
 
 /**
@@ -92,20 +100,16 @@ struct sdp_xprt_buf *sdp_tx_get(struct sdp_conn *conn)
 {
 	struct sdp_xprt_buf *buf;
 
-	if (!list_empty(&conn->tx.pending)) {
-		buf = list_last_entry(&conn->tx.pending, struct sdp_xprt_buf, list);
-		if (sdp_buf_room(conn, buf)) {
-			list_del(&buf->list);
-			return buf;
-		}
-	}
+	if (!sdp_segs_empty(&conn->tx.pending) &&
+	    sdp_buf_room(conn, list_last_entry(&conn->tx.pending.list,
+					       struct sdp_xprt_buf, list)))
+		return sdp_segs_unadd(&conn->tx.pending);
 	if (conn->tx.used >= conn->tx.max)
 		return NULL;
 	buf = list_first_entry_or_null(&conn->tx.free, struct sdp_xprt_buf, list);
 	if (buf) {
 		list_del(&buf->list);
-		buf->off = SDP_BUF_DATA;
-		buf->len = sizeof(struct sdp_bsdh);
+		sdp_tx_clear(buf);
 		conn->tx.used++;
 	}
 	return buf;
@@ -118,8 +122,8 @@ struct sdp_xprt_buf *sdp_tx_get(struct sdp_conn *conn)
  */
 void sdp_tx_put(struct sdp_conn *conn, struct sdp_xprt_buf *buf)
 {
-	if (buf->len > sizeof(struct sdp_bsdh)) {
-		list_add_tail(&buf->list, &conn->tx.pending);
+	if (sdp_seg_bytes(buf)) {
+		sdp_segs_add(&conn->tx.pending, buf);
 	} else {
 		list_add(&buf->list, &conn->tx.free);
 		conn->tx.used--;
@@ -165,19 +169,20 @@ static void sdp_push_ring(struct sdp_conn *conn)
  */
 static bool sdp_push_later(struct sdp_conn *conn, const struct sdp_xprt_buf *buf)
 {
-	if (!list_is_singular(&conn->tx.pending) || !sdp_buf_room(conn, buf))
+	if (!list_is_singular(&conn->tx.pending.list) || !sdp_buf_room(conn, buf))
 		return false;
 	if (conn->tx.more && !conn->tx.final) {
 		if (!conn->tx.owned)
 			sdp_alive_hold(conn);
 		return true;
 	}
-	return conn->tx.nagle && buf->off != SDP_BUF_OOB &&
-	       conn->tx.small + conn->tx.unacked > conn->tx.pos;
+	return conn->tx.nagle && buf->kind != SDP_BUF_OOB &&
+	       conn->tx.small + conn->tx.unacked > conn->tx.pending.begin;
 }
 
 static void sdp_push_data(struct sdp_conn *conn)
 {
+	struct sdp_segs *pending = &conn->tx.pending;
 	struct sdp_xprt_buf *buf;
 
 	for (;;) {
@@ -188,24 +193,20 @@ static void sdp_push_data(struct sdp_conn *conn)
 			conn->tx.held = false;
 			return;
 		}
-		buf = list_first_entry_or_null(&conn->tx.pending,
-					       struct sdp_xprt_buf, list);
-		if (!buf)
-			return;
-		if (sdp_push_later(conn, buf))
+		if (sdp_segs_empty(pending) ||
+		    sdp_push_later(conn, sdp_segs_first(pending)))
 			return;
 		conn->tx.held = false;
-		list_del(&buf->list);
+		buf = sdp_segs_pop(pending);
 		if (!sdp_post(conn, buf, SDP_MID_DATA)) {
-			list_add(&buf->list, &conn->tx.pending);
+			sdp_segs_unpop(pending, buf);
 			return;
 		}
-		if (buf->off == SDP_BUF_OOB)
+		if (buf->kind == SDP_BUF_OOB)
 			conn->tx.oob--;
-		conn->tx.pos += buf->len - sizeof(struct sdp_bsdh);
-		conn->tx.unacked += buf->len - sizeof(struct sdp_bsdh);
+		conn->tx.unacked += sdp_seg_bytes(buf);
 		if (sdp_buf_room(conn, buf))
-			conn->tx.small = conn->tx.pos;
+			conn->tx.small = pending->begin;
 		sdp_size_sent(conn);
 	}
 }
@@ -215,7 +216,7 @@ static void sdp_push_disconn(struct sdp_conn *conn)
 	u32 bytes;
 
 	if (conn->tx.state != SDP_TX_FIN_WANTED || conn->tx.owned ||
-	    !list_empty(&conn->tx.pending))
+	    !sdp_segs_empty(&conn->tx.pending))
 		return;
 	if (conn->rings.tx.size && (!sdp_ring_tx_check(conn, &bytes) || bytes))
 		return;
@@ -360,10 +361,10 @@ void sdp_tx_done(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		sdp_buf_free(conn, xc, buf);
 		goto out;
 	}
-	if (buf->off == SDP_BUF_CTL) {
+	if (buf->kind == SDP_BUF_CTL) {
 		list_add(&buf->list, &conn->tx.ctl);
 	} else {
-		conn->tx.unacked -= buf->len - sizeof(struct sdp_bsdh);
+		conn->tx.unacked -= sdp_seg_bytes(buf);
 		conn->tx.moved = jiffies;
 		list_add(&buf->list, &conn->tx.free);
 		conn->tx.used--;

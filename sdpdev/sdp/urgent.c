@@ -11,12 +11,6 @@
 #include "sdp/sdp.h"
 #include "tcp/tcp.h"
 
-/* Position in the stream of the first byte in the queue. */
-static u64 sdp_urg_queue_pos(const struct sdp_conn *conn)
-{
-	return conn->rx.pos - conn->rx.queued;
-}
-
 /* Bytes from @pos on that readers pass over since another is urgent now. */
 static u64 sdp_urg_hole(const struct sdp_conn *conn, u64 pos)
 {
@@ -28,7 +22,7 @@ static u64 sdp_urg_hole(const struct sdp_conn *conn, u64 pos)
 /* Position of the next byte to be read after @seen that were peeked at. */
 static u64 sdp_urg_read_pos(struct sdp_conn *conn, u64 seen)
 {
-	u64 pos = conn->rx.pos - sdp_rx_avail(conn) + seen;
+	u64 pos = conn->rx.queue.end - sdp_rx_avail(conn) + seen;
 
 	return pos + sdp_urg_hole(conn, pos);
 }
@@ -67,7 +61,7 @@ void sdp_urg_arrived(struct sdp_conn *conn, u8 byte)
 		urg->hole_end = urg->pos + 1;
 	}
 	urg->state = SDP_URG_VALID;
-	urg->pos = conn->rx.pos - 1;
+	urg->pos = conn->rx.queue.end - 1;
 	urg->byte = byte;
 	urg->pending = false;
 	urg->told = false;
@@ -106,7 +100,7 @@ u64 sdp_urg_ahead(struct sdp_conn *conn)
 {
 	u64 avail, pos = sdp_urg_read_pos(conn, 0), before = conn->urg.pos - pos;
 
-	avail = conn->rx.pos - pos;
+	avail = conn->rx.queue.end - pos;
 	/* A mark that has been passed is far away in unsigned numbers. */
 	if (!conn->urg.state || before >= avail || sdp_urg_inline(conn))
 		return avail;
@@ -119,7 +113,7 @@ u64 sdp_urg_ahead(struct sdp_conn *conn)
  */
 u64 sdp_urg_hidden(struct sdp_conn *conn)
 {
-	u64 hole = sdp_urg_hole(conn, sdp_urg_queue_pos(conn));
+	u64 hole = sdp_urg_hole(conn, conn->rx.queue.begin);
 
 	return hole + (sdp_urg_here(conn, 0) && !sdp_urg_inline(conn));
 }
@@ -127,15 +121,14 @@ u64 sdp_urg_hidden(struct sdp_conn *conn)
 /**
  * sdp_urg_clip() - how far a read from the queue goes
  * @conn: the connection, ep->lock held
- * @skip: where it begins, counted from the first byte in the queue
+ * @pos: position where it begins
  * @n: bytes there in one piece
  * @hole: out: the byte there is not for ordinary readers
  *
  * Return: bytes to read; one where @hole.
  */
-u32 sdp_urg_clip(struct sdp_conn *conn, size_t skip, u32 n, bool *hole)
+u32 sdp_urg_clip(struct sdp_conn *conn, u64 pos, u32 n, bool *hole)
 {
-	u64 pos = sdp_urg_queue_pos(conn) + skip;
 	struct sdp_urg *urg = &conn->urg;
 
 	*hole = sdp_urg_hole(conn, pos) ||
@@ -153,7 +146,7 @@ u32 sdp_urg_clip(struct sdp_conn *conn, size_t skip, u32 n, bool *hole)
  */
 void sdp_urg_moved(struct sdp_conn *conn)
 {
-	if (conn->urg.state && sdp_urg_queue_pos(conn) > conn->urg.pos)
+	if (conn->urg.state && conn->rx.queue.begin > conn->urg.pos)
 		conn->urg.state = SDP_URG_NONE;
 }
 
@@ -167,7 +160,7 @@ void sdp_urg_moved(struct sdp_conn *conn)
 u32 sdp_urg_until(const struct sdp_conn *conn, u32 n)
 {
 	const struct sdp_urg *urg = &conn->urg;
-	u64 pos = sdp_urg_queue_pos(conn);
+	u64 pos = conn->rx.queue.begin;
 
 	if (sdp_urg_hole(conn, pos))
 		return 0;
@@ -189,9 +182,10 @@ bool sdp_urg_fetch(struct sdp_conn *conn)
 {
 	struct sdp_urg *urg = &conn->urg;
 
-	if (!conn->rx.queued || sdp_rx_avail(conn) != conn->rx.queued)
+	if (sdp_segs_empty(&conn->rx.queue) ||
+	    sdp_rx_avail(conn) != sdp_segs_bytes(&conn->rx.queue))
 		return false;
-	if (sdp_urg_hole(conn, sdp_urg_queue_pos(conn)))
+	if (sdp_urg_hole(conn, conn->rx.queue.begin))
 		return true;
 	if (!sdp_urg_here(conn, 0))
 		return false;

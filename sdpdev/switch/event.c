@@ -105,7 +105,7 @@ static void sdp_conn_received(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	sdp_rx_done(conn, xc, ev->buf, ev->error);
 	/* What TCP_DEFER_ACCEPT waits for */
 	if (READ_ONCE(ep->accept) == SDP_ACCEPT_DEFERRED &&
-	    (conn->rx.pos || conn->rx.state == SDP_RX_FIN))
+	    (conn->rx.queue.end || conn->rx.state == SDP_RX_FIN))
 		sdp_incoming_offer(ep);
 	sdp_ep_unlock(ep);
 }

@@ -131,8 +131,8 @@ static void sdp_conn_info(const struct sdp_conn *conn, struct sdp_info *info)
 		info->ring_data_offset = sdp_ring_data_offset();
 	if (sdp_conn_live(conn))
 		info->tx_credits = max(sdp_credit_tx(&conn->credit), 0);
-	info->tx_bytes = conn->tx.pos;
-	info->rx_bytes = conn->rx.pos;
+	info->tx_bytes = conn->tx.pending.begin;
+	info->rx_bytes = conn->rx.queue.end;
 	info->tx_msgs = conn->tx.msgs;
 	info->rx_msgs = conn->rx.msgs;
 }
