@@ -3,7 +3,6 @@
  * /proc/net/sdp: endpoints and counters, for people and for sdpstat.
  */
 #include <linux/proc_fs.h>
-#include <linux/rcupdate_wait.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 
