@@ -6,8 +6,8 @@
  * waits into messages as the credits allow (credit.c), and post.c hands each one to the
  * transport.  A message that comes goes through rx.c, which checks it, to the queue or
  * into the receive ring, and recv.c gives its bytes to the program.  Credits are counted in
- * credit.c alone.  Only send.c, recv.c, ring_calls.c and idle.c may sleep; all others are
- * called with ep->lock held, from any context.
+ * credit.c alone.  Only send.c, recv.c, ring_calls.c, idle.c and the making and taking apart
+ * in conn.c may sleep; all others are called with ep->lock held, from any context.
  *
  * Locks: ep->lock protects all of struct sdp_conn that does not say otherwise.  One writer
  * at a time holds tx.mutex, which also keeps the connection from being destroyed; one

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What answers for an endpoint.
+ * The switch: what answers for an endpoint, SDP or the native TCP socket.
+ *
+ * io.c sends and receives by whichever carries the connection.  connect.c begins over SDP
+ * and falls back to TCP; listen.c and incoming.c have the other side; port.c knows who
+ * listens where; part.c and close.c end.  event.c gets the transports' events, and work.c
+ * does what needs process context.
+ *
+ * Locks: ep->op_mutex serialises the calls that configure an endpoint, and they may sleep.
+ * ep->lock protects struct sdp_listener as well.  That of a listener is taken inside of
+ * that of its incoming connection, never the other way round.
+ *
+ * Lifetimes: an incoming connection's endpoint belongs to its listener's queue until
+ * accept(2) gives its reference to a file, and holds the listener for that time.
  */
 #ifndef _SDP_SWITCH_H
 #define _SDP_SWITCH_H

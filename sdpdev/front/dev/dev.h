@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * /dev/sdp.
+ * /dev/sdp: an open file is an endpoint.
+ *
+ * What user space gives is checked here, and only here, before anything acts on it; the
+ * structures of uapi/linux/sdp.h and struct file go no further down.
+ *
+ * Lifetimes: an open file holds its endpoint (file->private_data) until sdp_close().
+ * Nothing of another folder holds a file, but ep->file, which tells the owner of SIGURG and
+ * is NULL once the file is closed.
  */
 #ifndef _SDP_DEV_H
 #define _SDP_DEV_H
