@@ -768,7 +768,12 @@ int sdp_ring_mmap(struct sdp_ep *ep, struct vm_area_struct *vma);
 /* file.c */
 struct file *sdp_open_accepted(struct file *file, struct sdp_ep *ep, int flags);
 
+/* msg.c */
+long sdp_msg_command(struct sdp_ep *ep, bool send, struct sdp_msg __user *user,
+		     bool nonblock, bool uring);
+
 /* ioctl.c */
+long sdp_arg_get(void *arg, u32 least, u32 known, void __user *user);
 long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 		 bool nonblock, bool uring);
 long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
