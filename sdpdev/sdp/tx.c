@@ -256,10 +256,11 @@ static void sdp_push_disconn(struct sdp_ep *ep)
 		ep->fin_sent = true;
 }
 
-/* An empty Data message tells the peer of buffers that it does not know of. */
+/* An empty Data message tells the peer of buffers that it does not know of, if any. */
 static void sdp_push_update(struct sdp_ep *ep)
 {
-	if (sdp_credit_must_update(&ep->credit, ep->fin_sent, ep->fin_rcvd,
+	if (sdp_credit_news(&ep->credit) > 0 &&
+	    sdp_credit_must_update(&ep->credit, ep->fin_sent, ep->fin_rcvd,
 				   sdp_size_quiet(ep)))
 		sdp_post_ctl(ep, SDP_MID_DATA, NULL, 0);
 }
@@ -311,6 +312,30 @@ void sdp_tx_probe(struct sdp_ep *ep)
 		sdp_post_probe(ep);
 }
 
+/*
+ * Is there plainly nothing to send but what tells of buffers?  So it is most times that
+ * somebody asks.
+ */
+static bool sdp_push_nothing(const struct sdp_ep *ep)
+{
+	return list_empty(&ep->tx_pending) && !ep->tx_ring.size &&
+	       !(ep->shut & SEND_SHUTDOWN) && !ep->abort_due &&
+	       !(ep->send_sm | ep->cancel_acks | ep->rcv_buf_acks);
+}
+
+/* Answers, the stream and its end. */
+static void sdp_push_stream(struct sdp_ep *ep)
+{
+	sdp_push_answers(ep);
+	do {
+		sdp_push_data(ep);
+	} while (sdp_ring_tx_sleep(ep));
+	if (!ep->ending && ep->abort_due && !sdp_tx_unsent(ep))
+		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
+	if (!ep->ending && !ep->kill)
+		sdp_push_disconn(ep);
+}
+
 /**
  * sdp_tx_push() - send what can be sent
  * @ep: the endpoint, ep->lock held
@@ -326,14 +351,8 @@ void sdp_tx_push(struct sdp_ep *ep)
 			ep->abort_sent = sdp_post_ctl(ep, SDP_MID_ABORT_CONN, NULL, 0);
 		return;
 	}
-	sdp_push_answers(ep);
-	do {
-		sdp_push_data(ep);
-	} while (sdp_ring_tx_sleep(ep));
-	if (!ep->ending && ep->abort_due && !sdp_tx_unsent(ep))
-		sdp_abort(ep, SDP_REASON_LOCAL_ABORT, ECONNRESET);
-	if (!ep->ending && !ep->kill)
-		sdp_push_disconn(ep);
+	if (!sdp_push_nothing(ep))
+		sdp_push_stream(ep);
 	/* A message that could not be sent, or a bad index in the ring, has ended it. */
 	if (ep->ending || ep->kill)
 		return;
