@@ -17,14 +17,12 @@
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/log2.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
 #include "sdpdev.h"
-
-/* Owner of the connections that peers have asked root's listeners for; no user's uid. */
-#define SDP_PEERS_OF_ROOT	U32_MAX
 
 /**
  * struct sdp_user - a user's account
@@ -266,11 +264,7 @@ void sdp_account_share(const struct sdp_ep *ep, struct sdp_ep *listener,
 	params->owner = __kuid_val(owner->uid);
 	params->share = READ_ONCE(sdp_user_share);
 	params->spare = listener ? sdp_account_others(listener) : 0;
-	if (!sdp_user_is_root(owner))
-		return;
-	if (listener)
-		params->owner = SDP_PEERS_OF_ROOT;
-	else
+	if (sdp_user_is_root(owner) && !listener)
 		params->share = 0;
 }
 
@@ -376,10 +370,10 @@ void sdp_account_close(struct sdp_ep *ep)
 		sdp_user_put(ep->user);
 }
 
-/* What a buffer takes, as far as it is its size that decides. */
+/* What a buffer takes, as far as it is its size that decides: seldom less than this. */
 static long sdp_buf_cost(u32 size)
 {
-	return kmalloc_size_roundup(size);
+	return roundup_pow_of_two(size);
 }
 
 /**
