@@ -83,20 +83,28 @@ static ssize_t native_recvmsg(int fd, struct msghdr *msg, int flags)
 	return native < 0 ? -1 : recvmsg(native, msg, flags);
 }
 
+/* Bytes with nothing else, and with flags that the endpoint knows. */
+static ssize_t send_bytes(int fd, const struct iovec *iov, size_t n, int flags)
+{
+	struct sdp_msg arg = {
+		.size = sizeof(arg),
+		.flags = flags & SEND_FLAGS,
+		.iov = (uintptr_t)iov,
+		.iov_len = n,
+	};
+
+	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
+}
+
 /*
  * Sends nothing, as TCP reads control messages only where it can send.  Those of a 32-bit
  * program the kernel has to translate first.
  */
 static ssize_t send_nothing(int fd, int flags)
 {
-	struct sdp_msg arg = {
-		.size = sizeof(arg),
-		.flags = flags & (MSG_DONTWAIT | MSG_NOSIGNAL),
-	};
-
 	if (sizeof(long) < sizeof(long long))
 		return 0;
-	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
+	return send_bytes(fd, NULL, 0, flags & (MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 /*
@@ -119,13 +127,6 @@ static ssize_t send_control(int fd, const struct msghdr *msg, int flags)
 
 static ssize_t send_msg(int fd, const struct msghdr *msg, int flags)
 {
-	struct sdp_msg arg = {
-		.size = sizeof(arg),
-		.flags = flags & SEND_FLAGS,
-		.iov = (uintptr_t)msg->msg_iov,
-		.iov_len = msg->msg_iovlen,
-	};
-
 	if (msg->msg_iovlen > IOV_MAX)
 		return sdp_fail(EMSGSIZE);
 	if (flags & MSG_FASTOPEN) {
@@ -139,7 +140,7 @@ static ssize_t send_msg(int fd, const struct msghdr *msg, int flags)
 		return -1;
 	if (sdp_check_control(msg))
 		return send_control(fd, msg, flags);
-	return sdp_ioctl_blocking(fd, SDP_IOC_SEND, &arg);
+	return send_bytes(fd, msg->msg_iov, msg->msg_iovlen, flags);
 }
 
 /* Of a name that is ignored the kernel wants to know as much as it can use. */
@@ -253,8 +254,11 @@ __public ssize_t sdp_recvmsg(int fd, struct msghdr *msg, int flags)
 __public ssize_t sdp_send(int fd, const void *buf, size_t len, int flags)
 {
 	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct msghdr msg;
 
+	if (!(flags & ~(SEND_FLAGS | SEND_IGNORED)))
+		return send_bytes(fd, &iov, 1, flags);
+	msg = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 };
 	return send_msg(fd, &msg, flags);
 }
 
@@ -270,7 +274,14 @@ __public ssize_t sdp_send(int fd, const void *buf, size_t len, int flags)
 __public ssize_t sdp_recv(int fd, void *buf, size_t len, int flags)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct sdp_msg arg = {
+		.size = sizeof(arg),
+		.flags = flags & RECV_FLAGS,
+		.iov = (uintptr_t)&iov,
+		.iov_len = 1,
+	};
 
-	return recv_msg(fd, &msg, flags);
+	if ((flags & ~(RECV_FLAGS | RECV_IGNORED)) && !carried_by_tcp(fd))
+		return -1;
+	return sdp_ioctl_blocking(fd, SDP_IOC_RECV, &arg);
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,12 +16,17 @@
 /*
  * glibc's ioctl() is no cancellation point, but accept(), connect(), send() and
  * recv() must be.  A thread that is cancelled just after the kernel had answered
- * loses the answer, as it may with glibc's own socket calls.
+ * loses the answer, as it may with glibc's own socket calls.  A thread that is the only
+ * one can be cancelled by nobody but itself, so before the call.
  */
 int sdp_ioctl_blocking(int fd, unsigned long request, void *arg)
 {
 	int type, ret;
 
+	if (__libc_single_threaded) {
+		pthread_testcancel();
+		return ioctl(fd, request, arg);
+	}
 	/* NOLINTNEXTLINE(cert-pos47-c,concurrency-thread-canceltype-asynchronous) */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	ret = ioctl(fd, request, arg);

@@ -24,9 +24,6 @@
 
 #include "core/core.h"
 
-/* Owner of the connections that peers have asked root's listeners for; no user's uid. */
-#define SDP_PEERS_OF_ROOT	U32_MAX
-
 /**
  * struct sdp_user - a user's account
  * @node: in the table of users; sdp_users_lock
@@ -265,11 +262,7 @@ void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 
 	*owner = __kuid_val(user->uid);
 	*share = READ_ONCE(sdp_user_share);
-	if (!sdp_user_is_root(user))
-		return;
-	if (incoming)
-		*owner = SDP_PEERS_OF_ROOT;
-	else
+	if (sdp_user_is_root(user) && !incoming)
 		*share = 0;
 }
 

@@ -2,6 +2,7 @@
 /*
  * A connection: how it is made, its buffers, and how it is taken apart.
  */
+#include <linux/log2.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -119,10 +120,10 @@ void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work)
 		sdp_conn_put(conn);
 }
 
-/* What a buffer takes, as far as it is its size that decides. */
+/* What a buffer takes, as far as it is its size that decides: seldom less than this. */
 static long sdp_buf_cost(u32 size)
 {
-	return kmalloc_size_roundup(size);
+	return roundup_pow_of_two(size);
 }
 
 /**

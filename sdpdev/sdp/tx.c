@@ -224,10 +224,11 @@ static void sdp_push_disconn(struct sdp_conn *conn)
 		sdp_tx_set(conn, SDP_TX_FIN_SENT);
 }
 
-/* An empty Data message tells the peer of buffers that it does not know of. */
+/* An empty Data message tells the peer of buffers that it does not know of, if any. */
 static void sdp_push_update(struct sdp_conn *conn)
 {
-	if (sdp_credit_must_update(&conn->credit, conn->tx.state >= SDP_TX_FIN_SENT,
+	if (sdp_credit_news(&conn->credit) > 0 &&
+	    sdp_credit_must_update(&conn->credit, conn->tx.state >= SDP_TX_FIN_SENT,
 				   conn->rx.state == SDP_RX_FIN,
 				   sdp_size_quiet(conn)))
 		sdp_post_ctl(conn, SDP_MID_DATA, NULL, 0);
@@ -260,6 +261,32 @@ void sdp_tx_probe(struct sdp_conn *conn)
 		sdp_post_probe(conn);
 }
 
+/*
+ * Is there plainly nothing to send but what tells of buffers?  So it is most times that
+ * somebody asks.
+ */
+static bool sdp_push_nothing(const struct sdp_conn *conn)
+{
+	return sdp_segs_empty(&conn->tx.pending) && !conn->rings.tx.size &&
+	       conn->tx.state == SDP_TX_OPEN && conn->phase == SDP_PHASE_OPEN &&
+	       !(conn->send_sm | conn->cancel_acks | conn->rcv_buf_acks);
+}
+
+/* Answers, the stream and its end. */
+static void sdp_push_stream(struct sdp_conn *conn)
+{
+	sdp_push_answers(conn);
+	do {
+		sdp_push_data(conn);
+	} while (sdp_ring_tx_sleep(conn));
+	if (conn->rings.bad)
+		sdp_abort(conn, SDP_REASON_RING, ECONNABORTED);
+	if (conn->phase == SDP_PHASE_DRAIN && !sdp_tx_unsent(conn))
+		sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
+	if (sdp_conn_open(conn))
+		sdp_push_disconn(conn);
+}
+
 /**
  * sdp_tx_push() - send what can be sent
  * @conn: the connection, ep->lock held
@@ -274,16 +301,8 @@ void sdp_tx_push(struct sdp_conn *conn)
 		sdp_post_abort(conn);
 		return;
 	}
-	sdp_push_answers(conn);
-	do {
-		sdp_push_data(conn);
-	} while (sdp_ring_tx_sleep(conn));
-	if (conn->rings.bad)
-		sdp_abort(conn, SDP_REASON_RING, ECONNABORTED);
-	if (conn->phase == SDP_PHASE_DRAIN && !sdp_tx_unsent(conn))
-		sdp_abort(conn, SDP_REASON_LOCAL_ABORT, ECONNRESET);
-	if (sdp_conn_open(conn))
-		sdp_push_disconn(conn);
+	if (!sdp_push_nothing(conn))
+		sdp_push_stream(conn);
 	/* A message that could not be sent, or a bad index in the ring, has ended it. */
 	if (!sdp_conn_open(conn))
 		return;

@@ -72,6 +72,15 @@ static enum softib_sma_result answer_pma(struct softib_port *port, struct softib
 	return SOFTIB_SMA_REPLY;
 }
 
+/* QP1 has users of its own, and they judge what is theirs. */
+static bool is_agents(const struct softib_pkt *pkt)
+{
+	const struct ib_mad_hdr *hdr = pkt->payload;
+
+	return !pkt->qpn || (pkt->len == IB_MGMT_MAD_SIZE &&
+			     hdr->mgmt_class == IB_MGMT_CLASS_PERF_MGMT);
+}
+
 static noinline_for_stack enum softib_sma_result
 answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 {
@@ -81,9 +90,6 @@ answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 	} mad;
 	enum softib_sma_result result;
 
-	/* QP1 has users of its own, and they judge it. */
-	if (pkt->qpn && pkt->len != IB_MGMT_MAD_SIZE)
-		return SOFTIB_SMA_PASS;
 	if (!softib_get_mad(skb, pkt, pkt->qpn, &mad))
 		return SOFTIB_SMA_DROP;
 	result = pkt->qpn ? answer_pma(port, pkt, &mad.pma) : answer_smp(port, &mad.smp);
@@ -109,6 +115,8 @@ answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb,
 			struct softib_pkt *pkt)
 {
+	if (!is_agents(pkt))
+		return false;
 	switch (answer(softib_hca_port(hca), *skb, pkt)) {
 	case SOFTIB_SMA_REPLY:
 		softib_hca_send(hca, *skb);

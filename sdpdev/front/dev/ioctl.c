@@ -3,12 +3,10 @@
  * The ioctls: what user space says is checked here, and only here, before
  * anything acts on it.  See uapi/linux/sdp.h.
  */
-#include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/nospec.h>
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
-#include <linux/uio.h>
 #include <asm/ioctls.h>
 #include <net/ipv6.h>
 
@@ -23,7 +21,6 @@ union sdp_arg {
 	struct sdp_accept accept;
 	struct sdp_connect connect;
 	struct sdp_shutdown shutdown;
-	struct sdp_msg msg;
 	struct sdp_info info;
 	struct sdp_error error;
 	struct sdp_native native;
@@ -217,77 +214,6 @@ static long sdp_ioc_shutdown(struct sdp_call *call)
 	return err;
 }
 
-/* What SDP_IOC_SEND and _RECV have in common; @m has what else comes with bytes. */
-static long sdp_ioc_msg(struct sdp_call *call, bool send, struct msghdr *m)
-{
-	struct sdp_msg *msg = &call->arg.msg;
-	unsigned int flags = msg->flags;
-	struct sdp_ep *ep = call->ep;
-	struct iovec fast[UIO_FASTIOV], *iov = fast;
-	struct iov_iter iter;
-	ssize_t ret;
-	long timeo;
-
-	if (msg->iov_len > UIO_MAXIOV)
-		return -EMSGSIZE;
-	if (call->uring) {
-		/* A part would be done and not be told: so not without waiting. */
-		if (call->nonblock && (flags & MSG_WAITALL) && !(flags & MSG_DONTWAIT))
-			return -EAGAIN;
-		flags |= MSG_NOSIGNAL;
-	}
-	ret = import_iovec(send ? ITER_SOURCE : ITER_DEST,
-			   u64_to_user_ptr(msg->iov), msg->iov_len,
-			   ARRAY_SIZE(fast), &iov, &iter);
-	if (ret < 0)
-		return ret;
-
-	if (call->nonblock)
-		flags |= MSG_DONTWAIT;
-	timeo = flags & MSG_DONTWAIT ? 0 : sdp_timeo(ep, send);
-	ret = send ? sdp_io_send(ep, &iter, flags, timeo) :
-		     sdp_io_recv(ep, &iter, flags, timeo, m);
-	kfree(iov);
-	return ret;
-}
-
-static long sdp_ioc_send(struct sdp_call *call)
-{
-	struct sdp_msg *msg = &call->arg.msg;
-
-	if (msg->control || msg->control_len || msg->reserved)
-		return -EINVAL;
-	if (msg->flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_EOR | MSG_OOB |
-			   MSG_WAITALL | MSG_ZEROCOPY))
-		return -EOPNOTSUPP;
-	msg->out_flags = 0;
-	return sdp_ioc_msg(call, true, NULL);
-}
-
-static long sdp_ioc_recv(struct sdp_call *call)
-{
-	struct sdp_msg *msg = &call->arg.msg;
-	struct msghdr m = {
-		.msg_control_user = u64_to_user_ptr(msg->control),
-		.msg_control_is_user = true,
-		.msg_controllen = msg->control_len,
-		/* Nobody but a 32-bit program has control messages of its own kind. */
-		.msg_flags = in_compat_syscall() ? MSG_CMSG_COMPAT : 0,
-	};
-	long ret;
-
-	if (msg->reserved)
-		return -EINVAL;
-	if (msg->flags & ~(MSG_DONTWAIT | MSG_PEEK | MSG_WAITALL | MSG_TRUNC | MSG_OOB |
-			   MSG_ERRQUEUE))
-		return -EOPNOTSUPP;
-	ret = sdp_ioc_msg(call, false, &m);
-	msg->out_flags = m.msg_flags & ~MSG_CMSG_COMPAT;
-	/* It has moved on by what was written. */
-	msg->control_len = (unsigned long)m.msg_control_user - (unsigned long)msg->control;
-	return ret;
-}
-
 static long sdp_ioc_info(struct sdp_call *call)
 {
 	struct sdp_info *info = &call->arg.info;
@@ -383,8 +309,6 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 		  .fd = true),
 	SDP_IOCTL(SDP_IOC_CONNECT, sdp_ioc_connect, sdp_connect),
 	SDP_IOCTL(SDP_IOC_SHUTDOWN, sdp_ioc_shutdown, sdp_shutdown),
-	SDP_IOCTL_GROWN(SDP_IOC_SEND, sdp_ioc_send, sdp_msg, out_flags, .out = true),
-	SDP_IOCTL_GROWN(SDP_IOC_RECV, sdp_ioc_recv, sdp_msg, out_flags, .out = true),
 	SDP_IOCTL(SDP_IOC_INFO, sdp_ioc_info, sdp_info, .out = true),
 	SDP_IOCTL(SDP_IOC_ERROR, sdp_ioc_error, sdp_error, .out = true),
 	SDP_IOCTL(SDP_IOC_NATIVE, sdp_ioc_native, sdp_native, .fd = true),
@@ -485,22 +409,29 @@ static long sdp_socket_ioctl(struct file *file, struct sdp_ep *ep,
 	return err ? : sdp_native_ioctl(ep, cmd, arg);
 }
 
-/* Reads the structure; what is larger than known must be zero behind that. */
-static long sdp_arg_get(union sdp_arg *arg, const struct sdp_ioctl *ioc,
-			void __user *user)
+/**
+ * sdp_arg_get() - read the structure that an ioctl is given
+ * @arg: where to; it begins with its size
+ * @least: its size in its first version
+ * @known: its size now: what is larger must be zero behind that
+ * @user: the structure
+ *
+ * Return: zero, -EFAULT or -EINVAL.
+ */
+long sdp_arg_get(void *arg, u32 least, u32 known, void __user *user)
 {
 	u32 size;
 	int err;
 
 	if (get_user(size, (u32 __user *)user))
 		return -EFAULT;
-	if (size < ioc->size || size > PAGE_SIZE)
+	if (size < least || size > PAGE_SIZE)
 		return -EINVAL;
-	err = copy_struct_from_user(arg, ioc->known, user, size);
+	err = copy_struct_from_user(arg, known, user, size);
 	if (err)
 		return err == -E2BIG ? -EINVAL : err;
 	/* It was read twice, and may have changed in between. */
-	arg->size = size;
+	*(u32 *)arg = size;
 	return 0;
 }
 
@@ -512,19 +443,9 @@ static unsigned int sdp_fd_flags(const struct sdp_ioctl *ioc,
 	return O_CLOEXEC;
 }
 
-/**
- * sdp_command() - one of our own ioctls
- * @file: the file
- * @cmd: SDP_IOC_*
- * @user: the structure
- * @nonblock: do not wait, whatever the file says
- * @uring: it comes from io_uring
- *
- * Return: as ioctl(2) returns it, or a negative errno: -ENOTTY where @cmd is none
- * of them, and with @nonblock and @uring -EAGAIN where it would have to wait.
- */
-long sdp_command(struct file *file, unsigned int cmd, void __user *user,
-		 bool nonblock, bool uring)
+/* As sdp_command(), but not for messages. */
+static long sdp_control(struct file *file, unsigned int cmd, void __user *user,
+			bool nonblock, bool uring)
 {
 	struct sdp_call call;
 	const struct sdp_ioctl *ioc;
@@ -541,7 +462,7 @@ long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 	call.nonblock = nonblock;
 	call.uring = uring;
 	call.newfile = NULL;
-	ret = sdp_arg_get(&call.arg, ioc, user);
+	ret = sdp_arg_get(&call.arg, ioc->size, ioc->known, user);
 	if (ret)
 		return ret;
 	if (!ioc->bare && !sdp_ep_ready(call.ep))
@@ -568,6 +489,26 @@ long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 	}
 	fd_install(fd, call.newfile);
 	return fd;
+}
+
+/**
+ * sdp_command() - one of our own ioctls
+ * @file: the file
+ * @cmd: SDP_IOC_*
+ * @user: the structure
+ * @nonblock: do not wait, whatever the file says
+ * @uring: it comes from io_uring
+ *
+ * Return: as ioctl(2) returns it, or a negative errno: -ENOTTY where @cmd is none
+ * of them, and with @nonblock and @uring -EAGAIN where it would have to wait.
+ */
+long sdp_command(struct file *file, unsigned int cmd, void __user *user,
+		 bool nonblock, bool uring)
+{
+	if (cmd == SDP_IOC_SEND || cmd == SDP_IOC_RECV)
+		return sdp_msg_command(file->private_data, cmd == SDP_IOC_SEND, user,
+				       nonblock, uring);
+	return sdp_control(file, cmd, user, nonblock, uring);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 #include "oracle.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 
 static volatile sig_atomic_t pipes;
@@ -242,6 +243,27 @@ static void interrupted(void)
 	must(!close(l));
 }
 
+/* The only thread of a process has cancelled itself, and is so at the next call. */
+static void cancelled(void)
+{
+	char back[16];
+	int p[2], status;
+	pid_t child;
+
+	connected(p);
+	fflush(stdout);
+	child = fork();
+	must(child >= 0);
+	if (!child) {
+		must(!pthread_cancel(pthread_self()));
+		recv(p[1], back, sizeof(back), MSG_DONTWAIT);
+		_exit(1);
+	}
+	must(waitpid(child, &status, 0) == child);
+	say("recv ends a thread that has cancelled itself", !status);
+	close_pair(p);
+}
+
 int main(int argc, char **argv)
 {
 	oracle_init(argc, argv);
@@ -254,5 +276,6 @@ int main(int argc, char **argv)
 	blocked();
 	edges();
 	interrupted();
+	cancelled();
 	return 0;
 }
