@@ -28,7 +28,7 @@
  *	where it ends once it has @ended
  * @ended: of the transmit ring: no more comes, whatever user space writes there
  *
- * @map and @size change under ep->lock, ep->tx_mutex and ep->rx_mutex together, but
+ * @map and @size change under ep->lock, tx.mutex and rx.mutex together, but
  * when pages come back @map does under ep->lock alone; the rest is protected by
  * ep->lock.  @map is in @ring_mem of the endpoint.
  */

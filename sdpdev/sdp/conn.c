@@ -174,8 +174,7 @@ void sdp_buf_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
  * @xc: the transport's
  * @bufs: the list
  */
-void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
-			  struct list_head *bufs)
+void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc, struct list_head *bufs)
 {
 	struct sdp_xprt_buf *buf, *next;
 

@@ -54,7 +54,7 @@ static void sdp_size_shrink_tx(struct sdp_conn *conn, struct list_head *bufs)
 }
 
 /*
- * Gives back the memory of rings that nobody uses either way; tx_mutex held.  Whether it
+ * Gives back the memory of rings that nobody uses either way; tx.mutex held.  Whether it
  * has to be looked at again.
  */
 static bool sdp_size_idle_rings(struct sdp_conn *conn)
@@ -76,7 +76,7 @@ static bool sdp_size_idle_rings(struct sdp_conn *conn)
 	return again;
 }
 
-/* What both halves have and the sending half does not need; tx_mutex held. */
+/* What both halves have and the sending half does not need; tx.mutex held. */
 static void sdp_size_shrink(struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;

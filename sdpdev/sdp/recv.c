@@ -21,7 +21,7 @@ static void sdp_rx_take(struct sdp_conn *conn, size_t n)
 
 /**
  * sdp_rx_fetch() - move what waits into the receive ring
- * @conn: a connection, rx_mutex held
+ * @conn: a connection, rx.mutex held
  */
 void sdp_rx_fetch(struct sdp_conn *conn)
 {
@@ -38,7 +38,7 @@ void sdp_rx_fetch(struct sdp_conn *conn)
 	sdp_ep_unlock(ep);
 }
 
-/* Takes @n bytes off the head of the queue; rx_mutex held. */
+/* Takes @n bytes off the head of the queue; rx.mutex held. */
 static void sdp_rx_consume(struct sdp_conn *conn, size_t n)
 {
 	struct sdp_ep *ep = conn->ep;
@@ -79,7 +79,7 @@ static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, siz
 	u64 pos;
 
 	/*
-	 * With rx_mutex held the queue only grows, and nothing comes into the ring as
+	 * With rx.mutex held the queue only grows, and nothing comes into the ring as
 	 * long as something is in the queue.
 	 */
 	sdp_ep_lock(ep);

@@ -220,7 +220,7 @@ static bool sdp_ring_move_head(struct sdp_conn *conn, u64 from, u64 to)
 
 /**
  * sdp_ring_consume() - read from the receive ring
- * @conn: a connection with rings, rx_mutex held
+ * @conn: a connection with rings, rx.mutex held
  * @to: where to
  * @skip: bytes to pass over
  * @flags: MSG_PEEK, MSG_TRUNC

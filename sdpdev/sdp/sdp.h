@@ -469,7 +469,7 @@ void sdp_size_idle(struct work_struct *work);
 void sdp_alive_work(struct work_struct *work);
 
 /*
- * Copies from and to user memory under tx_mutex or rx_mutex.  What is not there is not
+ * Copies from and to user memory under tx.mutex or rx.mutex.  What is not there is not
  * waited for, as that may be for ever: it is brought in by sdp_fault_in(), without the
  * mutex, when nothing could be copied.
  */

@@ -9,7 +9,7 @@
 #include "sdp/sdp.h"
 #include "tcp/tcp.h"
 
-/* Another send buffer; tx_mutex held, ep->lock not. */
+/* Another send buffer; tx.mutex held, ep->lock not. */
 static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_conn *conn)
 {
 	struct sdp_ep *ep = conn->ep;
@@ -28,7 +28,7 @@ static struct sdp_xprt_buf *sdp_tx_alloc(struct sdp_conn *conn)
 
 /**
  * sdp_tx_prepare() - have send buffers for the transmit ring
- * @conn: the connection, tx_mutex held
+ * @conn: the connection, tx.mutex held
  * @want: how many there shall be, if there may be so many
  *
  * The transmit ring is drained where nothing can be allocated.

@@ -171,7 +171,7 @@ u32 sdp_urg_until(const struct sdp_conn *conn, u32 n)
 
 /**
  * sdp_urg_fetch() - user space, which has drained the receive ring, asks for more
- * @conn: the connection, ep->lock and rx_mutex held
+ * @conn: the connection, ep->lock and rx.mutex held
  *
  * Where the ring ends at the mark the first call stops there, as a read does,
  * and the second goes on.
