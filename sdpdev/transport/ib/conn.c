@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a connection, and the one place that orders its events.
+ * A connection as an object: references, its timer, and the one place that orders its
+ * events.
  */
 #include <linux/slab.h>
 
@@ -9,6 +10,21 @@
 /* Connections that have a device. */
 static LIST_HEAD(sdp_ib_conns);
 static DEFINE_SPINLOCK(sdp_ib_conns_lock);
+
+/* What the protocol calls, and what each event leads to; set once. */
+static const struct sdp_xprt_ops *sdp_ib_conn_ops;
+static const sdp_ib_step *sdp_ib_conn_steps;
+
+/**
+ * sdp_ib_conns_init() - what connections are made with
+ * @ops: what the protocol calls
+ * @steps: what each of enum sdp_ib_event leads to; called by the connection's work
+ */
+void sdp_ib_conns_init(const struct sdp_xprt_ops *ops, const sdp_ib_step *steps)
+{
+	sdp_ib_conn_ops = ops;
+	sdp_ib_conn_steps = steps;
+}
 
 static void sdp_ib_conn_release(struct kref *ref)
 {
@@ -83,98 +99,6 @@ int sdp_ib_conn_event(struct sdp_ib_conn *conn, const struct sdp_xprt_event *ev)
 	return sdp_ib_up->event(&conn->xc, conn->xc.ctx, ev);
 }
 
-/**
- * sdp_ib_conn_close() - enter the last state, once
- * @conn: the connection
- * @was: out: the state before
- *
- * When it returns true every posted buffer has come back, and it is for the
- * caller to tell the protocol.
- *
- * Context: process context, without conn->mutex.
- * Return: false if it has been closed before.
- */
-bool sdp_ib_conn_close(struct sdp_ib_conn *conn, enum sdp_ib_state *was)
-{
-	mutex_lock(&conn->mutex);
-	*was = conn->state;
-	conn->state = SDP_IB_CLOSED;
-	mutex_unlock(&conn->mutex);
-
-	if (*was == SDP_IB_CLOSED)
-		return false;
-	cancel_delayed_work(&conn->timer);
-	sdp_ib_qp_flush(conn);
-	return true;
-}
-
-/**
- * sdp_ib_conn_fail() - end the connection and tell the protocol
- * @conn: the connection
- * @error: why, or zero
- *
- * Context: the connection's work.
- */
-void sdp_ib_conn_fail(struct sdp_ib_conn *conn, int error)
-{
-	struct sdp_xprt_event ev = { .error = error };
-	enum sdp_ib_state was;
-
-	if (!sdp_ib_conn_close(conn, &was))
-		return;
-	switch (was) {
-	case SDP_IB_RESOLVING:
-	case SDP_IB_CONNECTING:
-		ev.type = SDP_XPRT_UNREACHABLE;
-		break;
-	default:
-		ev.type = SDP_XPRT_DISCONNECTED;
-	}
-	sdp_ib_conn_event(conn, &ev);
-}
-
-static void sdp_ib_conn_ended(struct sdp_ib_conn *conn)
-{
-	sdp_ib_conn_fail(conn, conn->error);
-}
-
-static void sdp_ib_conn_timed_out(struct sdp_ib_conn *conn)
-{
-	bool waiting;
-
-	mutex_lock(&conn->mutex);
-	waiting = conn->state == SDP_IB_RESOLVING ||
-		  conn->state == SDP_IB_CONNECTING ||
-		  conn->state == SDP_IB_ACCEPTED;
-	mutex_unlock(&conn->mutex);
-
-	if (waiting)
-		sdp_ib_conn_fail(conn, -ETIMEDOUT);
-}
-
-static void sdp_ib_conn_device_gone(struct sdp_ib_conn *conn)
-{
-	static const struct sdp_xprt_event ev = {
-		.type = SDP_XPRT_DEVICE_GONE,
-		.error = -ENODEV,
-	};
-	enum sdp_ib_state was;
-
-	sdp_ib_conn_close(conn, &was);
-	sdp_ib_conn_event(conn, &ev);
-}
-
-static void (*const sdp_ib_conn_do[])(struct sdp_ib_conn *conn) = {
-	[SDP_IB_EV_ADDR]	= sdp_ib_addr_resolved,
-	[SDP_IB_EV_PATH]	= sdp_ib_path_resolved,
-	[SDP_IB_EV_REPLY]	= sdp_ib_cm_reply,
-	[SDP_IB_EV_READY]	= sdp_ib_cm_ready,
-	[SDP_IB_EV_REJECTED]	= sdp_ib_cm_rejected,
-	[SDP_IB_EV_END]		= sdp_ib_conn_ended,
-	[SDP_IB_EV_TIMEOUT]	= sdp_ib_conn_timed_out,
-	[SDP_IB_EV_GONE]	= sdp_ib_conn_device_gone,
-};
-
 /* The earliest event of enum sdp_ib_event that has happened, or _NUM. */
 static enum sdp_ib_event sdp_ib_conn_next(struct sdp_ib_conn *conn)
 {
@@ -195,7 +119,7 @@ static void sdp_ib_conn_work(struct work_struct *work)
 	enum sdp_ib_event ev;
 
 	while ((ev = sdp_ib_conn_next(conn)) != SDP_IB_EV_NUM)
-		sdp_ib_conn_do[ev](conn);
+		sdp_ib_conn_steps[ev](conn);
 	sdp_ib_conn_put(conn);
 }
 
@@ -236,7 +160,7 @@ struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net)
 		kfree(conn);
 		return NULL;
 	}
-	conn->xc.ops = &sdp_ib_ops;
+	conn->xc.ops = sdp_ib_conn_ops;
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->list);
 	mutex_init(&conn->mutex);
@@ -280,6 +204,17 @@ void sdp_ib_conns_device_gone(struct sdp_ib_dev *dev)
 }
 
 /**
+ * sdp_ib_conn_detach() - it does not use its device any more
+ * @conn: the connection
+ */
+void sdp_ib_conn_detach(struct sdp_ib_conn *conn)
+{
+	spin_lock_bh(&sdp_ib_conns_lock);
+	list_del_init(&conn->list);
+	spin_unlock_bh(&sdp_ib_conns_lock);
+}
+
+/**
  * sdp_ib_conn_create() - struct sdp_xprt_ops.conn_create
  * @net: the namespace that connect() looks for addresses in
  * @ctx: the protocol's
@@ -292,38 +227,4 @@ struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx)
 		return ERR_PTR(-ENOMEM);
 	conn->xc.ctx = ctx;
 	return &conn->xc;
-}
-
-/**
- * sdp_ib_conn_destroy() - struct sdp_xprt_ops.conn_destroy
- * @xc: the connection, in any state
- *
- * The order matters: first no more events; then nothing that could produce
- * one; then the queue pair, whose completions use the cm_id; then the cm_id,
- * which waits for its handlers; and the list last, as the handler of a new
- * request may be the one that has just put it there.
- */
-void sdp_ib_conn_destroy(struct sdp_xprt_conn *xc)
-{
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	enum sdp_ib_state was;
-
-	spin_lock_irq(&conn->lock);
-	conn->dead = true;
-	spin_unlock_irq(&conn->lock);
-	/* An upcall may destroy: then the work is what runs this. */
-	if (current_work() != &conn->work)
-		flush_work(&conn->work);
-
-	sdp_ib_addr_cancel(conn);
-	sdp_ib_conn_close(conn, &was);
-	cancel_delayed_work_sync(&conn->timer);
-	if (conn->cm_id)
-		ib_destroy_cm_id(conn->cm_id);
-	sdp_ib_qp_destroy(conn);
-
-	spin_lock_bh(&sdp_ib_conns_lock);
-	list_del_init(&conn->list);
-	spin_unlock_bh(&sdp_ib_conns_lock);
-	sdp_ib_conn_put(conn);
 }

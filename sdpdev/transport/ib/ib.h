@@ -2,11 +2,27 @@
 /*
  * sdp_ib.ko: the InfiniBand transport of sdpdev.  Inside of it.
  *
- * ib_main.c	the module, devices and the ports listened on
- * ib_conn.c	life of a connection, and the order of its events
- * ib_addr.c	from IP addresses to an InfiniBand path
- * ib_cm.c	the communication manager's exchange
- * ib_verbs.c	queue pairs and buffers
+ * Calls go down only, from a file to those below it:
+ *
+ *	main.c				the module, devices that come and go, and which step
+ *	  |				of a connection each of its events leads to
+ *	  +-----------+
+ *	addr.c     listen.c		from IP addresses to a path; the ports listened on
+ *	  |           |
+ *	  +-----------+
+ *	cm.c				the communication manager's exchange
+ *	  |
+ *	end.c				the ends of a connection
+ *	  |
+ *	verbs.c				queue pairs and buffers
+ *	  |
+ *	conn.c     route.c		a connection as an object; the kernel's routes
+ *	  |           |
+ *	  +-----------+
+ *	dev.c				devices, counters, the workqueue
+ *
+ * What has to go up goes by struct sdp_ib_conn.work: the lower files note an event, and
+ * main.c's table says whose function is called for it.
  *
  * Everything that happens to a connection is noted by sdp_ib_conn_post(), from
  * any context, and done by the connection's work item, one thing after the
@@ -17,6 +33,11 @@
  *
  * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_ib_dev.qps_lock,
  * sdp_ib_conns_lock, sdp_ib_conn.lock.  None of them is held during an upcall.
+ *
+ * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody
+ * has a reference; connections and listeners have one each.  A connection lives until
+ * conn_destroy() has returned and its last buffer is freed, its work is done and its
+ * query answered; its QP and CM ID are gone when conn_destroy() returns.
  */
 #ifndef _SDP_IB_H
 #define _SDP_IB_H
@@ -271,55 +292,41 @@ static inline struct sdp_ib_conn *sdp_ib_conn(struct sdp_xprt_conn *xc)
 	return container_of(xc, struct sdp_ib_conn, xc);
 }
 
-/* ib_main.c */
-extern const struct sdp_xprt_ops sdp_ib_ops;
+/* What an event of a connection leads to; called by the connection's work. */
+typedef void (*sdp_ib_step)(struct sdp_ib_conn *conn);
+
+/* dev.c */
 extern const struct sdp_xprt_upcalls *sdp_ib_up;
 extern struct workqueue_struct *sdp_ib_wq;
 extern struct ib_sa_client sdp_ib_sa;
 extern unsigned int sdp_ib_device_conns;
+extern struct mutex sdp_ib_mutex;
+extern struct list_head sdp_ib_devs;
 
 void sdp_ib_count(enum sdp_ib_stat stat);
+void sdp_ib_show_stats(struct seq_file *seq);
 void sdp_ib_dev_put(struct sdp_ib_dev *dev);
 struct sdp_ib_dev *sdp_ib_dev_by_gid(const union ib_gid *gid, u32 *port);
 
-/* ib_conn.c */
+/* conn.c */
+void sdp_ib_conns_init(const struct sdp_xprt_ops *ops, const sdp_ib_step *steps);
 struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net);
 void sdp_ib_conn_put(struct sdp_ib_conn *conn);
 void sdp_ib_conn_attach(struct sdp_ib_conn *conn);
+void sdp_ib_conn_detach(struct sdp_ib_conn *conn);
 void sdp_ib_conn_post(struct sdp_ib_conn *conn, enum sdp_ib_event ev);
 void sdp_ib_conn_end(struct sdp_ib_conn *conn, int error);
-bool sdp_ib_conn_close(struct sdp_ib_conn *conn, enum sdp_ib_state *was);
-void sdp_ib_conn_fail(struct sdp_ib_conn *conn, int error);
 int sdp_ib_conn_event(struct sdp_ib_conn *conn,
 		      const struct sdp_xprt_event *ev);
 void sdp_ib_conn_set_timer(struct sdp_ib_conn *conn, unsigned int ms);
 void sdp_ib_conns_device_gone(struct sdp_ib_dev *dev);
 struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx);
-void sdp_ib_conn_destroy(struct sdp_xprt_conn *xc);
 
-/* ib_addr.c */
+/* route.c */
 void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex);
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params);
-int sdp_ib_connect(struct sdp_xprt_conn *xc,
-		   const struct sdp_xprt_params *params,
-		   int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
-		   const void *pdata, unsigned int len);
-void sdp_ib_addr_resolved(struct sdp_ib_conn *conn);
-void sdp_ib_path_resolved(struct sdp_ib_conn *conn);
-void sdp_ib_addr_cancel(struct sdp_ib_conn *conn);
 
-/* ib_cm.c */
-int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
-int sdp_ib_cm_request(struct sdp_ib_conn *conn);
-void sdp_ib_cm_reply(struct sdp_ib_conn *conn);
-void sdp_ib_cm_ready(struct sdp_ib_conn *conn);
-void sdp_ib_cm_rejected(struct sdp_ib_conn *conn);
-int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
-		  unsigned int len);
-void sdp_ib_reject(struct sdp_xprt_conn *xc, const void *pdata,
-		   unsigned int len);
-
-/* ib_verbs.c */
+/* verbs.c */
 int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 		     const struct sdp_xprt_params *params);
 int sdp_ib_qp_connect(struct sdp_ib_conn *conn);
@@ -334,5 +341,35 @@ void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+
+/* end.c */
+bool sdp_ib_conn_close(struct sdp_ib_conn *conn, enum sdp_ib_state *was);
+void sdp_ib_conn_fail(struct sdp_ib_conn *conn, int error);
+void sdp_ib_conn_destroy(struct sdp_xprt_conn *xc);
+
+/* cm.c */
+int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
+int sdp_ib_cm_request(struct sdp_ib_conn *conn);
+void sdp_ib_cm_reply(struct sdp_ib_conn *conn);
+void sdp_ib_cm_ready(struct sdp_ib_conn *conn);
+void sdp_ib_cm_rejected(struct sdp_ib_conn *conn);
+int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
+		  unsigned int len);
+void sdp_ib_reject(struct sdp_xprt_conn *xc, const void *pdata,
+		   unsigned int len);
+
+/* listen.c */
+int sdp_ib_listen(u16 number);
+void sdp_ib_unlisten(u16 number);
+void sdp_ib_listen_dev(struct sdp_ib_dev *dev);
+void sdp_ib_unlisten_dev(struct sdp_ib_dev *dev);
+
+/* addr.c */
+int sdp_ib_connect(struct sdp_xprt_conn *xc,
+		   const struct sdp_xprt_params *params,
+		   int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
+		   const void *pdata, unsigned int len);
+void sdp_ib_addr_resolved(struct sdp_ib_conn *conn);
+void sdp_ib_path_resolved(struct sdp_ib_conn *conn);
 
 #endif /* _SDP_IB_H */

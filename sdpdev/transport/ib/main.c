@@ -2,230 +2,21 @@
 /*
  * sdp_ib.ko: connections of sdpdev over InfiniBand.
  *
- * This file: the module, the devices, and the ports listened on, which exist
- * on every device, those included that come later.
+ * This file: the module, devices that come and go, and which step of a connection each of
+ * its events leads to.
  */
 #include <linux/init.h>
 #include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 
 #include "transport/ib/ib.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: InfiniBand transport");
 MODULE_LICENSE("GPL");
 
-/**
- * struct sdp_ib_port - a port that the protocol listens on
- * @list: in sdp_ib_ports; sdp_ib_mutex
- * @listeners: struct sdp_ib_listener.port_list, one for each device;
- *	sdp_ib_mutex
- * @port: its number
- */
-struct sdp_ib_port {
-	struct list_head list;
-	struct list_head listeners;
-	u16 port;
-};
-
-static struct ib_client sdp_ib_client;
-
-unsigned int sdp_ib_device_conns;
-module_param_named(device_connections, sdp_ib_device_conns, uint, 0644);
-MODULE_PARM_DESC(device_connections,
-		 "Connections of an adapter, at most; 0: all but an eighth of its queue pairs");
-
-const struct sdp_xprt_upcalls *sdp_ib_up;
-struct workqueue_struct *sdp_ib_wq;
-struct ib_sa_client sdp_ib_sa;
-
-/* Guards the lists of devices, ports and listeners. */
-static DEFINE_MUTEX(sdp_ib_mutex);
-static LIST_HEAD(sdp_ib_devs);
-static LIST_HEAD(sdp_ib_ports);
-
-/* --- counters --------------------------------------------------------------- */
-
-static atomic_long_t sdp_ib_stats[SDP_IB_STAT_NUM];
-
-static const char * const sdp_ib_stat_names[] = {
-	[SDP_IB_STAT_REQ_INVALID]	= "ib_req_invalid",
-	[SDP_IB_STAT_REQ_NO_INTERFACE]	= "ib_req_no_interface",
-	[SDP_IB_STAT_REQ_REFUSED]	= "ib_req_refused",
-	[SDP_IB_STAT_PATH_INVALID]	= "ib_path_invalid",
-	[SDP_IB_STAT_QP_ERRORS]		= "ib_qp_errors",
-};
-
-/**
- * sdp_ib_count() - count one
- * @stat: of these
- */
-void sdp_ib_count(enum sdp_ib_stat stat)
-{
-	atomic_long_inc(&sdp_ib_stats[stat]);
-}
-
-static void sdp_ib_show_stats(struct seq_file *seq)
-{
-	int i;
-
-	for (i = 0; i < SDP_IB_STAT_NUM; i++)
-		seq_printf(seq, "%s %ld\n", sdp_ib_stat_names[i],
-			   atomic_long_read(&sdp_ib_stats[i]));
-}
-
-/* --- listening -------------------------------------------------------------- */
-
-/* Under sdp_ib_mutex. */
-static int sdp_ib_listen_on(struct sdp_ib_dev *dev, struct sdp_ib_port *port)
-{
-	struct sdp_ib_listener *listener;
-	int ret;
-
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
-	if (!listener)
-		return -ENOMEM;
-	listener->dev = dev;
-	listener->port = port->port;
-	listener->cm_id = ib_create_cm_id(dev->device, sdp_ib_cm_handler,
-					  listener);
-	if (IS_ERR(listener->cm_id)) {
-		ret = PTR_ERR(listener->cm_id);
-		goto err_free;
-	}
-	ret = ib_cm_listen(listener->cm_id, sdp_ib_service_id(port->port));
-	if (ret)
-		goto err_destroy;
-	refcount_inc(&dev->refs);
-	list_add_tail(&listener->dev_list, &dev->listeners);
-	list_add_tail(&listener->port_list, &port->listeners);
-	return 0;
-
-err_destroy:
-	ib_destroy_cm_id(listener->cm_id);
-err_free:
-	kfree(listener);
-	return ret;
-}
-
-/*
- * Not under the mutex: this waits for handlers, and those wait for locks of the
- * protocol, which calls listen() under them.
- */
-static void sdp_ib_listener_destroy(struct sdp_ib_listener *listener)
-{
-	ib_destroy_cm_id(listener->cm_id);
-	sdp_ib_dev_put(listener->dev);
-	kfree(listener);
-}
-
-/* Take a port out of the lists, with its listeners; under sdp_ib_mutex. */
-static void sdp_ib_port_unlink(struct sdp_ib_port *port)
-{
-	struct sdp_ib_listener *listener;
-
-	list_del(&port->list);
-	list_for_each_entry(listener, &port->listeners, port_list)
-		list_del(&listener->dev_list);
-}
-
-static void sdp_ib_port_free(struct sdp_ib_port *port)
-{
-	struct sdp_ib_listener *listener, *next;
-
-	list_for_each_entry_safe(listener, next, &port->listeners, port_list)
-		sdp_ib_listener_destroy(listener);
-	kfree(port);
-}
-
-static int sdp_ib_listen(u16 number)
-{
-	struct sdp_ib_port *port;
-	struct sdp_ib_dev *dev;
-	int ret = 0;
-
-	port = kzalloc(sizeof(*port), GFP_KERNEL);
-	if (!port)
-		return -ENOMEM;
-	port->port = number;
-	INIT_LIST_HEAD(&port->listeners);
-
-	mutex_lock(&sdp_ib_mutex);
-	list_add_tail(&port->list, &sdp_ib_ports);
-	list_for_each_entry(dev, &sdp_ib_devs, list) {
-		ret = sdp_ib_listen_on(dev, port);
-		if (ret)
-			break;
-	}
-	if (ret)
-		sdp_ib_port_unlink(port);
-	mutex_unlock(&sdp_ib_mutex);
-
-	if (ret)
-		sdp_ib_port_free(port);
-	return ret;
-}
-
-static void sdp_ib_unlisten(u16 number)
-{
-	struct sdp_ib_port *port, *found = NULL;
-
-	mutex_lock(&sdp_ib_mutex);
-	list_for_each_entry(port, &sdp_ib_ports, list) {
-		if (port->port == number) {
-			found = port;
-			sdp_ib_port_unlink(port);
-			break;
-		}
-	}
-	mutex_unlock(&sdp_ib_mutex);
-
-	/* There is none where listen() failed. */
-	if (found)
-		sdp_ib_port_free(found);
-}
-
 /* --- devices ---------------------------------------------------------------- */
 
-/**
- * sdp_ib_dev_put() - drop a reference
- * @dev: the device
- *
- * Context: any.
- */
-void sdp_ib_dev_put(struct sdp_ib_dev *dev)
-{
-	if (refcount_dec_and_test(&dev->refs))
-		complete(&dev->unused);
-}
-
-/**
- * sdp_ib_dev_by_gid() - the device that has a port with this GID
- * @gid: the GID
- * @port: out: number of the port
- *
- * Return: the device, referenced, or NULL.
- */
-struct sdp_ib_dev *sdp_ib_dev_by_gid(const union ib_gid *gid, u32 *port)
-{
-	struct sdp_ib_dev *dev, *found = NULL;
-	const struct ib_gid_attr *attr;
-
-	mutex_lock(&sdp_ib_mutex);
-	list_for_each_entry(dev, &sdp_ib_devs, list) {
-		attr = rdma_find_gid(dev->device, gid, IB_GID_TYPE_IB, NULL);
-		if (IS_ERR(attr))
-			continue;
-		*port = attr->port_num;
-		rdma_put_gid_attr(attr);
-		refcount_inc(&dev->refs);
-		found = dev;
-		break;
-	}
-	mutex_unlock(&sdp_ib_mutex);
-	return found;
-}
+static struct ib_client sdp_ib_client;
 
 static void sdp_ib_dev_event(struct ib_event_handler *handler,
 			     struct ib_event *event)
@@ -251,7 +42,6 @@ static bool sdp_ib_dev_usable(struct ib_device *device)
 
 static int sdp_ib_add(struct ib_device *device)
 {
-	struct sdp_ib_port *port;
 	struct sdp_ib_dev *dev;
 	int ret;
 
@@ -274,36 +64,17 @@ static int sdp_ib_add(struct ib_device *device)
 	}
 	INIT_IB_EVENT_HANDLER(&dev->events, device, sdp_ib_dev_event);
 	ib_register_event_handler(&dev->events);
-
-	mutex_lock(&sdp_ib_mutex);
-	list_add_tail(&dev->list, &sdp_ib_devs);
-	list_for_each_entry(port, &sdp_ib_ports, list) {
-		ret = sdp_ib_listen_on(dev, port);
-		if (ret)
-			ibdev_warn(device, "SDP port %u: cannot listen: %d\n",
-				   port->port, ret);
-	}
-	mutex_unlock(&sdp_ib_mutex);
+	sdp_ib_listen_dev(dev);
 	ib_set_client_data(device, &sdp_ib_client, dev);
 	return 0;
 }
 
 static void sdp_ib_remove(struct ib_device *device, void *client_data)
 {
-	struct sdp_ib_listener *listener, *next;
 	struct sdp_ib_dev *dev = client_data;
-	LIST_HEAD(listeners);
-
-	mutex_lock(&sdp_ib_mutex);
-	list_del(&dev->list);
-	list_splice(&dev->listeners, &listeners);
-	list_for_each_entry(listener, &listeners, dev_list)
-		list_del(&listener->port_list);
-	mutex_unlock(&sdp_ib_mutex);
 
 	/* First no new connections, then an end to those there are. */
-	list_for_each_entry_safe(listener, next, &listeners, dev_list)
-		sdp_ib_listener_destroy(listener);
+	sdp_ib_unlisten_dev(dev);
 	ib_unregister_event_handler(&dev->events);
 	sdp_ib_conns_device_gone(dev);
 	sdp_ib_dev_put(dev);
@@ -322,9 +93,53 @@ static struct ib_client sdp_ib_client = {
 	.remove = sdp_ib_remove,
 };
 
+/* --- the steps of a connection --------------------------------------------- */
+
+static void sdp_ib_conn_ended(struct sdp_ib_conn *conn)
+{
+	sdp_ib_conn_fail(conn, conn->error);
+}
+
+static void sdp_ib_conn_timed_out(struct sdp_ib_conn *conn)
+{
+	bool waiting;
+
+	mutex_lock(&conn->mutex);
+	waiting = conn->state == SDP_IB_RESOLVING ||
+		  conn->state == SDP_IB_CONNECTING ||
+		  conn->state == SDP_IB_ACCEPTED;
+	mutex_unlock(&conn->mutex);
+
+	if (waiting)
+		sdp_ib_conn_fail(conn, -ETIMEDOUT);
+}
+
+static void sdp_ib_conn_device_gone(struct sdp_ib_conn *conn)
+{
+	static const struct sdp_xprt_event ev = {
+		.type = SDP_XPRT_DEVICE_GONE,
+		.error = -ENODEV,
+	};
+	enum sdp_ib_state was;
+
+	sdp_ib_conn_close(conn, &was);
+	sdp_ib_conn_event(conn, &ev);
+}
+
+static const sdp_ib_step sdp_ib_steps[SDP_IB_EV_NUM] = {
+	[SDP_IB_EV_ADDR]	= sdp_ib_addr_resolved,
+	[SDP_IB_EV_PATH]	= sdp_ib_path_resolved,
+	[SDP_IB_EV_REPLY]	= sdp_ib_cm_reply,
+	[SDP_IB_EV_READY]	= sdp_ib_cm_ready,
+	[SDP_IB_EV_REJECTED]	= sdp_ib_cm_rejected,
+	[SDP_IB_EV_END]		= sdp_ib_conn_ended,
+	[SDP_IB_EV_TIMEOUT]	= sdp_ib_conn_timed_out,
+	[SDP_IB_EV_GONE]	= sdp_ib_conn_device_gone,
+};
+
 /* --- the module ------------------------------------------------------------- */
 
-const struct sdp_xprt_ops sdp_ib_ops = {
+static const struct sdp_xprt_ops sdp_ib_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "ib",
 	.max_msg	= SDP_IB_MAX_BUF,
@@ -353,6 +168,7 @@ static int __init sdp_ib_init(void)
 	sdp_ib_wq = alloc_workqueue("sdp_ib", WQ_UNBOUND, 0);
 	if (!sdp_ib_wq)
 		return -ENOMEM;
+	sdp_ib_conns_init(&sdp_ib_ops, sdp_ib_steps);
 	ib_sa_register_client(&sdp_ib_sa);
 	/*
 	 * The protocol first: a device that is there may have a request for a

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ports listened on, which exist on every device, those included that come later.
+ */
+#include <linux/slab.h>
+
+#include "transport/ib/ib.h"
+
+/**
+ * struct sdp_ib_port - a port that the protocol listens on
+ * @list: in sdp_ib_ports; sdp_ib_mutex
+ * @listeners: struct sdp_ib_listener.port_list, one for each device;
+ *	sdp_ib_mutex
+ * @port: its number
+ */
+struct sdp_ib_port {
+	struct list_head list;
+	struct list_head listeners;
+	u16 port;
+};
+
+/* Under sdp_ib_mutex. */
+static LIST_HEAD(sdp_ib_ports);
+
+/* Under sdp_ib_mutex. */
+static int sdp_ib_listen_on(struct sdp_ib_dev *dev, struct sdp_ib_port *port)
+{
+	struct sdp_ib_listener *listener;
+	int ret;
+
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	if (!listener)
+		return -ENOMEM;
+	listener->dev = dev;
+	listener->port = port->port;
+	listener->cm_id = ib_create_cm_id(dev->device, sdp_ib_cm_handler,
+					  listener);
+	if (IS_ERR(listener->cm_id)) {
+		ret = PTR_ERR(listener->cm_id);
+		goto err_free;
+	}
+	ret = ib_cm_listen(listener->cm_id, sdp_ib_service_id(port->port));
+	if (ret)
+		goto err_destroy;
+	refcount_inc(&dev->refs);
+	list_add_tail(&listener->dev_list, &dev->listeners);
+	list_add_tail(&listener->port_list, &port->listeners);
+	return 0;
+
+err_destroy:
+	ib_destroy_cm_id(listener->cm_id);
+err_free:
+	kfree(listener);
+	return ret;
+}
+
+/*
+ * Not under the mutex: this waits for handlers, and those wait for locks of the
+ * protocol, which calls listen() under them.
+ */
+static void sdp_ib_listener_destroy(struct sdp_ib_listener *listener)
+{
+	ib_destroy_cm_id(listener->cm_id);
+	sdp_ib_dev_put(listener->dev);
+	kfree(listener);
+}
+
+/* Take a port out of the lists, with its listeners; under sdp_ib_mutex. */
+static void sdp_ib_port_unlink(struct sdp_ib_port *port)
+{
+	struct sdp_ib_listener *listener;
+
+	list_del(&port->list);
+	list_for_each_entry(listener, &port->listeners, port_list)
+		list_del(&listener->dev_list);
+}
+
+static void sdp_ib_port_free(struct sdp_ib_port *port)
+{
+	struct sdp_ib_listener *listener, *next;
+
+	list_for_each_entry_safe(listener, next, &port->listeners, port_list)
+		sdp_ib_listener_destroy(listener);
+	kfree(port);
+}
+
+/**
+ * sdp_ib_listen() - struct sdp_xprt_ops.listen
+ * @number: the port
+ */
+int sdp_ib_listen(u16 number)
+{
+	struct sdp_ib_port *port;
+	struct sdp_ib_dev *dev;
+	int ret = 0;
+
+	port = kzalloc(sizeof(*port), GFP_KERNEL);
+	if (!port)
+		return -ENOMEM;
+	port->port = number;
+	INIT_LIST_HEAD(&port->listeners);
+
+	mutex_lock(&sdp_ib_mutex);
+	list_add_tail(&port->list, &sdp_ib_ports);
+	list_for_each_entry(dev, &sdp_ib_devs, list) {
+		ret = sdp_ib_listen_on(dev, port);
+		if (ret)
+			break;
+	}
+	if (ret)
+		sdp_ib_port_unlink(port);
+	mutex_unlock(&sdp_ib_mutex);
+
+	if (ret)
+		sdp_ib_port_free(port);
+	return ret;
+}
+
+/**
+ * sdp_ib_unlisten() - struct sdp_xprt_ops.unlisten
+ * @number: the port
+ */
+void sdp_ib_unlisten(u16 number)
+{
+	struct sdp_ib_port *port, *found = NULL;
+
+	mutex_lock(&sdp_ib_mutex);
+	list_for_each_entry(port, &sdp_ib_ports, list) {
+		if (port->port == number) {
+			found = port;
+			sdp_ib_port_unlink(port);
+			break;
+		}
+	}
+	mutex_unlock(&sdp_ib_mutex);
+
+	/* There is none where listen() failed. */
+	if (found)
+		sdp_ib_port_free(found);
+}
+
+/**
+ * sdp_ib_listen_dev() - a device has come: listen there
+ * @dev: the device
+ *
+ * Makes it known to those who look for one as well.
+ */
+void sdp_ib_listen_dev(struct sdp_ib_dev *dev)
+{
+	struct sdp_ib_port *port;
+	int ret;
+
+	mutex_lock(&sdp_ib_mutex);
+	list_add_tail(&dev->list, &sdp_ib_devs);
+	list_for_each_entry(port, &sdp_ib_ports, list) {
+		ret = sdp_ib_listen_on(dev, port);
+		if (ret)
+			ibdev_warn(dev->device, "SDP port %u: cannot listen: %d\n",
+				   port->port, ret);
+	}
+	mutex_unlock(&sdp_ib_mutex);
+}
+
+/**
+ * sdp_ib_unlisten_dev() - a device goes: do not listen there any more
+ * @dev: the device
+ *
+ * When it returns no request is under way, and nobody finds the device any more.
+ */
+void sdp_ib_unlisten_dev(struct sdp_ib_dev *dev)
+{
+	struct sdp_ib_listener *listener, *next;
+	LIST_HEAD(listeners);
+
+	mutex_lock(&sdp_ib_mutex);
+	list_del(&dev->list);
+	list_splice(&dev->listeners, &listeners);
+	list_for_each_entry(listener, &listeners, dev_list)
+		list_del(&listener->port_list);
+	mutex_unlock(&sdp_ib_mutex);
+
+	list_for_each_entry_safe(listener, next, &listeners, dev_list)
+		sdp_ib_listener_destroy(listener);
+}
