@@ -328,7 +328,7 @@ void sdp_conn_free(struct sdp_conn *conn)
 	sdp_conn_disarm(conn, &conn->timer);
 	sdp_conn_disarm(conn, &conn->alive);
 	sdp_conn_disarm(conn, &conn->idle);
-	sdp_xprt_put();
+	sdp_xprt_put(conn->xprt);
 	/* The transport's. */
 	sdp_conn_put(conn);
 }

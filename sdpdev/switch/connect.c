@@ -86,14 +86,20 @@ static int sdp_connect_params(struct sdp_ep *ep,
 	return 0;
 }
 
-static int sdp_connect_route(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
-			     struct sdp_xprt_params *params, u8 *reason)
+/* The transport by which it leaves, referenced, or an ERR_PTR. */
+static const struct sdp_xprt_ops *sdp_connect_route(struct sdp_ep *ep,
+						    struct sdp_xprt_params *params,
+						    u8 *reason)
 {
-	int err = xprt->route(ep->net, params);
+	const struct sdp_xprt_ops *xprt = sdp_xprt_route(ep->net, params);
 
-	if (err)
+	if (xprt == ERR_PTR(-ENODEV)) {
+		*reason = SDP_REASON_NO_TRANSPORT;
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	if (IS_ERR(xprt))
 		*reason = SDP_REASON_NO_ROUTE;
-	return err;
+	return xprt;
 }
 
 static int sdp_connect_resolved(struct sdp_xprt_conn *xc, void *ctx)
@@ -153,26 +159,39 @@ static void sdp_connect_run(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	sdp_ep_unlock(ep);
 }
 
-/* May this connection go over SDP?  If so its parameters; else @reason says why not. */
-static int sdp_connect_check(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt,
-			     const struct sockaddr_storage *peer,
-			     const struct sockaddr_storage *addr, unsigned int len,
-			     struct sdp_xprt_params *params, u8 *reason)
+/*
+ * May this connection go over SDP?  If so its transport, referenced, and its parameters;
+ * else an ERR_PTR, and @reason says why not.
+ */
+static const struct sdp_xprt_ops *
+sdp_connect_check(struct sdp_ep *ep, const struct sockaddr_storage *peer,
+		  const struct sockaddr_storage *addr, unsigned int len,
+		  struct sdp_xprt_params *params, u8 *reason)
 {
-	int err = sdp_connect_params(ep, peer, params, reason);
+	const struct sdp_xprt_ops *xprt;
+	int err;
 
-	if (!err)
-		err = sdp_connect_route(ep, xprt, params, reason);
+	*reason = SDP_REASON_NO_TRANSPORT;
+	if (!sdp_xprt_any())
+		return ERR_PTR(-EOPNOTSUPP);
+	*reason = SDP_REASON_UNREACHABLE;
+	err = sdp_connect_params(ep, peer, params, reason);
+	if (err)
+		return ERR_PTR(err);
+	xprt = sdp_connect_route(ep, params, reason);
+	if (IS_ERR(xprt))
+		return xprt;
 	/* Not before: TCP asks the programs of its own accord wherever SDP does not go. */
-	if (!err)
-		err = sdp_native_may_connect(ep, addr, len, reason);
+	err = sdp_native_may_connect(ep, addr, len, reason);
 	/* Not before: TCP's choice of a port is better made by TCP. */
 	if (!err)
 		err = sdp_native_autobind(ep);
-	if (!err)
-		sdp_addr_set_port(&params->local,
-				  READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
-	return err;
+	if (err) {
+		sdp_xprt_put(xprt);
+		return ERR_PTR(err);
+	}
+	sdp_addr_set_port(&params->local, READ_ONCE(inet_sk(sdp_native_sk(ep))->inet_num));
+	return xprt;
 }
 
 /* A connection and the transport's, which do not know each other yet. */
@@ -199,18 +218,15 @@ static int sdp_connect_sdp(struct sdp_ep *ep,
 			   const struct sockaddr_storage *addr, unsigned int len,
 			   bool no_tcp, u8 *reason)
 {
-	const struct sdp_xprt_ops *xprt = sdp_xprt_get();
+	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_params params;
 	struct sdp_xprt_conn *xc;
 	struct sdp_conn *conn;
 	int err;
 
-	*reason = xprt ? SDP_REASON_UNREACHABLE : SDP_REASON_NO_TRANSPORT;
-	if (!xprt)
-		return -EOPNOTSUPP;
-	err = sdp_connect_check(ep, xprt, peer, addr, len, &params, reason);
-	if (err)
-		goto err_xprt;
+	xprt = sdp_connect_check(ep, peer, addr, len, &params, reason);
+	if (IS_ERR(xprt))
+		return PTR_ERR(xprt);
 	*reason = SDP_REASON_LIMIT;
 	err = sdp_charge(&ep->account, SDP_LIMIT_CONNS, 1);
 	if (err)
@@ -231,7 +247,7 @@ err_port:
 err_charge:
 	sdp_uncharge(&ep->account, SDP_LIMIT_CONNS, 1);
 err_xprt:
-	sdp_xprt_put();
+	sdp_xprt_put(xprt);
 	return err;
 }
 

@@ -128,8 +128,8 @@ static int sdp_event(struct sdp_xprt_conn *xc, void *ctx,
 	}
 }
 
-/* Of one device, or of all. */
-static void sdp_device_gone(const void *device)
+/* Of one device, or of the whole transport. */
+static void sdp_xprt_gone(const struct sdp_xprt_ops *ops, const void *device)
 {
 	struct sdp_conn *conn;
 	unsigned long id = 0;
@@ -138,7 +138,8 @@ static void sdp_device_gone(const void *device)
 	while ((ep = sdp_ep_next(&id))) {
 		sdp_ep_lock(ep);
 		conn = ep->conn;
-		if (conn && conn->xc && (!device || conn->device == device))
+		if (conn && conn->xc && conn->xprt == ops &&
+		    (!device || conn->device == device))
 			sdp_conn_lost(conn);
 		sdp_ep_unlock(ep);
 		sdp_ep_put(ep);
@@ -149,5 +150,5 @@ static void sdp_device_gone(const void *device)
 const struct sdp_xprt_upcalls sdp_upcalls = {
 	.request_addrs	= sdp_request_addrs,
 	.event		= sdp_event,
-	.device_gone	= sdp_device_gone,
+	.gone		= sdp_xprt_gone,
 };

@@ -113,7 +113,7 @@ static int sdp_incoming_begin(struct sdp_ep *ep, struct sdp_ep *listener,
 
 	if (!conn)
 		return -ENOMEM;
-	if (!sdp_xprt_get()) {
+	if (!sdp_xprt_get(xc->ops)) {
 		sdp_conn_put(conn);
 		return -ENETDOWN;
 	}

@@ -77,22 +77,26 @@ static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
  * @ep: the endpoint, op_mutex held
  * @port: the port, host byte order
  *
- * Return: zero, or -EADDRINUSE.
+ * Return: zero, -EADDRINUSE, or -ENOBUFS.
  */
 int sdp_port_add(struct sdp_ep *ep, u16 port)
 {
+	struct sdp_xprt_port *heard = sdp_xprt_listen(ep->net, port);
 	int err = 0;
 
+	if (!heard)
+		return -ENOBUFS;
 	spin_lock_bh(&sdp_ports_lock);
 	if (sdp_port_taken(ep, port)) {
 		err = -EADDRINUSE;
 	} else {
 		ep->listen->port = port;
+		ep->listen->heard = heard;
 		hash_add(sdp_ports, &ep->listen->node, port);
 	}
 	spin_unlock_bh(&sdp_ports_lock);
-	if (!err && sdp_xprt_listen(port))
-		sdp_count(SDP_CNT_LISTEN_FAILED);
+	if (err)
+		sdp_xprt_unlisten(heard);
 	return err;
 }
 
@@ -104,18 +108,18 @@ int sdp_port_add(struct sdp_ep *ep, u16 port)
  */
 bool sdp_port_del(struct sdp_ep *ep)
 {
-	u16 port;
+	struct sdp_xprt_port *heard = NULL;
 
 	spin_lock_bh(&sdp_ports_lock);
-	port = ep->listen->port;
-	if (port) {
+	if (ep->listen->port) {
 		hash_del(&ep->listen->node);
 		ep->listen->port = 0;
+		heard = ep->listen->heard;
 	}
 	spin_unlock_bh(&sdp_ports_lock);
-	if (port)
-		sdp_xprt_unlisten(port);
-	return port;
+	if (heard)
+		sdp_xprt_unlisten(heard);
+	return heard;
 }
 
 /* The socket to which TCP would give this connection, or NULL; RCU held. */

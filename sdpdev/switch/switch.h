@@ -26,6 +26,7 @@
  * @node: in the table of listeners; sdp_ports_lock
  * @port: port listened on, host byte order; zero where it does not listen; also read
  *	without the lock
+ * @heard: of @port, for the transports; sdp_ports_lock
  * @lent: there were connections on its port; also read without the lock
  * @no_tcp: the native socket does not listen; also read without the lock
  * @accept_tcp: the last one accepted came over SDP; read and written without the lock
@@ -42,6 +43,7 @@ struct sdp_listener {
 	struct sdp_ep *ep;
 	struct hlist_node node;
 	u16 port;
+	struct sdp_xprt_port *heard;
 	bool lent;
 	bool no_tcp;
 	bool accept_tcp;

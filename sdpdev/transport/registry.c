@@ -1,24 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transport: its registration, and the ports on which it listens.
+ * The transports that are registered, and the ports on which all of them listen.
  */
 #include <linux/completion.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/rculist.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 
 #include "core/core.h"
 #include "transport/registry.h"
 
-/* Serialises registration, and the ports listened on. */
+/* Transports at a time; each is a bit of struct sdp_xprt_port.heard. */
+#define SDP_XPRT_MAX	8
+
+/**
+ * struct sdp_xprt - a transport that is registered
+ * @list: in the list of all; sdp_xprt_mutex, and RCU for readers
+ * @rcu: frees it
+ * @ops: the transport
+ * @bit: its number
+ * @ref: one until it is being unregistered, and one of each connection
+ * @going: it is being unregistered: no new references
+ * @gone: @ref is zero
+ */
+struct sdp_xprt {
+	struct list_head list;
+	struct rcu_head rcu;
+	const struct sdp_xprt_ops *ops;
+	unsigned int bit;
+	refcount_t ref;
+	bool going;
+	struct completion gone;
+};
+
+/**
+ * struct sdp_xprt_port - a port of a namespace that somebody listens on
+ * @node: in the table of all
+ * @net: the namespace, which those who listen hold
+ * @port: host byte order
+ * @count: how many listen there
+ * @heard: by its number, each transport whose listen() returned zero
+ *
+ * Under sdp_xprt_mutex; lives as long as somebody listens there.
+ */
+struct sdp_xprt_port {
+	struct hlist_node node;
+	struct net *net;
+	u16 port;
+	unsigned int count;
+	unsigned long heard;
+};
+
 static DEFINE_MUTEX(sdp_xprt_mutex);
-
-/* Protected by sdp_xprt_mutex for writing; stays while referenced. */
-static const struct sdp_xprt_ops *sdp_xprt;
-static refcount_t sdp_xprt_ref = REFCOUNT_INIT(0);
-static DECLARE_COMPLETION(sdp_xprt_gone);
-static bool sdp_xprt_going;
-
-/* How many listen on each port; sdp_xprt_mutex. */
-static u32 sdp_xprt_ports[U16_MAX + 1];
+static LIST_HEAD(sdp_xprts);
+static DEFINE_HASHTABLE(sdp_xprt_ports, 8);
 
 /* What the protocol gives to every transport; set once. */
 static const struct sdp_xprt_upcalls *sdp_xprt_up;
@@ -33,124 +70,312 @@ void sdp_xprt_init(const struct sdp_xprt_upcalls *up)
 }
 
 /**
- * sdp_xprt_get() - the transport, if there is one
+ * sdp_xprt_any() - is there a transport?
  *
- * Return: the transport, referenced, or NULL.
+ * Context: any.
  */
-const struct sdp_xprt_ops *sdp_xprt_get(void)
+bool sdp_xprt_any(void)
 {
-	/* A transport that starts to leave just now ends the caller's connection soon. */
-	if (READ_ONCE(sdp_xprt_going) || !refcount_inc_not_zero(&sdp_xprt_ref))
-		return NULL;
-	/*
-	 * The count orders no later load.  Pairs with the smp_wmb() in
-	 * sdp_xprt_register(): whoever finds the count set finds the transport.
-	 */
-	smp_acquire__after_ctrl_dep();
-	return READ_ONCE(sdp_xprt);
+	return !list_empty(&sdp_xprts);
+}
+
+/* --- references --------------------------------------------------------------- */
+
+/* Context: sdp_xprt_mutex or rcu_read_lock() held. */
+static struct sdp_xprt *sdp_xprt_find(const struct sdp_xprt_ops *ops)
+{
+	struct sdp_xprt *xprt;
+
+	list_for_each_entry_rcu(xprt, &sdp_xprts, list, lockdep_is_held(&sdp_xprt_mutex))
+		if (xprt->ops == ops)
+			return xprt;
+	return NULL;
+}
+
+static bool sdp_xprt_tryget(struct sdp_xprt *xprt)
+{
+	/* One that starts to leave just now ends the caller's connection soon. */
+	return !READ_ONCE(xprt->going) && refcount_inc_not_zero(&xprt->ref);
+}
+
+static void sdp_xprt_drop(struct sdp_xprt *xprt)
+{
+	if (refcount_dec_and_test(&xprt->ref))
+		complete(&xprt->gone);
+}
+
+/**
+ * sdp_xprt_get() - a reference to a transport
+ * @ops: the transport
+ *
+ * Context: any.
+ * Return: false where it is not registered, or is being unregistered.
+ */
+bool sdp_xprt_get(const struct sdp_xprt_ops *ops)
+{
+	struct sdp_xprt *xprt;
+	bool got;
+
+	rcu_read_lock();
+	xprt = sdp_xprt_find(ops);
+	got = xprt && sdp_xprt_tryget(xprt);
+	rcu_read_unlock();
+	return got;
 }
 
 /**
  * sdp_xprt_put() - drop the reference
+ * @ops: the transport
+ *
+ * Context: any.
  */
-void sdp_xprt_put(void)
+void sdp_xprt_put(const struct sdp_xprt_ops *ops)
 {
-	if (refcount_dec_and_test(&sdp_xprt_ref))
-		complete(&sdp_xprt_gone);
+	rcu_read_lock();
+	/* It stays in the list at least as long as somebody has a reference. */
+	sdp_xprt_drop(sdp_xprt_find(ops));
+	rcu_read_unlock();
+}
+
+/* --- outgoing connections ------------------------------------------------------- */
+
+/* The one behind @prev, whose reference is dropped, or the first; referenced, or NULL. */
+static struct sdp_xprt *sdp_xprt_next(struct sdp_xprt *prev)
+{
+	struct sdp_xprt *xprt = prev;
+
+	rcu_read_lock();
+	if (!xprt)
+		xprt = list_entry_rcu(sdp_xprts.next, struct sdp_xprt, list);
+	else
+		xprt = list_entry_rcu(xprt->list.next, struct sdp_xprt, list);
+	list_for_each_entry_from_rcu(xprt, &sdp_xprts, list)
+		if (sdp_xprt_tryget(xprt))
+			break;
+	if (&xprt->list == &sdp_xprts)
+		xprt = NULL;
+	rcu_read_unlock();
+	if (prev)
+		sdp_xprt_drop(prev);
+	return xprt;
 }
 
 /**
- * sdp_xprt_listen() - let requests for a port in
- * @port: host byte order
+ * sdp_xprt_route() - the transport by which a connection leaves
+ * @net: its namespace
+ * @params: as struct sdp_xprt_ops.route takes them; changed as it says by the transport
+ *	that is found, and by no other
  *
- * As often as this was called for a port sdp_xprt_unlisten() has to be, also where it
- * failed: a transport that is registered later is asked again.
+ * Transports are asked in the order of their registration.
  *
  * Context: process context.
- * Return: zero (also without a transport) or a negative errno.
+ * Return: the first transport that takes it, referenced, or an ERR_PTR: -ENODEV where
+ * there is none; the first error that says more than that the route leaves by another
+ * kind of interface; -EOPNOTSUPP.
  */
-int sdp_xprt_listen(u16 port)
+const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params)
 {
-	int err = 0;
+	struct sdp_xprt *xprt = NULL;
+	struct sdp_xprt_params found;
+	int err, told = -ENODEV;
+
+	while ((xprt = sdp_xprt_next(xprt))) {
+		found = *params;
+		err = xprt->ops->route(net, &found);
+		if (!err) {
+			*params = found;
+			return xprt->ops;
+		}
+		if (told == -ENODEV || told == -EOPNOTSUPP)
+			told = err;
+	}
+	return ERR_PTR(told);
+}
+
+/* --- ports ------------------------------------------------------------------------ */
+
+static u32 sdp_xprt_port_key(const struct net *net, u16 port)
+{
+	return hash_ptr(net, 32) ^ port;
+}
+
+/* All of these: sdp_xprt_mutex held. */
+static struct sdp_xprt_port *sdp_xprt_port_find(const struct net *net, u16 port)
+{
+	struct sdp_xprt_port *found;
+
+	hash_for_each_possible(sdp_xprt_ports, found, node, sdp_xprt_port_key(net, port))
+		if (found->port == port && net_eq(found->net, net))
+			return found;
+	return NULL;
+}
+
+static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number)
+{
+	struct sdp_xprt_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+
+	if (!port)
+		return NULL;
+	port->net = net;
+	port->port = number;
+	hash_add(sdp_xprt_ports, &port->node, sdp_xprt_port_key(net, number));
+	return port;
+}
+
+static void sdp_xprt_port_open(struct sdp_xprt_port *port, const struct sdp_xprt *xprt)
+{
+	if (xprt->ops->listen(port->net, port->port))
+		sdp_count(SDP_CNT_LISTEN_FAILED);
+	else
+		__set_bit(xprt->bit, &port->heard);
+}
+
+static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xprt *xprt)
+{
+	if (__test_and_clear_bit(xprt->bit, &port->heard))
+		xprt->ops->unlisten(port->net, port->port);
+}
+
+/**
+ * sdp_xprt_listen() - let requests for a port in, by every transport there is or will be
+ * @net: the namespace, which the caller holds until sdp_xprt_unlisten()
+ * @number: host byte order
+ *
+ * A transport that cannot is counted, and left out.
+ *
+ * Context: process context.
+ * Return: what sdp_xprt_unlisten() takes, or NULL: no memory.
+ */
+struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number)
+{
+	struct sdp_xprt_port *port;
+	struct sdp_xprt *xprt;
 
 	mutex_lock(&sdp_xprt_mutex);
-	if (!sdp_xprt_ports[port]++ && sdp_xprt && !sdp_xprt_going)
-		err = sdp_xprt->listen(port);
+	port = sdp_xprt_port_find(net, number);
+	if (!port) {
+		port = sdp_xprt_port_make(net, number);
+		if (!port)
+			goto out;
+		list_for_each_entry(xprt, &sdp_xprts, list)
+			if (!xprt->going)
+				sdp_xprt_port_open(port, xprt);
+	}
+	port->count++;
+out:
 	mutex_unlock(&sdp_xprt_mutex);
-	return err;
+	return port;
 }
 
 /**
  * sdp_xprt_unlisten() - keep them out
- * @port: host byte order
+ * @port: from sdp_xprt_listen()
  *
  * Context: process context.
  */
-void sdp_xprt_unlisten(u16 port)
+void sdp_xprt_unlisten(struct sdp_xprt_port *port)
 {
+	struct sdp_xprt *xprt;
+
 	mutex_lock(&sdp_xprt_mutex);
-	if (!--sdp_xprt_ports[port] && sdp_xprt)
-		sdp_xprt->unlisten(port);
+	if (!--port->count) {
+		hash_del(&port->node);
+		list_for_each_entry(xprt, &sdp_xprts, list)
+			sdp_xprt_port_close(port, xprt);
+		kfree(port);
+	}
 	mutex_unlock(&sdp_xprt_mutex);
 }
 
 /**
- * sdp_xprt_stats() - the transport's own counters
+ * sdp_xprt_stats() - the transports' own counters
  * @seq: where to
  */
 void sdp_xprt_stats(struct seq_file *seq)
 {
+	struct sdp_xprt *xprt;
+
 	mutex_lock(&sdp_xprt_mutex);
-	if (sdp_xprt && sdp_xprt->show_stats)
-		sdp_xprt->show_stats(seq);
+	list_for_each_entry(xprt, &sdp_xprts, list)
+		if (xprt->ops->show_stats)
+			xprt->ops->show_stats(seq);
 	mutex_unlock(&sdp_xprt_mutex);
 }
 
-int sdp_xprt_register(const struct sdp_xprt_ops *ops,
-		      const struct sdp_xprt_upcalls **up)
+/* --- registration ----------------------------------------------------------------- */
+
+/* A number for a newcomer, or a negative errno; sdp_xprt_mutex held. */
+static int sdp_xprt_admit(const struct sdp_xprt_ops *ops)
 {
-	unsigned int port;
-	int err = 0;
+	unsigned long used = 0;
+	struct sdp_xprt *xprt;
+
+	list_for_each_entry(xprt, &sdp_xprts, list) {
+		if (xprt->ops == ops || !strcmp(xprt->ops->name, ops->name))
+			return -EEXIST;
+		__set_bit(xprt->bit, &used);
+	}
+	return used == BIT(SDP_XPRT_MAX) - 1 ? -ENOSPC : ffz(used);
+}
+
+int sdp_xprt_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_upcalls **up)
+{
+	struct sdp_xprt *xprt = kzalloc(sizeof(*xprt), GFP_KERNEL);
+	struct sdp_xprt_port *port;
+	int bit, i;
+
+	if (!xprt)
+		return -ENOMEM;
+	xprt->ops = ops;
+	refcount_set(&xprt->ref, 1);
+	init_completion(&xprt->gone);
 
 	mutex_lock(&sdp_xprt_mutex);
-	if (sdp_xprt) {
-		err = -EEXIST;
-		goto out;
+	bit = sdp_xprt_admit(ops);
+	if (bit >= 0) {
+		xprt->bit = bit;
+		*up = sdp_xprt_up;
+		list_add_tail_rcu(&xprt->list, &sdp_xprts);
+		hash_for_each(sdp_xprt_ports, i, port, node)
+			sdp_xprt_port_open(port, xprt);
 	}
-	*up = sdp_xprt_up;
-	reinit_completion(&sdp_xprt_gone);
-	WRITE_ONCE(sdp_xprt, ops);
-	WRITE_ONCE(sdp_xprt_going, false);
-	/* The transport before the count: pairs with the acquire in sdp_xprt_get(). */
-	smp_wmb();
-	refcount_set(&sdp_xprt_ref, 1);
-	for (port = 0; port <= U16_MAX; port++)
-		if (sdp_xprt_ports[port] && ops->listen(port))
-			sdp_count(SDP_CNT_LISTEN_FAILED);
-out:
 	mutex_unlock(&sdp_xprt_mutex);
-	return err;
+	if (bit >= 0)
+		return 0;
+	kfree(xprt);
+	return bit;
 }
 EXPORT_SYMBOL_GPL(sdp_xprt_register);
 
-void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
+/* No new connections; returns what is registered as @ops. */
+static struct sdp_xprt *sdp_xprt_leave(const struct sdp_xprt_ops *ops)
 {
-	unsigned int port;
+	struct sdp_xprt_port *port;
+	struct sdp_xprt *xprt;
+	int i;
 
 	mutex_lock(&sdp_xprt_mutex);
-	/* Read alone in sdp_xprt_get(): no barrier is needed, see the loop below. */
-	WRITE_ONCE(sdp_xprt_going, true);
-	for (port = 0; port <= U16_MAX; port++)
-		if (sdp_xprt_ports[port])
-			ops->unlisten(port);
+	xprt = sdp_xprt_find(ops);
+	/* Read alone in sdp_xprt_tryget(): no barrier, see sdp_xprt_unregister(). */
+	WRITE_ONCE(xprt->going, true);
+	hash_for_each(sdp_xprt_ports, i, port, node)
+		sdp_xprt_port_close(port, xprt);
 	mutex_unlock(&sdp_xprt_mutex);
-	sdp_xprt_put();
+	return xprt;
+}
+
+void sdp_xprt_unregister(const struct sdp_xprt_ops *ops)
+{
+	struct sdp_xprt *xprt = sdp_xprt_leave(ops);
+
+	sdp_xprt_drop(xprt);
 	/* A connection that began in the last moment is found a bit later. */
 	do {
-		sdp_xprt_up->device_gone(NULL);
-	} while (!wait_for_completion_timeout(&sdp_xprt_gone, HZ / 4));
+		sdp_xprt_up->gone(ops, NULL);
+	} while (!wait_for_completion_timeout(&xprt->gone, HZ / 4));
 	mutex_lock(&sdp_xprt_mutex);
-	WRITE_ONCE(sdp_xprt, NULL);
+	list_del_rcu(&xprt->list);
 	mutex_unlock(&sdp_xprt_mutex);
+	kfree_rcu(xprt, rcu);
 }
 EXPORT_SYMBOL_GPL(sdp_xprt_unregister);

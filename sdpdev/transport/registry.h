@@ -3,20 +3,25 @@
  * The transports that there are: for the protocol, which is on this side of transport.h.
  *
  * A mutex serialises registration and the ports listened on; nobody may hold a lock that a
- * transport's upcall takes when calling sdp_xprt_listen() or sdp_xprt_unlisten().
- * A reference to a transport keeps it registered, and its module loaded.
+ * transport's upcall takes when calling sdp_xprt_listen() or sdp_xprt_unlisten().  The
+ * list of transports is read under RCU.  A reference to a transport keeps it registered,
+ * and its module loaded: each connection has one from its making until it is freed.
  */
 #ifndef _SDP_REGISTRY_H
 #define _SDP_REGISTRY_H
 
 #include "transport/transport.h"
 
+struct sdp_xprt_port;
+
 /* registry.c */
 void sdp_xprt_init(const struct sdp_xprt_upcalls *up);
-const struct sdp_xprt_ops *sdp_xprt_get(void);
-void sdp_xprt_put(void);
-int sdp_xprt_listen(u16 port);
-void sdp_xprt_unlisten(u16 port);
+bool sdp_xprt_any(void);
+bool sdp_xprt_get(const struct sdp_xprt_ops *ops);
+void sdp_xprt_put(const struct sdp_xprt_ops *ops);
+const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params);
+struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 port);
+void sdp_xprt_unlisten(struct sdp_xprt_port *port);
 void sdp_xprt_stats(struct seq_file *seq);
 
 #endif /* _SDP_REGISTRY_H */

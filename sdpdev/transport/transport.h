@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the protocol (sdpdev.ko) and a transport (sdp_ib.ko).
+ * Between the protocol (sdpdev.ko) and its transports (sdp_ib.ko and others, side by side).
  *
  * A transport carries messages reliably and in order between two endpoints
  * that are named by IP addresses and ports, and tells what happens by typed
@@ -36,7 +36,7 @@ struct seq_file;
  * @ops: the transport
  * @ctx: the protocol's own, handed back with every upcall; set by the protocol
  *	before the first call that can lead to an event
- * @device: whose it is, only to be compared (see device_gone()); NULL until known
+ * @device: whose it is, only to be compared (see struct sdp_xprt_upcalls.gone); NULL until known
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
  * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() has returned and the last
@@ -170,8 +170,9 @@ struct sdp_xprt_event {
  *	returned.  In process context the handler may call anything, even
  *	conn_destroy(), except that during SDP_XPRT_CONNECT_REQUEST it ends the
  *	connection by returning an error
- * @device_gone: all that is left of connections of @device, destroyed ones and their
- *	buffers too, must be given back.  Process context
+ * @gone: all that is left of connections of @ops on @device, or on any device where that
+ *	is NULL, destroyed ones and their buffers too, must be given back.  It begins
+ *	that, and returns.  Process context
  */
 struct sdp_xprt_upcalls {
 	int (*request_addrs)(const void *pdata, unsigned int len,
@@ -179,7 +180,7 @@ struct sdp_xprt_upcalls {
 			     struct sockaddr_storage *peer);
 	int (*event)(struct sdp_xprt_conn *conn, void *ctx,
 		     const struct sdp_xprt_event *ev);
-	void (*device_gone)(const void *device);
+	void (*gone)(const struct sdp_xprt_ops *ops, const void *device);
 };
 
 /**
@@ -222,18 +223,23 @@ struct sdp_xprt_params {
 /**
  * struct sdp_xprt_ops - a transport
  * @owner: its module
- * @name: for people
+ * @name: for people; no two transports have the same
  * @max_msg: bytes of the largest message that one buffer can hold
  * @route: (sleeps, briefly) would a connection with these parameters leave by
  *	this transport?  Zero (the wildcard in params->local is replaced by the
  *	source address then, and params->ifindex is the interface), -EOPNOTSUPP
- *	(the route leaves by another kind of interface), -ENETUNREACH or
- *	-EHOSTUNREACH
- * @listen: (sleeps) let requests for @port reach the protocol; calls are
- *	counted by the protocol, so that there is one per port
- * @unlisten: (sleeps) the reverse; when it returns no request for @port is
- *	under way: it waits for the handlers of SDP_XPRT_CONNECT_REQUEST, so the
- *	caller holds no lock that they take
+ *	(the route leaves by another kind of interface, so another transport may take
+ *	it), -ENETUNREACH or -EHOSTUNREACH.  The first transport that says zero has the
+ *	connection
+ * @listen: (sleeps) let requests for @port of @net reach the protocol; there is one call
+ *	for each pair, however many listen there.  A transport that cannot tell
+ *	namespaces apart before it has the request may let in those for other ones, too:
+ *	the protocol looks at the event's.  @net lives until unlisten().  Called one at a
+ *	time.  Zero or a negative errno: then no unlisten() follows, and the port is not
+ *	reached by this transport
+ * @unlisten: (sleeps) the reverse; when it has returned for the last namespace no request
+ *	for @port is under way: it waits for the handlers of SDP_XPRT_CONNECT_REQUEST, so
+ *	the caller holds no lock that they take
  * @conn_create: (sleeps) a connection for @net, holding its own reference to
  *	what it needs; ERR_PTR on failure
  * @connect: (sleeps, briefly) begin to resolve and connect, with private data;
@@ -274,8 +280,8 @@ struct sdp_xprt_ops {
 	u32 max_msg;
 
 	int (*route)(struct net *net, struct sdp_xprt_params *params);
-	int (*listen)(u16 port);
-	void (*unlisten)(u16 port);
+	int (*listen)(struct net *net, u16 port);
+	void (*unlisten)(struct net *net, u16 port);
 
 	struct sdp_xprt_conn *(*conn_create)(struct net *net, void *ctx);
 	int (*connect)(struct sdp_xprt_conn *conn,
@@ -306,9 +312,12 @@ struct sdp_xprt_ops {
  * @ops: the transport; stays valid until sdp_xprt_unregister() returns
  * @up: out: the protocol's upcalls
  *
- * Context: process context; from within it listen() may be called for ports
+ * Several may be registered at a time; those that came first are asked first.
+ *
+ * Context: process context; from within it listen() is called for every port
  * that endpoints listen on already.
- * Return: zero, or -EEXIST where a transport is registered.
+ * Return: zero; -EEXIST where it, or one of its name, is registered; -ENOSPC where there
+ * are too many; -ENOMEM.
  */
 int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 		      const struct sdp_xprt_upcalls **up);
@@ -317,8 +326,8 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
  * sdp_xprt_unregister() - take it back
  * @ops: the transport
  *
- * Unlistens every port, ends every connection of @ops and waits until the last
- * is destroyed.  No call of @ops is under way when it returns.
+ * Unlistens every port, ends every connection of @ops, and of no other transport, and
+ * waits until the last is freed.  No call of @ops is under way when it returns.
  *
  * Context: process context.
  */

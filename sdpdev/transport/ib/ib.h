@@ -359,8 +359,8 @@ void sdp_ib_reject(struct sdp_xprt_conn *xc, const void *pdata,
 		   unsigned int len);
 
 /* listen.c */
-int sdp_ib_listen(u16 number);
-void sdp_ib_unlisten(u16 number);
+int sdp_ib_listen(struct net *net, u16 number);
+void sdp_ib_unlisten(struct net *net, u16 number);
 void sdp_ib_listen_dev(struct sdp_ib_dev *dev);
 void sdp_ib_unlisten_dev(struct sdp_ib_dev *dev);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ports listened on, which exist on every device, those included that come later.
+ * The ports listened on, which exist on every device, those included that come later.  A
+ * service ID does not tell a namespace, so all namespaces share a port's listeners.
  */
 #include <linux/slab.h>
 
@@ -12,11 +13,13 @@
  * @listeners: struct sdp_ib_listener.port_list, one for each device;
  *	sdp_ib_mutex
  * @port: its number
+ * @users: namespaces that listen there; sdp_ib_mutex
  */
 struct sdp_ib_port {
 	struct list_head list;
 	struct list_head listeners;
 	u16 port;
+	unsigned int users;
 };
 
 /* Under sdp_ib_mutex. */
@@ -84,11 +87,18 @@ static void sdp_ib_port_free(struct sdp_ib_port *port)
 	kfree(port);
 }
 
-/**
- * sdp_ib_listen() - struct sdp_xprt_ops.listen
- * @number: the port
- */
-int sdp_ib_listen(u16 number)
+static struct sdp_ib_port *sdp_ib_port_find(u16 number)
+{
+	struct sdp_ib_port *port;
+
+	list_for_each_entry(port, &sdp_ib_ports, list)
+		if (port->port == number)
+			return port;
+	return NULL;
+}
+
+/* A port listened on for the first namespace that asks for it. */
+static int sdp_ib_port_make(u16 number)
 {
 	struct sdp_ib_port *port;
 	struct sdp_ib_dev *dev;
@@ -98,6 +108,7 @@ int sdp_ib_listen(u16 number)
 	if (!port)
 		return -ENOMEM;
 	port->port = number;
+	port->users = 1;
 	INIT_LIST_HEAD(&port->listeners);
 
 	mutex_lock(&sdp_ib_mutex);
@@ -117,26 +128,41 @@ int sdp_ib_listen(u16 number)
 }
 
 /**
- * sdp_ib_unlisten() - struct sdp_xprt_ops.unlisten
+ * sdp_ib_listen() - struct sdp_xprt_ops.listen
+ * @net: a namespace that listens; a request's is known by its address only
  * @number: the port
  */
-void sdp_ib_unlisten(u16 number)
+int sdp_ib_listen(struct net *net, u16 number)
 {
-	struct sdp_ib_port *port, *found = NULL;
+	struct sdp_ib_port *port;
 
 	mutex_lock(&sdp_ib_mutex);
-	list_for_each_entry(port, &sdp_ib_ports, list) {
-		if (port->port == number) {
-			found = port;
-			sdp_ib_port_unlink(port);
-			break;
-		}
-	}
+	port = sdp_ib_port_find(number);
+	if (port)
+		port->users++;
 	mutex_unlock(&sdp_ib_mutex);
+	/* Nobody else makes one: calls come one at a time. */
+	return port ? 0 : sdp_ib_port_make(number);
+}
 
-	/* There is none where listen() failed. */
-	if (found)
-		sdp_ib_port_free(found);
+/**
+ * sdp_ib_unlisten() - struct sdp_xprt_ops.unlisten
+ * @net: a namespace that listened
+ * @number: the port
+ */
+void sdp_ib_unlisten(struct net *net, u16 number)
+{
+	struct sdp_ib_port *port;
+	bool last;
+
+	mutex_lock(&sdp_ib_mutex);
+	port = sdp_ib_port_find(number);
+	last = !--port->users;
+	if (last)
+		sdp_ib_port_unlink(port);
+	mutex_unlock(&sdp_ib_mutex);
+	if (last)
+		sdp_ib_port_free(port);
 }
 
 /**

@@ -17,6 +17,7 @@ MODULE_LICENSE("GPL");
 /* --- devices ---------------------------------------------------------------- */
 
 static struct ib_client sdp_ib_client;
+static const struct sdp_xprt_ops sdp_ib_ops;
 
 static void sdp_ib_dev_event(struct ib_event_handler *handler,
 			     struct ib_event *event)
@@ -80,7 +81,7 @@ static void sdp_ib_remove(struct ib_device *device, void *client_data)
 	sdp_ib_dev_put(dev);
 	/* Again for a connection that was just ending, and was not known to be here. */
 	do
-		sdp_ib_up->device_gone(dev);
+		sdp_ib_up->gone(&sdp_ib_ops, dev);
 	while (!wait_for_completion_timeout(&dev->unused, HZ / 4));
 
 	ib_dealloc_pd(dev->pd);
