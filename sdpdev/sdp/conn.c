@@ -285,7 +285,7 @@ void sdp_conn_destroy(struct sdp_conn *conn)
 
 	mutex_lock(&conn->tx.mutex);
 	sdp_ep_lock(conn->ep);
-	conn->device = conn->xc->device;
+	conn->dev = conn->xc->dev;
 	list_splice_init(&conn->tx.free, &bufs);
 	sdp_segs_cut(&conn->tx.pending, &bufs);
 	list_splice_init(&conn->tx.ctl, &bufs);

@@ -208,7 +208,7 @@ enum sdp_phase {
  * @ep: the endpoint, referenced
  * @xprt: the transport, referenced as long as @xc is there
  * @xc: the transport's connection; NULL once it has been freed
- * @device: whose it is, once it is being destroyed
+ * @dev: the transport's device, once it is being destroyed
  * @phase: enum sdp_phase; sdp_phase_set() changes it; also read without the lock
  * @abort_sent: AbortConn was posted
  * @purge: what it received is to be freed as well (the device goes away)
@@ -233,7 +233,7 @@ struct sdp_conn {
 	struct sdp_ep *ep;
 	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_conn *xc;
-	const void *device;
+	const struct sdp_xprt_dev *dev;
 
 	u8 phase;
 	bool abort_sent;

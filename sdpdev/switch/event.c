@@ -129,7 +129,7 @@ static int sdp_event(struct sdp_xprt_conn *xc, void *ctx,
 }
 
 /* Of one device, or of the whole transport. */
-static void sdp_xprt_gone(const struct sdp_xprt_ops *ops, const void *device)
+static void sdp_xprt_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev)
 {
 	struct sdp_conn *conn;
 	unsigned long id = 0;
@@ -139,7 +139,7 @@ static void sdp_xprt_gone(const struct sdp_xprt_ops *ops, const void *device)
 		sdp_ep_lock(ep);
 		conn = ep->conn;
 		if (conn && conn->xc && conn->xprt == ops &&
-		    (!device || conn->device == device))
+		    (!dev || conn->dev == dev))
 			sdp_conn_lost(conn);
 		sdp_ep_unlock(ep);
 		sdp_ep_put(ep);

@@ -153,7 +153,7 @@ static void sdp_accept_counts(struct sdp_ep *child)
 		return;
 	mutex_lock(&conn->tx.mutex);
 	if (sdp_conn_live(conn))
-		conn->xprt->disown(conn->xc);
+		sdp_xprt_disown(conn->xc);
 	mutex_unlock(&conn->tx.mutex);
 	sdp_conn_put(conn);
 }

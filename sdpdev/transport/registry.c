@@ -320,10 +320,13 @@ static int sdp_xprt_admit(const struct sdp_xprt_ops *ops)
 
 int sdp_xprt_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_upcalls **up)
 {
-	struct sdp_xprt *xprt = kzalloc(sizeof(*xprt), GFP_KERNEL);
 	struct sdp_xprt_port *port;
+	struct sdp_xprt *xprt;
 	int bit, i;
 
+	if (ops->caps & ~SDP_XPRT_CAPS)
+		return -EINVAL;
+	xprt = kzalloc(sizeof(*xprt), GFP_KERNEL);
 	if (!xprt)
 		return -ENOMEM;
 	xprt->ops = ops;

@@ -18,10 +18,19 @@
 
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
+
+/*
+ * What a transport can do besides messages is told by bits in its caps, each of which
+ * comes with functions in struct sdp_xprt_ops.  None is defined yet; a transport that has
+ * one which the protocol does not know is not registered.
+ */
+#define SDP_XPRT_CAPS		0
 
 /* Private data that a transport must carry with a request, in bytes. */
 #define SDP_XPRT_REQ_PDATA	76
@@ -32,11 +41,28 @@ struct sdp_xprt_ops;
 struct seq_file;
 
 /**
+ * struct sdp_xprt_dev - a device of a transport
+ * @lock: the counts; taken inside of every lock of a transport
+ * @conns: connections of all owners
+ * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
+ *
+ * Embedded in the transport's structure, and set up by sdp_xprt_dev_init().  Lives until
+ * all of its connections have been destroyed, and freed.
+ */
+struct sdp_xprt_dev {
+	struct mutex lock;	/* counts */
+	u32 conns;
+	struct xarray owners;
+};
+
+/**
  * struct sdp_xprt_conn - one connection of a transport
  * @ops: the transport
  * @ctx: the protocol's own, handed back with every upcall; set by the protocol
  *	before the first call that can lead to an event
- * @device: whose it is, only to be compared (see struct sdp_xprt_upcalls.gone); NULL until known
+ * @dev: its device; NULL until known
+ * @owner: whose it is: of sdp_xprt_charge()
+ * @owned: it counts as one of that owner's; struct sdp_xprt_dev.lock
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
  * SDP_XPRT_CONNECT_REQUEST event until conn_destroy() has returned and the last
@@ -45,7 +71,9 @@ struct seq_file;
 struct sdp_xprt_conn {
 	const struct sdp_xprt_ops *ops;
 	void *ctx;
-	const void *device;
+	struct sdp_xprt_dev *dev;
+	u32 owner;
+	bool owned;
 };
 
 /**
@@ -170,7 +198,7 @@ struct sdp_xprt_event {
  *	returned.  In process context the handler may call anything, even
  *	conn_destroy(), except that during SDP_XPRT_CONNECT_REQUEST it ends the
  *	connection by returning an error
- * @gone: all that is left of connections of @ops on @device, or on any device where that
+ * @gone: all that is left of connections of @ops on @dev, or on any device where that
  *	is NULL, destroyed ones and their buffers too, must be given back.  It begins
  *	that, and returns.  Process context
  */
@@ -180,7 +208,7 @@ struct sdp_xprt_upcalls {
 			     struct sockaddr_storage *peer);
 	int (*event)(struct sdp_xprt_conn *conn, void *ctx,
 		     const struct sdp_xprt_event *ev);
-	void (*gone)(const struct sdp_xprt_ops *ops, const void *device);
+	void (*gone)(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev);
 };
 
 /**
@@ -224,6 +252,7 @@ struct sdp_xprt_params {
  * struct sdp_xprt_ops - a transport
  * @owner: its module
  * @name: for people; no two transports have the same
+ * @caps: what it can do besides messages: SDP_XPRT_CAP_*
  * @max_msg: bytes of the largest message that one buffer can hold
  * @route: (sleeps, briefly) would a connection with these parameters leave by
  *	this transport?  Zero (the wildcard in params->local is replaced by the
@@ -250,7 +279,6 @@ struct sdp_xprt_params {
  *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
  * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer; no
  *	event follows
- * @disown: (sleeps) it does not count as its owner's any more
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
  * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most @max_msg; NULL on
@@ -277,6 +305,7 @@ struct sdp_xprt_params {
 struct sdp_xprt_ops {
 	struct module *owner;
 	const char *name;
+	u32 caps;
 	u32 max_msg;
 
 	int (*route)(struct net *net, struct sdp_xprt_params *params);
@@ -294,7 +323,6 @@ struct sdp_xprt_ops {
 		      const void *pdata, unsigned int len);
 	void (*reject)(struct sdp_xprt_conn *conn,
 		       const void *pdata, unsigned int len);
-	void (*disown)(struct sdp_xprt_conn *conn);
 	void (*conn_destroy)(struct sdp_xprt_conn *conn);
 
 	struct sdp_xprt_buf *(*buf_alloc)(struct sdp_xprt_conn *conn, u32 size,
@@ -317,7 +345,7 @@ struct sdp_xprt_ops {
  * Context: process context; from within it listen() is called for every port
  * that endpoints listen on already.
  * Return: zero; -EEXIST where it, or one of its name, is registered; -ENOSPC where there
- * are too many; -ENOMEM.
+ * are too many; -EINVAL where it has a capability that is not known; -ENOMEM.
  */
 int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 		      const struct sdp_xprt_upcalls **up);
@@ -332,5 +360,32 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
  * Context: process context.
  */
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops);
+
+/**
+ * sdp_xprt_dev_init() - set up a device, which has no connections
+ * @dev: the device
+ *
+ * There is nothing to be undone once all of its connections have been uncharged.
+ */
+void sdp_xprt_dev_init(struct sdp_xprt_dev *dev);
+
+/**
+ * sdp_xprt_charge() - count a connection of a device, unless too few would be left
+ * @conn: the connection, whose device is known
+ * @params: whose share of the device it is
+ * @most: how many connections the device may have
+ *
+ * Context: process context.
+ * Return: zero, -EDQUOT, or -ENOBUFS.
+ */
+int sdp_xprt_charge(struct sdp_xprt_conn *conn, const struct sdp_xprt_params *params, u32 most);
+
+/**
+ * sdp_xprt_uncharge() - the reverse, once
+ * @conn: a connection that has been charged
+ *
+ * Context: process context.
+ */
+void sdp_xprt_uncharge(struct sdp_xprt_conn *conn);
 
 #endif /* _SDP_TRANSPORT_H */

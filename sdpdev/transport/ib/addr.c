@@ -151,9 +151,9 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 	rdma_addr_get_sgid(addr, &sgid);
 	rdma_addr_get_dgid(addr, &conn->dgid);
 	conn->dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
-	conn->xc.device = conn->dev;
 	if (!conn->dev)
 		return -ENODEV;
+	conn->xc.dev = &conn->dev->xdev;
 	sdp_ib_conn_attach(conn);
 
 	pkey = ib_addr_get_pkey(addr);

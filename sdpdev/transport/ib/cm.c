@@ -112,7 +112,7 @@ sdp_ib_req_conn(struct sdp_ib_dev *dev, const struct net_device *ndev,
 		return NULL;
 	refcount_inc(&dev->refs);
 	conn->dev = dev;
-	conn->xc.device = dev;
+	conn->xc.dev = &dev->xdev;
 	conn->port = req->port;
 	conn->ifindex = ndev->ifindex;
 	conn->local = *local;

@@ -31,7 +31,7 @@
  * one exception is a new request, which the thread of ib_cm hands up itself:
  * that is what lets unlisten() wait for it.
  *
- * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_ib_dev.qps_lock,
+ * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_xprt_dev.lock,
  * sdp_ib_conns_lock, sdp_ib_conn.lock.  None of them is held during an upcall.
  *
  * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody
@@ -48,7 +48,6 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
@@ -65,14 +64,12 @@
 
 /**
  * struct sdp_ib_dev - an InfiniBand device
+ * @xdev: what the protocol knows of it
  * @list: in the list of devices; sdp_ib_mutex
  * @device: ib_core's
  * @pd: protection domain of all connections
  * @listeners: struct sdp_ib_listener.dev_list; sdp_ib_mutex
  * @events: tells of a fatal error
- * @qps_lock: @qps and @owners; taken inside of sdp_ib_conn.mutex
- * @qps: queue pairs of all connections
- * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
  * @refs: one for the list, one for each listener and each connection
  * @gone: being removed, or broken; sdp_ib_conns_lock
  * @unused: @refs is zero: the device may go
@@ -80,14 +77,12 @@
  * Lives from ib_core's add() to its remove(), which waits for @unused.
  */
 struct sdp_ib_dev {
+	struct sdp_xprt_dev xdev;
 	struct list_head list;
 	struct ib_device *device;
 	struct ib_pd *pd;
 	struct list_head listeners;
 	struct ib_event_handler events;
-	struct mutex qps_lock;	/* counts of queue pairs */
-	u32 qps;
-	struct xarray owners;
 	refcount_t refs;
 	bool gone;
 	struct completion unused;
@@ -200,8 +195,6 @@ enum sdp_ib_event {
  * @qp: from prepare() or the resolution to conn_destroy()
  * @cq: its completion queue, shared with others
  * @nr_cqe: entries that this connection may use of it
- * @owner: of connect() or prepare()
- * @owned: @qp counts as one of that owner's; sdp_ib_dev.qps_lock
  * @posted: buffers that the device has, and one until it is flushed
  * @flags: SDP_IB_F_*
  * @flushed: @posted is zero
@@ -249,8 +242,6 @@ struct sdp_ib_conn {
 	struct ib_qp *qp;
 	struct ib_cq *cq;
 	unsigned int nr_cqe;
-	u32 owner;
-	bool owned;
 	refcount_t posted;
 	unsigned long flags;
 	struct completion flushed;
@@ -334,7 +325,6 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn);
 void sdp_ib_qp_destroy(struct sdp_ib_conn *conn);
 int sdp_ib_prepare(struct sdp_xprt_conn *xc,
 		   const struct sdp_xprt_params *params);
-void sdp_ib_disown(struct sdp_xprt_conn *xc);
 struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 				      bool recv);
 void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);

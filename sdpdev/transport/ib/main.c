@@ -54,8 +54,7 @@ static int sdp_ib_add(struct ib_device *device)
 	dev->device = device;
 	INIT_LIST_HEAD(&dev->listeners);
 	refcount_set(&dev->refs, 1);
-	mutex_init(&dev->qps_lock);
-	xa_init(&dev->owners);
+	sdp_xprt_dev_init(&dev->xdev);
 	init_completion(&dev->unused);
 	dev->pd = ib_alloc_pd(device, 0);
 	if (IS_ERR(dev->pd)) {
@@ -81,7 +80,7 @@ static void sdp_ib_remove(struct ib_device *device, void *client_data)
 	sdp_ib_dev_put(dev);
 	/* Again for a connection that was just ending, and was not known to be here. */
 	do
-		sdp_ib_up->gone(&sdp_ib_ops, dev);
+		sdp_ib_up->gone(&sdp_ib_ops, &dev->xdev);
 	while (!wait_for_completion_timeout(&dev->unused, HZ / 4));
 
 	ib_dealloc_pd(dev->pd);
@@ -152,7 +151,6 @@ static const struct sdp_xprt_ops sdp_ib_ops = {
 	.prepare	= sdp_ib_prepare,
 	.accept		= sdp_ib_accept,
 	.reject		= sdp_ib_reject,
-	.disown		= sdp_ib_disown,
 	.conn_destroy	= sdp_ib_conn_destroy,
 	.buf_alloc	= sdp_ib_buf_alloc,
 	.buf_free	= sdp_ib_buf_free,

@@ -7,7 +7,6 @@
  * state and the count has dropped to zero.
  */
 #include <linux/delay.h>
-#include <linux/math64.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
@@ -334,92 +333,16 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 			    IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
-/* How many connections the device may have: the rest is for other drivers and programs. */
+/*
+ * How many connections the device may have: the rest is for other drivers and programs.
+ * The queue pairs that others have made of it are not known.
+ */
 static u32 sdp_ib_qp_most(const struct sdp_ib_dev *dev)
 {
 	u32 limit = READ_ONCE(sdp_ib_device_conns);
 	u32 most = dev->device->attrs.max_qp;
 
 	return limit ? min(most, limit) : most - most / SDP_IB_RESERVE;
-}
-
-/* How many must be left for others if an owner has @has of them. */
-static u64 sdp_ib_qp_leave(u32 has, u32 share)
-{
-	return share ? div_u64((u64)has * (100 - share), share) : 0;
-}
-
-static u32 sdp_ib_owner_has(struct sdp_ib_dev *dev, u32 owner)
-{
-	void *entry = xa_load(&dev->owners, owner);
-
-	return entry ? xa_to_value(entry) : 0;
-}
-
-/*
- * Counts one more of the device's queue pairs, unless too few would be left.  Those that
- * others have made of it are not known.
- */
-static int sdp_ib_qp_charge(struct sdp_ib_conn *conn,
-			    const struct sdp_xprt_params *params)
-{
-	struct sdp_ib_dev *dev = conn->dev;
-	int ret = 0;
-	u32 has;
-
-	mutex_lock(&dev->qps_lock);
-	has = sdp_ib_owner_has(dev, params->owner) + 1;
-	if (dev->qps + 1 + params->spare + sdp_ib_qp_leave(has + params->spare, params->share) >
-	    sdp_ib_qp_most(dev))
-		ret = -EDQUOT;
-	else if (params->share &&
-		 xa_err(xa_store(&dev->owners, params->owner, xa_mk_value(has), GFP_KERNEL)))
-		ret = -ENOBUFS;
-	if (!ret) {
-		dev->qps++;
-		conn->owner = params->owner;
-		conn->owned = params->share;
-	}
-	mutex_unlock(&dev->qps_lock);
-	return ret;
-}
-
-/* Context: sdp_ib_dev.qps_lock held. */
-static void sdp_ib_owner_drop(struct sdp_ib_conn *conn)
-{
-	struct sdp_ib_dev *dev = conn->dev;
-	u32 has;
-
-	if (!conn->owned)
-		return;
-	conn->owned = false;
-	has = sdp_ib_owner_has(dev, conn->owner) - 1;
-	if (has)
-		/* In the place of another number, which takes no memory. */
-		xa_store(&dev->owners, conn->owner, xa_mk_value(has), GFP_KERNEL);
-	else
-		xa_erase(&dev->owners, conn->owner);
-}
-
-static void sdp_ib_qp_uncharge(struct sdp_ib_conn *conn)
-{
-	mutex_lock(&conn->dev->qps_lock);
-	conn->dev->qps--;
-	sdp_ib_owner_drop(conn);
-	mutex_unlock(&conn->dev->qps_lock);
-}
-
-/**
- * sdp_ib_disown() - struct sdp_xprt_ops.disown
- * @xc: a connection that has its queue pair
- */
-void sdp_ib_disown(struct sdp_xprt_conn *xc)
-{
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-
-	mutex_lock(&conn->dev->qps_lock);
-	sdp_ib_owner_drop(conn);
-	mutex_unlock(&conn->dev->qps_lock);
 }
 
 /**
@@ -453,7 +376,7 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	    params->recv_depth > device->attrs.max_qp_wr)
 		return -EINVAL;
 
-	ret = sdp_ib_qp_charge(conn, params);
+	ret = sdp_xprt_charge(&conn->xc, params, sdp_ib_qp_most(conn->dev));
 	if (ret)
 		return ret;
 	conn->nr_cqe = params->send_depth + params->recv_depth;
@@ -484,7 +407,7 @@ err_destroy:
 err_put_cq:
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
 err_uncharge:
-	sdp_ib_qp_uncharge(conn);
+	sdp_xprt_uncharge(&conn->xc);
 	return ret;
 }
 
@@ -558,7 +481,7 @@ void sdp_ib_qp_destroy(struct sdp_ib_conn *conn)
 		return;
 	ib_destroy_qp(conn->qp);
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
-	sdp_ib_qp_uncharge(conn);
+	sdp_xprt_uncharge(&conn->xc);
 }
 
 /**
