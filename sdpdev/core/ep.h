@@ -8,6 +8,7 @@
  *   sdp_xprt_mutex	which transports there are, and the ports they listen on
  *   conn->tx.mutex	one writer: order of the stream sent, send buffers
  *   conn->rx.mutex	one reader: order of the stream received
+ *   sdp_xprt_dev.lock	how many connections of a device there are
  *   sdp_eps.xa_lock	the table of all endpoints
  *   sdp_ports_lock	who listens where, and connects from which port
  *   the mutex of a ring's memory, which faults take

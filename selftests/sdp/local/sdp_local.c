@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A transport between two ends on one host: connections to 127.0.0.0/8.
+ *
+ * It shows that transports work side by side, and that one needs no adapter.  Nothing gets
+ * lost here and everybody answers, so there are no timers.
+ *
+ * Sending copies the message into the first buffer that the peer has posted, or waits for
+ * one.  A tasklet of each connection gives buffers back, and its work item tells the rest:
+ * so nothing is told before a call has returned, and one thing at a time.
+ *
+ * local_lock protects all that connections have.  Outside of it is local_ports_sem, which
+ * is held for reading while a request is handed up.  Two connected ends have a reference to
+ * each other, which the first of them that closes drops with its own.
+ */
+#include <linux/inetdevice.h>
+#include <linux/interrupt.h>
+#include <linux/kref.h>
+#include <linux/module.h>
+#include <linux/rwsem.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "transport/transport.h"
+
+MODULE_DESCRIPTION("Sockets Direct Protocol: a transport within one host, for tests");
+MODULE_LICENSE("GPL");
+
+static char *name = "local";
+module_param(name, charp, 0444);
+MODULE_PARM_DESC(name, "Of the transport");
+
+#define LOCAL_MAX_MSG	SZ_16K
+#define LOCAL_MAX_CONNS	1024
+
+/**
+ * enum local_state - where a connection is
+ * @LOCAL_IDLE: made by conn_create()
+ * @LOCAL_CONNECTING: asks
+ * @LOCAL_REQUESTED: is asked
+ * @LOCAL_OPEN: messages flow
+ * @LOCAL_CLOSED: over
+ */
+enum local_state {
+	LOCAL_IDLE,
+	LOCAL_CONNECTING,
+	LOCAL_REQUESTED,
+	LOCAL_OPEN,
+	LOCAL_CLOSED,
+};
+
+/* What the work item has to do, in this order. */
+enum local_event {
+	LOCAL_EV_CONNECT,
+	LOCAL_EV_ESTABLISHED,
+	LOCAL_EV_REJECTED,
+	LOCAL_EV_DISCONNECTED,
+};
+
+/**
+ * struct local_conn - one end of a connection
+ * @xc: what the protocol sees
+ * @ref: conn_destroy(), each buffer, the other end, a queued @work
+ * @net: the namespace, held
+ * @state: enum local_state
+ * @dead: conn_destroy() has begun: no more work
+ * @charged: it counts as a connection of the device
+ * @events: bits of enum local_event
+ * @work: deals with @events
+ * @peer: the other end, referenced; NULL when there is none
+ * @sends: posted, and the peer has no buffer for them yet
+ * @recvs: posted
+ * @done: to be given back, by @tasklet
+ * @tasklet: gives back
+ * @params: of connect()
+ * @resolved: of connect()
+ * @reason: of LOCAL_EV_REJECTED
+ * @request: private data of connect()
+ * @request_len: its bytes
+ * @answer: private data of the other end's accept()
+ * @answer_len: its bytes
+ */
+struct local_conn {
+	struct sdp_xprt_conn xc;
+	struct kref ref;
+	struct net *net;
+	enum local_state state;
+	bool dead;
+	bool charged;
+	unsigned long events;
+	struct work_struct work;
+	struct local_conn *peer;
+	struct list_head sends;
+	struct list_head recvs;
+	struct list_head done;
+	struct tasklet_struct tasklet;
+	struct sdp_xprt_params params;
+	int (*resolved)(struct sdp_xprt_conn *conn, void *ctx);
+	enum sdp_xprt_reject reason;
+	u8 request[SDP_XPRT_REQ_PDATA];
+	unsigned int request_len;
+	u8 answer[SDP_XPRT_REP_PDATA];
+	unsigned int answer_len;
+};
+
+/**
+ * struct local_buf - a message buffer
+ * @xb: what the protocol sees
+ * @node: in one of the connection's lists while it is posted
+ * @conn: the connection, referenced
+ * @type: the event that gives it back
+ * @error: of that event
+ */
+struct local_buf {
+	struct sdp_xprt_buf xb;
+	struct list_head node;
+	struct local_conn *conn;
+	enum sdp_xprt_event_type type;
+	int error;
+};
+
+/* A port listened on; local_ports_sem. */
+struct local_port {
+	struct list_head list;
+	struct net *net;
+	u16 port;
+};
+
+static struct sdp_xprt_ops local_ops;
+static const struct sdp_xprt_upcalls *local_up;
+static struct sdp_xprt_dev local_dev;
+static struct workqueue_struct *local_wq;
+static DEFINE_SPINLOCK(local_lock);
+static DECLARE_RWSEM(local_ports_sem);
+static LIST_HEAD(local_ports);
+static atomic_long_t local_connected, local_messages;
+
+static struct local_conn *local_conn(struct sdp_xprt_conn *xc)
+{
+	return container_of(xc, struct local_conn, xc);
+}
+
+/* --- a connection -------------------------------------------------------------- */
+
+static void local_release(struct kref *ref)
+{
+	struct local_conn *conn = container_of(ref, struct local_conn, ref);
+
+	put_net(conn->net);
+	kfree(conn);
+}
+
+static void local_put(struct local_conn *conn)
+{
+	kref_put(&conn->ref, local_release);
+}
+
+/* Has the work item do something; local_lock held. */
+static void local_post(struct local_conn *conn, enum local_event ev)
+{
+	if (conn->dead)
+		return;
+	__set_bit(ev, &conn->events);
+	if (queue_work(local_wq, &conn->work))
+		kref_get(&conn->ref);
+}
+
+/* Gives a buffer back soon; local_lock held. */
+static void local_done(struct local_conn *conn, struct local_buf *buf, int error)
+{
+	buf->error = error;
+	list_move_tail(&buf->node, &conn->done);
+	tasklet_schedule(&conn->tasklet);
+}
+
+static void local_give_back(struct tasklet_struct *tasklet)
+{
+	struct local_conn *conn = from_tasklet(conn, tasklet, tasklet);
+	struct sdp_xprt_event ev = {};
+	struct local_buf *buf;
+
+	for (;;) {
+		spin_lock(&local_lock);
+		buf = list_first_entry_or_null(&conn->done, struct local_buf, node);
+		if (buf)
+			list_del_init(&buf->node);
+		spin_unlock(&local_lock);
+		if (!buf)
+			return;
+		ev.type = buf->type;
+		ev.buf = &buf->xb;
+		ev.error = buf->error;
+		local_up->event(&conn->xc, conn->xc.ctx, &ev);
+	}
+}
+
+/* local_lock held. */
+static void local_flush(struct local_conn *conn)
+{
+	struct local_buf *buf, *next;
+
+	list_for_each_entry_safe(buf, next, &conn->sends, node)
+		local_done(conn, buf, -ECANCELED);
+	list_for_each_entry_safe(buf, next, &conn->recvs, node) {
+		buf->xb.len = 0;
+		local_done(conn, buf, -ECANCELED);
+	}
+	conn->state = LOCAL_CLOSED;
+}
+
+/* Ends a connection, and the other end's with it; @reason is for one that asks. */
+static void local_close(struct local_conn *conn, enum sdp_xprt_reject reason)
+{
+	struct local_conn *peer;
+	bool asks;
+
+	spin_lock_bh(&local_lock);
+	local_flush(conn);
+	peer = conn->peer;
+	conn->peer = NULL;
+	if (peer) {
+		asks = peer->state == LOCAL_CONNECTING;
+		peer->peer = NULL;
+		peer->reason = reason;
+		local_flush(peer);
+		local_post(peer, asks ? LOCAL_EV_REJECTED : LOCAL_EV_DISCONNECTED);
+	}
+	spin_unlock_bh(&local_lock);
+	if (peer) {
+		local_put(peer);
+		local_put(conn);
+	}
+}
+
+static struct local_conn *local_alloc(struct net *net, work_func_t work)
+{
+	struct local_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+
+	if (!conn)
+		return NULL;
+	conn->xc.ops = &local_ops;
+	conn->xc.dev = &local_dev;
+	kref_init(&conn->ref);
+	conn->net = get_net(net);
+	INIT_WORK(&conn->work, work);
+	INIT_LIST_HEAD(&conn->sends);
+	INIT_LIST_HEAD(&conn->recvs);
+	INIT_LIST_HEAD(&conn->done);
+	tasklet_setup(&conn->tasklet, local_give_back);
+	return conn;
+}
+
+static void local_conn_destroy(struct sdp_xprt_conn *xc)
+{
+	struct local_conn *conn = local_conn(xc);
+
+	spin_lock_bh(&local_lock);
+	conn->dead = true;
+	spin_unlock_bh(&local_lock);
+	/* An upcall may destroy: then the work is what runs this. */
+	if (current_work() != &conn->work)
+		flush_work(&conn->work);
+	local_close(conn, SDP_XPRT_REJECT_OTHER);
+	/* It runs once more if there is something to give back. */
+	tasklet_kill(&conn->tasklet);
+	if (conn->charged)
+		sdp_xprt_uncharge(&conn->xc);
+	local_put(conn);
+}
+
+/* --- messages ------------------------------------------------------------------- */
+
+static struct sdp_xprt_buf *local_buf_alloc(struct sdp_xprt_conn *xc, u32 size, bool recv)
+{
+	struct local_conn *conn = local_conn(xc);
+	struct local_buf *buf;
+
+	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!buf)
+		return NULL;
+	buf->xb.data = kmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!buf->xb.data) {
+		kfree(buf);
+		return NULL;
+	}
+	buf->xb.size = size;
+	buf->type = recv ? SDP_XPRT_RECV_DONE : SDP_XPRT_SEND_DONE;
+	INIT_LIST_HEAD(&buf->xb.list);
+	INIT_LIST_HEAD(&buf->node);
+	kref_get(&conn->ref);
+	buf->conn = conn;
+	return &buf->xb;
+}
+
+static void local_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct local_buf *buf = container_of(xb, struct local_buf, xb);
+	struct local_conn *conn = buf->conn;
+
+	kfree(xb->data);
+	kfree(buf);
+	local_put(conn);
+}
+
+/* Copies what has a buffer at the other end; local_lock held. */
+static void local_move(struct local_conn *from, struct local_conn *to)
+{
+	struct local_buf *send, *recv;
+	int error;
+
+	while (!list_empty(&from->sends) && !list_empty(&to->recvs)) {
+		send = list_first_entry(&from->sends, struct local_buf, node);
+		recv = list_first_entry(&to->recvs, struct local_buf, node);
+		error = send->xb.len > recv->xb.size ? -EMSGSIZE : 0;
+		recv->xb.len = error ? 0 : send->xb.len;
+		memcpy(recv->xb.data, send->xb.data, recv->xb.len);
+		local_done(to, recv, error);
+		local_done(from, send, error);
+		atomic_long_inc(&local_messages);
+	}
+}
+
+static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct local_buf *buf = container_of(xb, struct local_buf, xb);
+	struct local_conn *conn = local_conn(xc);
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&local_lock);
+	if (conn->state == LOCAL_OPEN) {
+		list_add_tail(&buf->node, &conn->sends);
+		local_move(conn, conn->peer);
+		ret = 0;
+	}
+	spin_unlock_bh(&local_lock);
+	return ret;
+}
+
+/* The other end is there as long as the connection is open. */
+static int local_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct local_buf *buf = container_of(xb, struct local_buf, xb);
+	struct local_conn *conn = local_conn(xc);
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&local_lock);
+	if (conn->state == LOCAL_OPEN) {
+		local_done(conn, buf, 0);
+		ret = 0;
+	}
+	spin_unlock_bh(&local_lock);
+	return ret;
+}
+
+static int local_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct local_buf *buf = container_of(xb, struct local_buf, xb);
+	struct local_conn *conn = local_conn(xc);
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&local_lock);
+	if (conn->state != LOCAL_CLOSED) {
+		list_add_tail(&buf->node, &conn->recvs);
+		if (conn->peer)
+			local_move(conn->peer, conn);
+		ret = 0;
+	}
+	spin_unlock_bh(&local_lock);
+	return ret;
+}
+
+/* --- connecting ------------------------------------------------------------------ */
+
+static bool local_loopback(const struct sockaddr_storage *ss, bool any)
+{
+	__be32 addr = ((const struct sockaddr_in *)ss)->sin_addr.s_addr;
+
+	return ss->ss_family == AF_INET &&
+	       (ipv4_is_loopback(addr) || (any && !addr));
+}
+
+static int local_route(struct net *net, struct sdp_xprt_params *params)
+{
+	struct sockaddr_in *src = (struct sockaddr_in *)&params->local;
+	int lo = net->loopback_dev->ifindex;
+
+	if (!local_loopback(&params->peer, false) || !local_loopback(&params->local, true) ||
+	    (params->ifindex && params->ifindex != lo))
+		return -EOPNOTSUPP;
+	if (!src->sin_addr.s_addr)
+		src->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	params->ifindex = lo;
+	return 0;
+}
+
+static void local_tell(struct local_conn *conn, enum sdp_xprt_event_type type, int error)
+{
+	struct sdp_xprt_event ev = {
+		.type = type,
+		.error = error,
+		.reason = conn->reason,
+		.pdata = conn->answer,
+		.pdata_len = conn->answer_len,
+	};
+
+	local_up->event(&conn->xc, conn->xc.ctx, &ev);
+}
+
+/* It has not come about. */
+static void local_fail(struct local_conn *conn, enum sdp_xprt_event_type type, int error)
+{
+	local_close(conn, SDP_XPRT_REJECT_OTHER);
+	tasklet_kill(&conn->tasklet);
+	local_tell(conn, type, error);
+}
+
+static void local_reject(struct sdp_xprt_conn *xc, const void *pdata, unsigned int len)
+{
+	local_close(local_conn(xc), SDP_XPRT_REJECT_CONSUMER);
+}
+
+/* Makes the other end, whom the protocol asks whether it is wanted; local_ports_sem held. */
+static int local_ask(struct local_conn *conn)
+{
+	struct local_conn *in = local_alloc(conn->net, conn->work.func);
+	struct sdp_xprt_event ev = {
+		.type = SDP_XPRT_CONNECT_REQUEST,
+		.net = conn->net,
+		.ifindex = conn->params.ifindex,
+		.local = &conn->params.peer,
+		.peer = &conn->params.local,
+		.pdata = conn->request,
+		.pdata_len = conn->request_len,
+	};
+
+	if (!in)
+		return -ENOMEM;
+	kref_get(&conn->ref);
+	kref_get(&in->ref);
+	spin_lock_bh(&local_lock);
+	in->state = LOCAL_REQUESTED;
+	in->peer = conn;
+	conn->peer = in;
+	spin_unlock_bh(&local_lock);
+	if (local_up->event(&in->xc, NULL, &ev)) {
+		local_reject(&in->xc, NULL, 0);
+		local_conn_destroy(&in->xc);
+	}
+	return 0;
+}
+
+static struct local_port *local_find(struct net *net, u16 port)
+{
+	struct local_port *found;
+
+	list_for_each_entry(found, &local_ports, list)
+		if (found->port == port && net_eq(found->net, net))
+			return found;
+	return NULL;
+}
+
+static void local_do_connect(struct local_conn *conn)
+{
+	u16 port = ntohs(((struct sockaddr_in *)&conn->params.peer)->sin_port);
+	int err = sdp_xprt_charge(&conn->xc, &conn->params, LOCAL_MAX_CONNS);
+
+	conn->charged = !err;
+	if (!err)
+		err = conn->resolved(&conn->xc, conn->xc.ctx);
+	if (!err) {
+		conn->reason = SDP_XPRT_REJECT_NO_SERVICE;
+		down_read(&local_ports_sem);
+		err = local_find(conn->net, port) ? local_ask(conn) : -ECONNREFUSED;
+		up_read(&local_ports_sem);
+	}
+	if (err)
+		local_fail(conn, err == -ECONNREFUSED ? SDP_XPRT_REJECTED :
+							SDP_XPRT_UNREACHABLE, err);
+}
+
+/* The earliest event that awaits the work, or -1. */
+static int local_next(struct local_conn *conn)
+{
+	int ev = -1;
+
+	spin_lock_bh(&local_lock);
+	if (!conn->dead && conn->events) {
+		ev = __ffs(conn->events);
+		__clear_bit(ev, &conn->events);
+	}
+	spin_unlock_bh(&local_lock);
+	return ev;
+}
+
+static void local_work(struct work_struct *work)
+{
+	struct local_conn *conn = container_of(work, struct local_conn, work);
+	int ev;
+
+	while ((ev = local_next(conn)) >= 0) {
+		switch (ev) {
+		case LOCAL_EV_CONNECT:
+			local_do_connect(conn);
+			break;
+		case LOCAL_EV_ESTABLISHED:
+			local_tell(conn, SDP_XPRT_ESTABLISHED, 0);
+			break;
+		case LOCAL_EV_REJECTED:
+			local_fail(conn, SDP_XPRT_REJECTED, -ECONNREFUSED);
+			break;
+		case LOCAL_EV_DISCONNECTED:
+			local_fail(conn, SDP_XPRT_DISCONNECTED, 0);
+			break;
+		}
+	}
+	local_put(conn);
+}
+
+static struct sdp_xprt_conn *local_conn_create(struct net *net, void *ctx)
+{
+	struct local_conn *conn = local_alloc(net, local_work);
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	conn->xc.ctx = ctx;
+	return &conn->xc;
+}
+
+static int local_connect(struct sdp_xprt_conn *xc, const struct sdp_xprt_params *params,
+			 int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
+			 const void *pdata, unsigned int len)
+{
+	struct local_conn *conn = local_conn(xc);
+
+	if (len > sizeof(conn->request))
+		return -EINVAL;
+	conn->params = *params;
+	conn->resolved = resolved;
+	memcpy(conn->request, pdata, len);
+	conn->request_len = len;
+	spin_lock_bh(&local_lock);
+	conn->state = LOCAL_CONNECTING;
+	local_post(conn, LOCAL_EV_CONNECT);
+	spin_unlock_bh(&local_lock);
+	return 0;
+}
+
+static int local_prepare(struct sdp_xprt_conn *xc, const struct sdp_xprt_params *params)
+{
+	struct local_conn *conn = local_conn(xc);
+	int err = sdp_xprt_charge(xc, params, LOCAL_MAX_CONNS);
+
+	conn->charged = !err;
+	return err;
+}
+
+static int local_accept(struct sdp_xprt_conn *xc, const void *pdata, unsigned int len)
+{
+	struct local_conn *conn = local_conn(xc), *peer;
+	int ret = -ENOTCONN;
+
+	if (len > sizeof(peer->answer))
+		return -EINVAL;
+	spin_lock_bh(&local_lock);
+	peer = conn->peer;
+	if (conn->state == LOCAL_REQUESTED && peer) {
+		memcpy(peer->answer, pdata, len);
+		peer->answer_len = len;
+		conn->state = LOCAL_OPEN;
+		peer->state = LOCAL_OPEN;
+		local_post(conn, LOCAL_EV_ESTABLISHED);
+		local_post(peer, LOCAL_EV_ESTABLISHED);
+		atomic_long_inc(&local_connected);
+		ret = 0;
+	}
+	spin_unlock_bh(&local_lock);
+	return ret;
+}
+
+/* --- listening -------------------------------------------------------------------- */
+
+static int local_listen(struct net *net, u16 number)
+{
+	struct local_port *port = kmalloc(sizeof(*port), GFP_KERNEL);
+
+	if (!port)
+		return -ENOMEM;
+	port->net = net;
+	port->port = number;
+	down_write(&local_ports_sem);
+	list_add(&port->list, &local_ports);
+	up_write(&local_ports_sem);
+	return 0;
+}
+
+/* Waits for requests that are being handed up. */
+static void local_unlisten(struct net *net, u16 number)
+{
+	struct local_port *port;
+
+	down_write(&local_ports_sem);
+	port = local_find(net, number);
+	list_del(&port->list);
+	up_write(&local_ports_sem);
+	kfree(port);
+}
+
+static void local_show_stats(struct seq_file *seq)
+{
+	seq_printf(seq, "local_connected %ld\n", atomic_long_read(&local_connected));
+	seq_printf(seq, "local_messages %ld\n", atomic_long_read(&local_messages));
+}
+
+/* --- the module -------------------------------------------------------------------- */
+
+static struct sdp_xprt_ops local_ops = {
+	.owner		= THIS_MODULE,
+	.max_msg	= LOCAL_MAX_MSG,
+	.route		= local_route,
+	.listen		= local_listen,
+	.unlisten	= local_unlisten,
+	.conn_create	= local_conn_create,
+	.connect	= local_connect,
+	.prepare	= local_prepare,
+	.accept		= local_accept,
+	.reject		= local_reject,
+	.conn_destroy	= local_conn_destroy,
+	.buf_alloc	= local_buf_alloc,
+	.buf_free	= local_buf_free,
+	.post_send	= local_post_send,
+	.post_probe	= local_post_probe,
+	.post_recv	= local_post_recv,
+	.show_stats	= local_show_stats,
+};
+
+static int __init local_init(void)
+{
+	int ret;
+
+	local_ops.name = name;
+	sdp_xprt_dev_init(&local_dev);
+	local_wq = alloc_workqueue("sdp_local", WQ_UNBOUND, 0);
+	if (!local_wq)
+		return -ENOMEM;
+	ret = sdp_xprt_register(&local_ops, &local_up);
+	if (ret)
+		destroy_workqueue(local_wq);
+	return ret;
+}
+module_init(local_init);
+
+static void __exit local_exit(void)
+{
+	sdp_xprt_unregister(&local_ops);
+	destroy_workqueue(local_wq);
+}
+module_exit(local_exit);

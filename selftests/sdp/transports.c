@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two transports at once: sdp_ib between the nodes, and sdp_local, which is this test's,
+ * within one.  Each has its own connections, counters and end.
+ */
+#include "end.h"
+
+#define HERE	"127.0.0.1"
+#define PORT	24001
+#define OTHER	24002
+#define ROUNDS	256
+
+static const char *module;
+
+static bool load(const char *options)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "insmod %s %s", module, options);
+	return shell(command);
+}
+
+/* A counter of /proc/net/sdp/snmp; -1 where it is not there. */
+static long counter(const char *name)
+{
+	FILE *f = fopen("/proc/net/sdp/snmp", "r");
+	long value, found = -1;
+	char line[64];
+
+	must(f);
+	while (fscanf(f, "%63s %ld", line, &value) == 2)
+		if (!strcmp(line, name))
+			found = value;
+	fclose(f);
+	return found;
+}
+
+/* What one end sends comes to the other, both ways, many times. */
+static bool talk(const int end[2])
+{
+	static char out[4096], in[4096];
+	int round, i;
+
+	for (round = 0; round < ROUNDS; round++) {
+		size_t got = 0;
+		ssize_t n;
+
+		i = round & 1;
+		memset(out, round, sizeof(out));
+		if (write(end[i], out, sizeof(out)) != sizeof(out))
+			return false;
+		for (; got < sizeof(in); got += n) {
+			n = read(end[!i], in + got, sizeof(in) - got);
+			if (n <= 0)
+				return false;
+		}
+		if (memcmp(in, out, sizeof(in)))
+			return false;
+	}
+	return true;
+}
+
+/* A listener on this node, at its loopback address. */
+static int listen_here(int port)
+{
+	int fd = end_open(SDP, AF_INET), one = 1;
+
+	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(SDP, fd, HERE, port) == 0 && end_listen(SDP, fd, 8) == 0);
+	return fd;
+}
+
+/* Connects to a listener of this node; true where that goes by @carrier. */
+static bool join(int l, int port, int end[2], unsigned int carrier)
+{
+	end[0] = end_open(SDP, AF_INET);
+	if (end_connect(SDP, end[0], HERE, port))
+		return false;
+	end[1] = end_accept(SDP, l);
+	return end[1] >= 0 && end_info(end[0]).carrier == carrier &&
+	       (carrier == SDP_CARRIER_TCP || end_info(end[1]).carrier == carrier);
+}
+
+static bool refused(int port)
+{
+	int fd = end_open(SDP, AF_INET);
+	bool good = end_connect_flags(SDP, fd, HERE, port, SDP_CONNECT_NO_TCP) == -1 &&
+		    errno == ECONNREFUSED;
+
+	close(fd);
+	return good;
+}
+
+static bool lost(int fd)
+{
+	char c;
+
+	return all_events(fd, POLLERR | POLLHUP, SOON) && read(fd, &c, 1) == -1 &&
+	       errno == ENETDOWN && end_info(fd).reason == SDP_REASON_DEVICE;
+}
+
+/* A port listened on in one namespace is nobody's in another, or somebody else's. */
+static void test_namespaces(void)
+{
+	int end[2], other, same;
+
+	enter_node(2);
+	must(shell("ip link set lo up"));
+	other = listen_here(OTHER);
+	same = listen_here(PORT);
+	enter_node(1);
+	ok(refused(OTHER), "a port of another namespace: refused");
+	enter_node(2);
+	ok(join(same, PORT, end, SDP_CARRIER_SDP), "one port of two namespaces: connections");
+	unpair(end);
+	close(same);
+	close(other);
+	ok(refused(PORT), "refused where nobody listens any more");
+	enter_node(1);
+}
+
+static void test_both(int l, int far[2], int near[2])
+{
+	char c;
+
+	pair(SDP, far);
+	ok(counter("local_connected") == 0, "a connection by sdp_ib");
+	ok(join(l, PORT, near, SDP_CARRIER_SDP), "and one by sdp_local");
+	ok(counter("local_connected") == 1 && counter("ib_qp_errors") >= 0,
+	   "which its own counter tells");
+	ok(talk(far), "bytes by sdp_ib");
+	ok(talk(near), "bytes by sdp_local");
+	ok(counter("local_messages") >= ROUNDS, "which its own counter tells");
+
+	ok(end_shutdown(SDP, near[0], SHUT_WR) == 0 && read(near[1], &c, 1) == 0,
+	   "the end of a stream");
+	unpair(near);
+	must(join(l, PORT, near, SDP_CARRIER_SDP));
+	close(near[0]);
+	ok(read(near[1], &c, 1) == 0, "the end of a program");
+	close(near[1]);
+	must(join(l, PORT, near, SDP_CARRIER_SDP));
+}
+
+/* Each goes while both have a connection. */
+static void test_gone(int l, int far[2], int near[2])
+{
+	ok(shell("rmmod sdp_local"), "sdp_local goes");
+	ok(lost(near[0]) && lost(near[1]), "its connection ends: ENETDOWN");
+	unpair(near);
+	ok(talk(far), "that of sdp_ib goes on");
+	ok(join(l, PORT, near, SDP_CARRIER_TCP), "the next one here is TCP's");
+	unpair(near);
+
+	ok(load(""), "sdp_local comes back");
+	ok(join(l, PORT, near, SDP_CARRIER_SDP), "and has the port that is listened on");
+	ok(shell("rmmod sdp_ib"), "sdp_ib goes");
+	ok(lost(far[0]) && lost(far[1]), "its connection ends: ENETDOWN");
+	unpair(far);
+	ok(talk(near), "that of sdp_local goes on");
+	ok(shell("modprobe sdp_ib"), "sdp_ib comes back");
+	pair(SDP, far);
+	ok(talk(far), "and has connections again");
+	unpair(far);
+	unpair(near);
+}
+
+int main(int argc, char **argv)
+{
+	int far[2], near[2], l;
+
+	must(argc == 2);
+	module = argv[1];
+	tap_plan(26);
+	enter_node(1);
+	must(shell("ip link set lo up"));
+	ok(load("name=ib 2>&1 | grep -q 'File exists'"), "a second transport of one name: refused");
+	ok(load(""), "another one");
+	l = listen_here(PORT);
+	test_both(l, far, near);
+	ok(refused(PORT + 10), "nobody listens: refused");
+	test_namespaces();
+	test_gone(l, far, near);
+	close(l);
+	ok(shell("rmmod sdp_local"), "all goes in the end");
+	return tap_exit();
+}
