@@ -14,6 +14,7 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
+#include "capture.h"
 #include "softib.h"
 
 #define CAPTURE_LIMIT	(32 << 20)	/* bytes that wait for a slow reader */

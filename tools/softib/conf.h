@@ -47,8 +47,6 @@ struct softib_conf_link {
 	struct softib_link link;
 };
 
-bool softib_conf_name_ok(const char *name);
-
 /* conf_node.c: the directories hcas and switches */
 extern const struct config_item_type softib_conf_hcas_type;
 extern const struct config_item_type softib_conf_switches_type;

@@ -224,7 +224,7 @@ struct config_group *softib_conf_link_new(const char *name)
 	struct softib_conf_link *conf;
 	int i;
 
-	if (!softib_conf_name_ok(name))
+	if (!softib_name_ok(name))
 		return ERR_PTR(-EINVAL);
 	conf = kzalloc(sizeof(*conf), GFP_KERNEL);
 	if (!conf)

@@ -327,7 +327,7 @@ static struct config_group *node_new(const char *name, struct ida *ids,
 	struct conf_node *conf;
 	int id;
 
-	if (!softib_conf_name_ok(name))
+	if (!softib_name_ok(name))
 		return ERR_PTR(-EINVAL);
 	conf = kzalloc(sizeof(*conf), GFP_KERNEL);
 	if (!conf)

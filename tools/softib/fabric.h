@@ -217,10 +217,16 @@ enum softib_fault {
 	SOFTIB_NFAULT_COUNTS
 };
 
+struct softib_way;
+
+typedef void softib_deliver_fn(struct softib_way *way, struct sk_buff *skb);
+
 /**
  * struct softib_way - one direction of a link
  * @link:	the link
  * @side:	the end that sends
+ * @deliver:	takes a packet at the other end, and owns it; called with bottom halves
+ *		disabled and no lock held
  * @active:	there is something to do to packets; read without the lock
  * @lock:	protects all that follows; taken with bottom halves disabled
  * @fault:	how many in a million packets meet with each fault; how long
@@ -236,6 +242,7 @@ enum softib_fault {
 struct softib_way {
 	struct softib_link *link;
 	u8 side;
+	softib_deliver_fn *deliver;
 	bool active;
 
 	spinlock_t lock;	/* see above */
@@ -396,6 +403,7 @@ static inline void softib_port_set_phys(struct softib_port *port, u8 state)
 /* node.c */
 int softib_node_add(struct softib_node *node);
 void softib_node_remove(struct softib_node *node);
+bool softib_name_ok(const char *name);
 struct softib_node *softib_node_find(const char *name);
 
 /* port.c */
@@ -404,23 +412,25 @@ int softib_port_init(struct softib_port *port, struct softib_node *node,
 		     u8 num, u64 guid);
 void softib_port_free(struct softib_port *port);
 void softib_port_set_state(struct softib_port *port, u8 state);
-void softib_port_retrain(struct softib_port *port);
 void softib_port_event(struct softib_port *port, enum ib_event_type event);
+bool softib_pkey_ok(u16 a, u16 b);
+int softib_find_pkey(struct softib_port *port, u16 pkey);
 bool softib_port_remove_pkey(struct softib_port *port, u16 pkey);
 void softib_port_counters(struct softib_port *port,
 			  struct softib_counters *sum);
+
+/* train.c */
+bool softib_link_ready(const struct softib_link *link);
+void softib_link_set(struct softib_link *link, bool up);
 
 /* link.c */
 void softib_link_init(struct softib_link *link);
 int softib_link_plug(struct softib_link *link, struct softib_port *a,
 		     struct softib_port *b, struct softib_far *far);
 void softib_link_unplug(struct softib_link *link);
-bool softib_link_ready(const struct softib_link *link);
-void softib_link_set(struct softib_link *link, bool up);
 void softib_link_train(struct softib_link *link);
+void softib_port_retrain(struct softib_port *port);
 void softib_link_xmit(struct softib_port *port, struct sk_buff *skb);
-void softib_link_enter(struct softib_way *way, struct sk_buff *skb);
-void softib_link_leave(struct softib_way *way, struct sk_buff *skb);
 
 static inline bool softib_link_plugged(const struct softib_link *link)
 {
@@ -429,7 +439,9 @@ static inline bool softib_link_plugged(const struct softib_link *link)
 
 /* fault.c */
 extern unsigned int softib_loss;
-void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side);
+void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side,
+		     softib_deliver_fn *deliver);
+void softib_way_enter(struct softib_way *way, struct sk_buff *skb);
 void softib_way_stop(struct softib_way *way);
 void softib_way_send(struct softib_way *way, struct sk_buff *skb);
 void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value);
@@ -476,7 +488,7 @@ u16 softib_set_mft(struct softib_switch *sw, struct ib_smp *smp);
 struct ib_pma_mad;
 bool softib_pma(struct softib_port *port, struct ib_pma_mad *mad);
 
-/* conf.c */
+/* conf_root.c */
 int softib_conf_init(unsigned int hcas);
 void softib_conf_exit(void);
 

@@ -75,10 +75,26 @@ enum softib_far_drop {
 	SOFTIB_FAR_NDROPS
 };
 
+struct softib_far;
+
+/**
+ * struct softib_far_ops - what the socket tells of what it gets
+ * @hello:	a hello came from the peer; false if there is something in it that
+ *		nobody says. Called with bottom halves disabled, as the next one
+ * @packet:	a packet came from the peer; consumed
+ * @gone:	the socket is gone: nothing will be heard of the peer any more
+ */
+struct softib_far_ops {
+	bool (*hello)(struct softib_far *far, const struct softib_far_hello *hello);
+	void (*packet)(struct softib_far *far, struct sk_buff *skb);
+	void (*gone)(struct softib_far *far);
+};
+
 /**
  * struct softib_far - the far end of a link
  * @link:	the link
  * @side:	which end of it is far away
+ * @ops:	who hears what the socket gets
  * @bind:	address and port here
  * @peer:	address and port of the other kernel's end
  * @dropped:	how many datagrams were dropped, by enum softib_far_drop
@@ -103,6 +119,7 @@ enum softib_far_drop {
 struct softib_far {
 	struct softib_link *link;
 	u8 side;
+	const struct softib_far_ops *ops;
 	union softib_addr bind;
 	union softib_addr peer;
 	atomic_long_t dropped[SOFTIB_FAR_NDROPS];
@@ -127,16 +144,13 @@ static inline void softib_far_count(struct softib_far *far,
 	atomic_long_inc(&far->dropped[why]);
 }
 
-/* far.c */
+/* far_train.c */
 struct softib_far *softib_far_new(struct softib_link *link, u8 side,
 				  const union softib_addr *bind,
 				  const union softib_addr *peer);
 void softib_far_stop(struct softib_far *far);
 void softib_far_free(struct softib_far *far);
 void softib_far_train(struct softib_far *far);
-bool softib_far_hear(struct softib_far *far,
-		     const struct softib_far_hello *hello);
-void softib_far_lose(struct softib_far *far);
 
 /* udp.c */
 int softib_udp_open(struct softib_far *far);

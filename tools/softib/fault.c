@@ -6,6 +6,7 @@
  * packet it is asked once for each fault, so the same packets meet with the
  * same faults whatever else there is.
  */
+#include "capture.h"
 #include "softib.h"
 
 #define HOLD_US		20000	/* how long to wait for a packet to overtake */
@@ -129,7 +130,7 @@ static void deliver(struct softib_way *way, struct sk_buff_head *out)
 	struct sk_buff *skb;
 
 	while ((skb = __skb_dequeue(out)))
-		softib_link_leave(way, skb);
+		way->deliver(way, skb);
 }
 
 /**
@@ -149,6 +150,24 @@ void softib_way_send(struct softib_way *way, struct sk_buff *skb)
 	set_timer(way);
 	spin_unlock(&way->lock);
 	deliver(way, &out);
+}
+
+/**
+ * softib_way_enter - a packet comes from the far end of a link
+ * @way:	the way from there
+ * @skb:	the packet, at least an LRH; consumed
+ *
+ * Called with bottom halves disabled and no lock held. The other kernel has
+ * done to it what befalls all packets there, so here only what this way was
+ * told to do is done.
+ */
+void softib_way_enter(struct softib_way *way, struct sk_buff *skb)
+{
+	softib_capture(skb);
+	if (unlikely(READ_ONCE(way->active)) && softib_vl(skb) != SOFTIB_VL_SMP)
+		softib_way_send(way, skb);
+	else
+		way->deliver(way, skb);
 }
 
 static enum hrtimer_restart arrivals(struct hrtimer *timer)
@@ -177,11 +196,14 @@ static enum hrtimer_restart arrivals(struct hrtimer *timer)
  * @way:	the way, zeroed
  * @link:	the link
  * @side:	the end that sends
+ * @deliver:	takes packets at the other end
  */
-void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side)
+void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side,
+		     softib_deliver_fn *deliver)
 {
 	way->link = link;
 	way->side = side;
+	way->deliver = deliver;
 	spin_lock_init(&way->lock);
 	skb_queue_head_init(&way->queue);
 	hrtimer_init(&way->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);

@@ -141,12 +141,7 @@ static inline bool softib_lid_is_mcast(u16 lid)
 }
 
 int softib_eth_len(u8 opcode);
-void *softib_pkt_payload(struct sk_buff *skb, u32 len);
 bool softib_pkt_parse(struct sk_buff *skb, struct softib_pkt *pkt);
-struct sk_buff *softib_pkt_build(struct softib_hca *hca,
-				 const struct softib_hdrs *hdrs,
-				 struct rvt_sge_state *ss, u32 len,
-				 bool release);
 void softib_pkt_reverse(struct sk_buff *skb, struct softib_pkt *pkt);
 
 /* crc.c */

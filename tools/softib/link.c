@@ -3,23 +3,73 @@
  * Links: what two ports are joined by, or a port with one far away, and how
  * packets cross it
  */
+#include "capture.h"
 #include "far.h"
 #include "softib.h"
 
-static const struct {
-	u8 width;
-	u8 speed;
-} rates[] = {
-	[SOFTIB_RATE_2_5] = { IB_WIDTH_1X, IB_SPEED_SDR },
-	[SOFTIB_RATE_5] = { IB_WIDTH_1X, IB_SPEED_DDR },
-	[SOFTIB_RATE_10] = { IB_WIDTH_4X, IB_SPEED_SDR },
-	[SOFTIB_RATE_20] = { IB_WIDTH_4X, IB_SPEED_DDR },
-	[SOFTIB_RATE_40] = { IB_WIDTH_4X, IB_SPEED_QDR },
-	[SOFTIB_RATE_56] = { IB_WIDTH_4X, IB_SPEED_FDR },
-	[SOFTIB_RATE_100] = { IB_WIDTH_4X, IB_SPEED_EDR },
-	[SOFTIB_RATE_200] = { IB_WIDTH_4X, IB_SPEED_HDR },
-	[SOFTIB_RATE_400] = { IB_WIDTH_4X, IB_SPEED_NDR },
-};
+/* May a packet leave through (or, if @in, enter by) a port in its state? IBA
+ * 7.2.7: management packets from Initialize on, data leaves only in Active.
+ */
+static bool state_ok(const struct softib_port *port, bool vl15, bool in)
+{
+	switch (READ_ONCE(port->state)) {
+	case IB_PORT_ACTIVE:
+		return true;
+	case IB_PORT_ARMED:
+		return vl15 || in;
+	case IB_PORT_INIT:
+		return vl15;
+	default:
+		return false;
+	}
+}
+
+/* A packet arrives at a port. */
+static void arrive(struct softib_port *port, struct sk_buff *skb)
+{
+	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
+	bool mcast = softib_lid_is_mcast(softib_dlid(skb));
+	u32 words = softib_words(skb);
+
+	if (!state_ok(port, vl15, true)) {
+		if (vl15)
+			softib_count(port, SOFTIB_VL15_DROPPED, 1);
+		kfree_skb(skb);
+		return;
+	}
+	if (unlikely(softib_cb(skb)->sealed)) {
+		if (!softib_vcrc_ok(skb)) {
+			softib_count(port, SOFTIB_RCV_ERRORS, 1);
+			kfree_skb(skb);
+			return;
+		}
+		softib_cb(skb)->sealed = false;
+	}
+	if (words > READ_ONCE(port->max_words)) {
+		softib_count(port, SOFTIB_RCV_ERRORS, 1);
+		kfree_skb(skb);
+		return;
+	}
+	softib_count(port, SOFTIB_RCV_PKTS, 1);
+	softib_count(port, SOFTIB_RCV_DATA, words);
+	softib_count(port, mcast ? SOFTIB_MCAST_RCV_PKTS :
+				   SOFTIB_UCAST_RCV_PKTS, 1);
+	port->node->ops->receive(port, skb);
+}
+
+/* A packet has come to the end of its way: called with bottom halves disabled and no
+ * lock held.
+ */
+static void leave(struct softib_way *way, struct sk_buff *skb)
+{
+	struct softib_link *link = way->link;
+	struct softib_port *port = link->end[!way->side];
+
+	if (port)
+		arrive(port, skb);
+	else
+		softib_udp_send(link->far, skb);
+}
 
 /**
  * softib_link_init - set up a link that is not plugged in
@@ -30,73 +80,8 @@ void softib_link_init(struct softib_link *link)
 	link->up = true;
 	link->mtu = softib_mtu_enum(softib_mtu);
 	link->rate = SOFTIB_RATE_40;
-	softib_way_init(&link->way[0], link, 0);
-	softib_way_init(&link->way[1], link, 1);
-}
-
-/**
- * softib_link_ready - do the ends in this kernel want a link to be up?
- * @link:	the link; softib_mgmt_lock is held
- *
- * Return: true if they do.
- */
-bool softib_link_ready(const struct softib_link *link)
-{
-	bool ready = link->up;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		const struct softib_port *port = link->end[i];
-
-		if (port)
-			ready &= rcu_access_pointer(port->link) == link &&
-				 !port->disabled && !port->broken;
-	}
-	return ready;
-}
-
-static void set_port(struct softib_port *port, bool up, u8 mtu, u8 rate)
-{
-	struct ib_port_info *info = &port->info;
-
-	softib_port_set_state(port, IB_PORT_DOWN);
-	softib_port_set_phys(port, up ? IB_PORT_PHYS_STATE_LINK_UP :
-			     port->disabled ? IB_PORT_PHYS_STATE_DISABLED :
-			     IB_PORT_PHYS_STATE_POLLING);
-	if (!up)
-		return;
-	info->link_width_active = rates[rate].width;
-	WRITE_ONCE(port->speed, rates[rate].speed);
-	info->linkspeedactive_enabled &= 0x0f;
-	info->linkspeedactive_enabled |= min_t(u8, port->speed, IB_SPEED_QDR) << 4;
-	info->inittypereply_mtucap &= 0xf0;
-	info->inittypereply_mtucap |= mtu;
-	if (info->neighbormtu_mastersmsl >> 4 > mtu)
-		softib_port_set_mtu(port, mtu);
-	softib_port_set_state(port, IB_PORT_INIT);
-}
-
-/**
- * softib_link_set - take a link down, and then up or not
- * @link:	the link; softib_mgmt_lock is held
- * @up:		whether it comes up
- *
- * The subnet manager takes it from INIT to ACTIVE.
- */
-void softib_link_set(struct softib_link *link, bool up)
-{
-	const struct softib_far *far = link->far;
-	u8 mtu = link->mtu, rate = link->rate;
-	int i;
-
-	lockdep_assert_held(&softib_mgmt_lock);
-	if (up && far) {
-		mtu = min(mtu, far->hello.mtu);
-		rate = min(rate, far->hello.rate);
-	}
-	for (i = 0; i < 2; i++)
-		if (link->end[i])
-			set_port(link->end[i], up, mtu, rate);
+	softib_way_init(&link->way[0], link, 0, leave);
+	softib_way_init(&link->way[1], link, 1, leave);
 }
 
 /**
@@ -109,6 +94,26 @@ void softib_link_train(struct softib_link *link)
 		softib_far_train(link->far);
 	else
 		softib_link_set(link, softib_link_ready(link));
+}
+
+/**
+ * softib_port_retrain - take a port's link down, and up if both ends want to
+ * @port:	the port; softib_mgmt_lock is held
+ */
+void softib_port_retrain(struct softib_port *port)
+{
+	struct softib_link *link;
+
+	link = rcu_dereference_protected(port->link,
+					 lockdep_is_held(&softib_mgmt_lock));
+	if (link) {
+		softib_link_train(link);
+		return;
+	}
+	softib_port_set_state(port, IB_PORT_DOWN);
+	softib_port_set_phys(port, port->disabled ?
+				   IB_PORT_PHYS_STATE_DISABLED :
+				   IB_PORT_PHYS_STATE_POLLING);
 }
 
 static bool is_free(const struct softib_port *port)
@@ -187,92 +192,6 @@ void softib_link_unplug(struct softib_link *link)
 	WRITE_ONCE(link->end[1], NULL);
 }
 
-/* May a packet leave through (or, if @in, enter by) a port in its state? IBA
- * 7.2.7: management packets from Initialize on, data leaves only in Active.
- */
-static bool state_ok(const struct softib_port *port, bool vl15, bool in)
-{
-	switch (READ_ONCE(port->state)) {
-	case IB_PORT_ACTIVE:
-		return true;
-	case IB_PORT_ARMED:
-		return vl15 || in;
-	case IB_PORT_INIT:
-		return vl15;
-	default:
-		return false;
-	}
-}
-
-/* A packet arrives at a port. */
-static void arrive(struct softib_port *port, struct sk_buff *skb)
-{
-	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
-	bool mcast = softib_lid_is_mcast(softib_dlid(skb));
-	u32 words = softib_words(skb);
-
-	if (!state_ok(port, vl15, true)) {
-		if (vl15)
-			softib_count(port, SOFTIB_VL15_DROPPED, 1);
-		kfree_skb(skb);
-		return;
-	}
-	if (unlikely(softib_cb(skb)->sealed)) {
-		if (!softib_vcrc_ok(skb)) {
-			softib_count(port, SOFTIB_RCV_ERRORS, 1);
-			kfree_skb(skb);
-			return;
-		}
-		softib_cb(skb)->sealed = false;
-	}
-	if (words > READ_ONCE(port->max_words)) {
-		softib_count(port, SOFTIB_RCV_ERRORS, 1);
-		kfree_skb(skb);
-		return;
-	}
-	softib_count(port, SOFTIB_RCV_PKTS, 1);
-	softib_count(port, SOFTIB_RCV_DATA, words);
-	softib_count(port, mcast ? SOFTIB_MCAST_RCV_PKTS :
-				   SOFTIB_UCAST_RCV_PKTS, 1);
-	port->node->ops->receive(port, skb);
-}
-
-/**
- * softib_link_leave - a packet has come to the end of its way
- * @way:	the way
- * @skb:	the packet; consumed
- *
- * Called with bottom halves disabled and no lock held.
- */
-void softib_link_leave(struct softib_way *way, struct sk_buff *skb)
-{
-	struct softib_link *link = way->link;
-	struct softib_port *port = link->end[!way->side];
-
-	if (port)
-		arrive(port, skb);
-	else
-		softib_udp_send(link->far, skb);
-}
-
-/**
- * softib_link_enter - a packet comes from the far end of a link
- * @way:	the way from there
- * @skb:	the packet, at least an LRH; consumed
- *
- * Called with bottom halves disabled and no lock held. The other kernel has
- * done to it what befalls all packets there, so here only what this way was
- * told to do is done.
- */
-void softib_link_enter(struct softib_way *way, struct sk_buff *skb)
-{
-	softib_capture(skb);
-	if (unlikely(READ_ONCE(way->active)) && softib_vl(skb) != SOFTIB_VL_SMP)
-		softib_way_send(way, skb);
-	else
-		softib_link_leave(way, skb);
-}
-
 /**
  * softib_link_xmit - send a packet over a port's link
  * @port:	the port
@@ -307,5 +226,5 @@ void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 	if (unlikely(softib_way_active(way)) && !vl15)
 		softib_way_send(way, skb);
 	else
-		softib_link_leave(way, skb);
+		leave(way, skb);
 }

@@ -5,6 +5,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 
+#include "capture.h"
 #include "fail.h"
 #include "far.h"
 #include "softib.h"

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which nodes there are
+ * Which nodes there are, and what they may be called
  */
+#include <linux/ctype.h>
+
 #include "softib.h"
 
 DEFINE_MUTEX(softib_topology);		/* see fabric.h */
 DEFINE_SPINLOCK(softib_mgmt_lock);	/* the same */
 
 static LIST_HEAD(nodes);	/* under softib_topology */
+
+/**
+ * softib_name_ok - may a node or link have a name?
+ * @name:	the name
+ *
+ * It is also the name of the RDMA device, so it has to be a tame one.
+ *
+ * Return: true if it may.
+ */
+bool softib_name_ok(const char *name)
+{
+	const char *p = name;
+
+	if (!isalnum(*p))
+		return false;
+	while (isalnum(*p) || *p == '_' || *p == '-')
+		p++;
+	return !*p && p - name < SOFTIB_NAME_LEN;
+}
 
 /**
  * softib_node_find - look for a node

@@ -125,23 +125,32 @@ void softib_port_set_state(struct softib_port *port, u8 state)
 }
 
 /**
- * softib_port_retrain - take a port's link down, and up if both ends want to
- * @port:	the port; softib_mgmt_lock is held
+ * softib_pkey_ok - do two P_Keys match (IBA 10.9.3)?
+ * @a:	one
+ * @b:	the other
+ *
+ * Return: true if both are of one partition and one at least is a full member.
  */
-void softib_port_retrain(struct softib_port *port)
+bool softib_pkey_ok(u16 a, u16 b)
 {
-	struct softib_link *link;
+	return !((a ^ b) & 0x7fff) && (a & 0x7fff) && ((a | b) & 0x8000);
+}
 
-	link = rcu_dereference_protected(port->link,
-					 lockdep_is_held(&softib_mgmt_lock));
-	if (link) {
-		softib_link_train(link);
-		return;
-	}
-	softib_port_set_state(port, IB_PORT_DOWN);
-	softib_port_set_phys(port, port->disabled ?
-				   IB_PORT_PHYS_STATE_DISABLED :
-				   IB_PORT_PHYS_STATE_POLLING);
+/**
+ * softib_find_pkey - look for a P_Key that matches (IBA 10.9.3)
+ * @port:	the port in whose table to look
+ * @pkey:	the key of a packet
+ *
+ * Return: its index in the table, or a negative number.
+ */
+int softib_find_pkey(struct softib_port *port, u16 pkey)
+{
+	int i;
+
+	for (i = 0; i < SOFTIB_NPKEYS; i++)
+		if (softib_pkey_ok(READ_ONCE(port->pkeys[i]), pkey))
+			return i;
+	return -ENOENT;
 }
 
 /**

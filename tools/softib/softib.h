@@ -13,7 +13,6 @@
 #ifndef _SOFTIB_H
 #define _SOFTIB_H
 
-#include <linux/jump_label.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/skbuff.h>
@@ -31,6 +30,9 @@
 #define SOFTIB_MAX_VFS		64
 #define SOFTIB_MAX_PKTS		0x400000	/* packets of a message */
 #define SOFTIB_MAX_SGE		32
+
+/* How many packets of a QP one turn of it may send */
+#define SOFTIB_TX_BUDGET	16
 
 /* Enough to be in flight from one HCA: what stands for link-level credits. */
 #define SOFTIB_INFLIGHT		512
@@ -228,6 +230,13 @@ static inline bool softib_is_connected(const struct rvt_qp *qp)
 	return qp->ibqp.qp_type == IB_QPT_RC || qp->ibqp.qp_type == IB_QPT_UC;
 }
 
+/* Is a work request one on a memory region? No packet comes of it. */
+static inline bool softib_is_local(const struct rvt_swqe *wqe)
+{
+	return wqe->wr.opcode == IB_WR_REG_MR ||
+	       wqe->wr.opcode == IB_WR_LOCAL_INV;
+}
+
 static inline struct softib_port *softib_hca_port(struct softib_hca *hca)
 {
 	return &hca->ports[1];
@@ -273,19 +282,6 @@ int softib_alloc_init(void);
 void softib_alloc_exit(void);
 struct sk_buff *softib_alloc(u32 len);
 
-/* capture.c */
-DECLARE_STATIC_KEY_FALSE(softib_capture_key);
-void __softib_capture(struct sk_buff *skb);
-void softib_capture_init(void);
-
-/* Show a packet that is about to cross its first link to captures. */
-static inline void softib_capture(struct sk_buff *skb)
-{
-	if (static_branch_unlikely(&softib_capture_key) &&
-	    !softib_cb(skb)->captured)
-		__softib_capture(skb);
-}
-
 /* device.c */
 struct device *softib_device_create(const char *name, unsigned int vfs);
 int softib_set_vf_link_state(struct ib_device *ibdev, int vf, u32 port, int state);
@@ -309,14 +305,19 @@ void softib_hca_unregister(struct softib_hca *hca);
 void softib_hca_destroy(struct softib_hca *hca);
 void softib_hca_kill(struct softib_hca *hca);
 void softib_hca_halt(struct softib_hca *hca, bool on);
-void softib_hca_pause(struct softib_hca *hca);
-void softib_hca_resume(struct softib_hca *hca);
-void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
-void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb);
+
+/* work.c */
+void softib_hca_work(struct work_struct *work);
+
+/* queue.c */
 void softib_qp_schedule(struct rvt_qp *qp);
 void softib_qp_unschedule(struct rvt_qp *qp);
 void softib_qp_finish(struct rvt_qp *qp);
-bool softib_pkey_ok(u16 a, u16 b);
+void softib_hca_pause(struct softib_hca *hca);
+void softib_hca_resume(struct softib_hca *hca);
+void softib_hca_receive(struct softib_port *port, struct sk_buff *skb);
+void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb);
+void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb);
 
 /* qp.c */
 void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp);
@@ -377,14 +378,22 @@ int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_mad *in, struct ib_mad *out,
 		       size_t *out_size, u16 *out_pkey_index);
 
-/* conn.c */
+/* build.c */
 void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn);
+struct sk_buff *softib_pkt_build(struct softib_hca *hca,
+				 const struct softib_hdrs *hdrs,
+				 struct rvt_sge_state *ss, u32 len,
+				 bool release);
+void *softib_pkt_payload(struct sk_buff *skb, u32 len);
+
+/* send.c */
 void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status);
 void softib_conn_local(struct rvt_qp *qp);
+bool softib_flush_send(struct rvt_qp *qp);
+
+/* conn.c */
 bool softib_conn_send(struct softib_qp *priv, struct sk_buff_head *out);
 void softib_conn_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
-bool softib_is_local(const struct rvt_swqe *wqe);
-bool softib_flush_send(struct rvt_qp *qp);
 
 /* msg.c */
 u32 softib_msg_offset(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn);
@@ -421,7 +430,6 @@ void softib_offload_send(struct softib_hca *hca, const struct rvt_swqe *wqe,
 bool softib_offload_receive(struct softib_hca *hca, void *payload, u32 len);
 
 /* ud.c */
-int softib_find_pkey(struct softib_port *port, u16 pkey);
 bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out);
 void softib_ud_receive(struct softib_qp *priv, const struct softib_pkt *pkt);
 

@@ -121,23 +121,6 @@ bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 	return true;
 }
 
-/**
- * softib_find_pkey - look for a P_Key that matches (IBA 10.9.3)
- * @port:	the port in whose table to look
- * @pkey:	the key of a packet
- *
- * Return: its index in the table, or a negative number.
- */
-int softib_find_pkey(struct softib_port *port, u16 pkey)
-{
-	int i;
-
-	for (i = 0; i < SOFTIB_NPKEYS; i++)
-		if (softib_pkey_ok(READ_ONCE(port->pkeys[i]), pkey))
-			return i;
-	return -ENOENT;
-}
-
 /* P_Key and Q_Key, IBA 9.6.1.4 and 9.8.2.2; QP0 has neither */
 static bool keys_ok(struct rvt_qp *qp, const struct softib_pkt *pkt,
 		    struct ib_wc *wc)

@@ -235,12 +235,12 @@ static int receive(struct sock *sk, struct sk_buff *skb)
 	    hdr->hops <= SOFTIB_MAX_HOPS) {
 		WRITE_ONCE(far->heard, jiffies);
 		strip(skb, hdr->hops);
-		softib_link_enter(&far->link->way[far->side], skb);
+		far->ops->packet(far, skb);
 		return 0;
 	}
 	if (hdr->type == SOFTIB_FAR_HELLO &&
 	    skb->len == sizeof(struct softib_far_hello) &&
-	    softib_far_hear(far, (struct softib_far_hello *)skb->data)) {
+	    far->ops->hello(far, (struct softib_far_hello *)skb->data)) {
 		WRITE_ONCE(far->heard, jiffies);
 		consume_skb(skb);
 		return 0;
@@ -351,7 +351,7 @@ static void __net_exit softib_net_pre_exit(struct net *net)
 		if (sock_net(rcu_access_pointer(far->sock)->sk) != net)
 			continue;
 		close_locked(far);
-		softib_far_lose(far);
+		far->ops->gone(far);
 	}
 	mutex_unlock(&far_lock);
 }

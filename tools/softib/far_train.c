@@ -99,17 +99,7 @@ void softib_far_train(struct softib_far *far)
 	kick(far);
 }
 
-/**
- * softib_far_hear - a hello came from the peer
- * @far:	the far end
- * @hello:	the hello, as it came
- *
- * Called with bottom halves disabled.
- *
- * Return: false if there is something in it that nobody says.
- */
-bool softib_far_hear(struct softib_far *far,
-		     const struct softib_far_hello *hello)
+static bool hear(struct softib_far *far, const struct softib_far_hello *hello)
 {
 	struct softib_far_hello heard = *hello;
 	unsigned long flags;
@@ -128,17 +118,24 @@ bool softib_far_hear(struct softib_far *far,
 	return true;
 }
 
-/**
- * softib_far_lose - nothing will be heard of the peer any more
- * @far:	the far end
- */
-void softib_far_lose(struct softib_far *far)
+static void lose(struct softib_far *far)
 {
 	spin_lock_irq(&softib_mgmt_lock);
 	forget(far);
 	kick(far);
 	spin_unlock_irq(&softib_mgmt_lock);
 }
+
+static void enter(struct softib_far *far, struct sk_buff *skb)
+{
+	softib_way_enter(&far->link->way[far->side], skb);
+}
+
+static const struct softib_far_ops ops = {
+	.hello = hear,
+	.packet = enter,
+	.gone = lose,
+};
 
 /**
  * softib_far_new - make the far end of a link
@@ -165,6 +162,7 @@ struct softib_far *softib_far_new(struct softib_link *link, u8 side,
 		return ERR_PTR(-ENOMEM);
 	far->link = link;
 	far->side = side;
+	far->ops = &ops;
 	far->bind = *bind;
 	far->peer = *peer;
 	far->session = get_random_u32();

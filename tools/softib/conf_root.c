@@ -2,7 +2,6 @@
 /*
  * The directory softib in configfs, and the fabric that is there from the start
  */
-#include <linux/ctype.h>
 #include <linux/module.h>
 
 #include "conf.h"
@@ -27,25 +26,6 @@ static struct config_group hcas_group, switches_group, links_group;
 static struct config_group *first_hcas[SOFTIB_MAX_HCAS];
 static struct config_group *first_links[SOFTIB_MAX_HCAS];
 static struct config_group *first_switch;
-
-/**
- * softib_conf_name_ok - may a node or link have a name?
- * @name:	the name
- *
- * It is also the name of the RDMA device, so it has to be a tame one.
- *
- * Return: true if it may.
- */
-bool softib_conf_name_ok(const char *name)
-{
-	const char *p = name;
-
-	if (!isalnum(*p))
-		return false;
-	while (isalnum(*p) || *p == '_' || *p == '-')
-		p++;
-	return !*p && p - name < SOFTIB_NAME_LEN;
-}
 
 /* Make a directory appear that softib_conf_*_new() has made. */
 static struct config_group *appear(struct config_group *parent,
