@@ -2,13 +2,80 @@
 /*
  * softib - a virtual InfiniBand fabric
  *
- * Nodes (HCAs and switches) have ports, ports are joined by links (fabric.h),
- * and packets as the InfiniBand Architecture Specification (IBA) lays them out
- * cross the links. An HCA puts what it receives on a queue that its work (on
- * softib_wq) takes it from; a switch forwards in the sender's context. All that
- * an HCA's work does for a QP it does with the QP's r_lock and s_lock held (in
- * that order, as rdmavt wants), and it transmits after it has dropped them, so
- * no lock of the data path nests in a lock of a QP.
+ * Nodes (HCAs and switches) have ports, links join the ports (fabric.h), and packets
+ * cross the links as the InfiniBand Architecture Specification (IBA) lays them out.
+ * An HCA looks to the kernel like any other RDMA device: rdmavt keeps its objects.
+ *
+ * The rooms. A file calls files on its right and on the floors below; none calls up.
+ *
+ *	module		main
+ *			  |
+ *	configfs	conf_root ---> conf_node
+ *			    |--------> conf_link ---> conf_end
+ *			  |
+ *	nodes		hca ---> device			switch
+ *			  |				  |
+ *	calls, work	verbs ---> limits, guard, inline  |
+ *			work				  |
+ *			  |				  |
+ *	agents		mad ---> sma ---> sma_switch	  |
+ *			  |----> pma			  |
+ *			  |				  |
+ *	transport	conn ---> rc_req, rc_resp, uc	  |
+ *			ud				  |
+ *			  |				  |
+ *	messages	msg, offload			  |
+ *			  |				  |
+ *	queue pairs	send ---> qp ---> recv		  |
+ *			cq, build			  |
+ *			  |				  |
+ *	the way out	queue				  |
+ *			  |				  |
+ *	fabric		node ---> link ---> far_train ---> train ---> port ---> trap
+ *				    |-----------|--------> fault, udp
+ *			  |
+ *	packets		capture, hdr, crc, alloc	fail (calls that fail)
+ *
+ * A program's or the kernel's call enters by rdmavt and verbs.c. A packet leaves by
+ * work.c, ud.c or conn.c (which build it), queue.c and link.c; it crosses the link,
+ * through fault.c if the link is to disturb it and udp.c if the other end is far away,
+ * and link.c gives it to the node at the other end. A switch forwards it at once, in the
+ * sender's context. An HCA puts it on a queue (queue.c) and its work (work.c, on
+ * softib_wq) takes it from there: first to the agents (mad.c), then to its QP.
+ *
+ * What has to go up goes through functions that were given from above: a port's events
+ * and packets to its node (struct softib_node_ops), a packet to the end of its way
+ * (softib_way.deliver), what the socket gets (struct softib_far_ops), and rdmavt's calls
+ * (verbs.c). Variables that all floors read are main.c's; node.c has the fabric's locks.
+ *
+ * Locks, outermost first; the first five are mutexes and a semaphore.
+ *
+ *	softib_topology		which nodes and links there are
+ *	modify_lock, post_lock	of a program's QP: one call at a time; resize_lock: of an
+ *				HCA's CQs
+ *	softib_hca.iter_sem	nobody frees a QP while all are gone through
+ *	far_lock (udp.c)	the sockets of far ends
+ *	softib_mgmt_lock	what subnet management and training change
+ *
+ *	r_lock, s_hlock, s_lock	of a QP, in this order, as rdmavt wants; inside r_lock
+ *				also those of its receive queue (p_lock, c_lock), inside
+ *				either those of its CQs
+ *	send_lock		which QPs may send; in any context
+ *
+ *	softib_way.lock, capture_lock, locks of queues of packets: nothing is called with
+ *	one of them held that takes another lock of ours
+ *
+ * All that the work does for a QP it does with r_lock and s_lock held. It transmits after
+ * it has dropped them, so no lock of the data path nests in a lock of a QP. No two of the
+ * three groups of spinlocks nest: management, QPs, data path.
+ *
+ * Lifetimes. configfs' directories make and destroy nodes and links, under
+ * softib_topology. An HCA goes in two steps: softib_hca_unregister() takes it away from
+ * its consumers, and so all its QPs, while its link still works; softib_hca_destroy()
+ * takes it out of the fabric and waits for the packets that it is charged for. A QP
+ * lives as long as rdmavt has references to it; softib_hca.send_list holds one. A packet
+ * belongs to the function that it is given to. The data path, which runs with bottom
+ * halves disabled, is a reader of RCU: links, nodes and sockets are freed after it.
  */
 #ifndef _SOFTIB_H
 #define _SOFTIB_H
