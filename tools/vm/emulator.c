@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "emulator.h"
-#include "hub.h"
 #include "wire.h"
+
+/* Bytes that may wait for a machine, if the system lets them. */
+#define CABLE_QUEUE	(1024 * 1024)
 
 void emulator_fail(const char *what)
 {
@@ -25,6 +27,16 @@ static void make_pair(int ends[2])
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		emulator_fail("socketpair");
+}
+
+/* An Ethernet cable: ends[0] is the hub's, ends[1] the emulator's. */
+static void make_cable(int ends[2])
+{
+	int size = CABLE_QUEUE;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends))
+		emulator_fail("socketpair");
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }
 
 /* Puts descriptors where the emulator finds them, wherever they are now. */
@@ -68,7 +80,7 @@ void emulator_start(struct emulator *e, char **argv)
 	make_pair(io);
 	make_pair(control);
 	make_pair(monitor);
-	hub_cable(cable);
+	make_cable(cable);
 	/* No signal between the fork and the assignment of the pid. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);

@@ -20,21 +20,8 @@
 #include "emulator.h"
 #include "hub.h"
 
-/* Bytes that may wait for a machine, if the system lets them. */
-#define HUB_QUEUE	(1024 * 1024)
-
 /* No frame is larger. */
 #define HUB_FRAME	(128 * 1024)
-
-/* Makes a cable: ends[0] is the hub's, ends[1] the emulator's. */
-void hub_cable(int ends[2])
-{
-	int size = HUB_QUEUE;
-
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends))
-		emulator_fail("socketpair");
-	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-}
 
 /*
  * The last byte of a machine's address is its number, counted from 1; an odd

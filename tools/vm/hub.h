@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-void hub_cable(int ends[2]);
 pid_t hub_start(const int *cables, int n);
 
 #endif /* _VM_HUB_H */
