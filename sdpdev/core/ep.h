@@ -116,7 +116,7 @@ struct sdp_ep_ops {
  * @orphan: the file is closed
  * @local: own address, as user space sees it (mapped where @family is AF_INET6)
  * @peer: the other's
- * @conn: the connection over SDP, referenced; or NULL
+ * @conn: the connection over SDP, referenced; or NULL; see also sdp_conn_get()
  * @no_tcp: the connection attempt must not fall back
  * @connect_told: some call of SDP_IOC_CONNECT has told how it went
  * @attempt: enum sdp_attempt

@@ -53,43 +53,23 @@ void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc)
 	refcount_inc(&conn->ref);
 	xc->ctx = conn;
 	conn->xc = xc;
-	conn->ep->conn = conn;
 	sdp_size_init(conn);
+	/* It is complete: pairs with the load in sdp_conn_get(). */
+	smp_store_release(&conn->ep->conn, conn);
 }
 
 /**
- * sdp_conn_get() - the connection of an endpoint
- * @ep: the endpoint
- *
- * Return: the connection, referenced, or NULL.
- */
-struct sdp_conn *sdp_conn_get(struct sdp_ep *ep)
-{
-	struct sdp_conn *conn;
-
-	sdp_ep_lock(ep);
-	conn = ep->conn;
-	if (conn)
-		refcount_inc(&conn->ref);
-	sdp_ep_unlock(ep);
-	return conn;
-}
-
-/**
- * sdp_conn_put() - drop a reference
- * @conn: the connection, or NULL
+ * sdp_conn_release() - the last reference is gone
+ * @conn: the connection
  *
  * Context: process context, no spinlock held.
  */
-void sdp_conn_put(struct sdp_conn *conn)
+void sdp_conn_release(struct sdp_conn *conn)
 {
-	struct sdp_ep *ep;
+	struct sdp_ep *ep = conn->ep;
 
-	if (!conn || !refcount_dec_and_test(&conn->ref))
-		return;
-	ep = conn->ep;
 	sdp_ring_mem_detach(&conn->rings);
-	kfree(conn);
+	kfree_rcu(conn, rcu);
 	sdp_ep_put(ep);
 }
 

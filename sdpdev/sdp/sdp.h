@@ -205,6 +205,7 @@ enum sdp_phase {
 /**
  * struct sdp_conn - a connection over SDP
  * @ref: references
+ * @rcu: frees it, since sdp_conn_get() takes no lock
  * @ep: the endpoint, referenced
  * @xprt: the transport, referenced as long as @xc is there
  * @xc: the transport's connection; NULL once it has been freed
@@ -230,6 +231,7 @@ enum sdp_phase {
  */
 struct sdp_conn {
 	refcount_t ref;
+	struct rcu_head rcu;
 	struct sdp_ep *ep;
 	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_conn *xc;
@@ -307,12 +309,54 @@ static inline struct sdp_xprt_buf *sdp_segs_first(const struct sdp_segs *segs)
 	return list_first_entry(&segs->list, struct sdp_xprt_buf, list);
 }
 
+/**
+ * sdp_segs_add() - put a segment behind the others
+ * @segs: the queue
+ * @buf: the segment
+ */
+static inline void sdp_segs_add(struct sdp_segs *segs, struct sdp_xprt_buf *buf)
+{
+	list_add_tail(&buf->list, &segs->list);
+	segs->end += sdp_seg_bytes(buf);
+}
+
+/**
+ * sdp_segs_pop() - take the first segment
+ * @segs: a queue that is not empty
+ *
+ * Return: the segment.
+ */
+static inline struct sdp_xprt_buf *sdp_segs_pop(struct sdp_segs *segs)
+{
+	struct sdp_xprt_buf *buf = list_first_entry(&segs->list, struct sdp_xprt_buf, list);
+
+	list_del(&buf->list);
+	segs->begin += sdp_seg_bytes(buf);
+	return buf;
+}
+
+/**
+ * sdp_segs_take() - take bytes off the first segment
+ * @segs: a queue that is not empty
+ * @n: how many; at most those of the segment
+ *
+ * Return: the segment, if it is used up and not in the queue any more; or NULL.
+ */
+static inline struct sdp_xprt_buf *sdp_segs_take(struct sdp_segs *segs, u32 n)
+{
+	struct sdp_xprt_buf *buf = sdp_segs_first(segs);
+
+	buf->off += n;
+	segs->begin += n;
+	if (buf->off < buf->len)
+		return NULL;
+	list_del(&buf->list);
+	return buf;
+}
+
 void sdp_segs_init(struct sdp_segs *segs);
-void sdp_segs_add(struct sdp_segs *segs, struct sdp_xprt_buf *buf);
 struct sdp_xprt_buf *sdp_segs_unadd(struct sdp_segs *segs);
-struct sdp_xprt_buf *sdp_segs_pop(struct sdp_segs *segs);
 void sdp_segs_unpop(struct sdp_segs *segs, struct sdp_xprt_buf *buf);
-struct sdp_xprt_buf *sdp_segs_take(struct sdp_segs *segs, u32 n);
 struct sdp_xprt_buf *sdp_segs_find(struct sdp_segs *segs, u64 pos, u32 *at);
 void sdp_segs_skip(struct sdp_segs *segs, struct list_head *bufs);
 void sdp_segs_cut(struct sdp_segs *segs, struct list_head *bufs);
@@ -320,8 +364,39 @@ void sdp_segs_cut(struct sdp_segs *segs, struct list_head *bufs);
 /* conn.c */
 struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *xprt);
 void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc);
-struct sdp_conn *sdp_conn_get(struct sdp_ep *ep);
-void sdp_conn_put(struct sdp_conn *conn);
+void sdp_conn_release(struct sdp_conn *conn);
+
+/**
+ * sdp_conn_get() - the connection of an endpoint
+ * @ep: the endpoint
+ *
+ * Return: the connection, referenced, or NULL.
+ */
+static inline struct sdp_conn *sdp_conn_get(struct sdp_ep *ep)
+{
+	struct sdp_conn *conn;
+
+	rcu_read_lock();
+	/* Pairs with the release in sdp_conn_attach(), by the address. */
+	conn = READ_ONCE(ep->conn);
+	if (conn && !refcount_inc_not_zero(&conn->ref))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+/**
+ * sdp_conn_put() - drop a reference
+ * @conn: the connection, or NULL
+ *
+ * Context: process context, no spinlock held.
+ */
+static inline void sdp_conn_put(struct sdp_conn *conn)
+{
+	if (conn && refcount_dec_and_test(&conn->ref))
+		sdp_conn_release(conn);
+}
+
 void sdp_conn_arm(struct sdp_conn *conn, struct delayed_work *work, unsigned long delay);
 void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work);
 void sdp_conn_destroy(struct sdp_conn *conn);

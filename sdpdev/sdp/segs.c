@@ -19,17 +19,6 @@ void sdp_segs_init(struct sdp_segs *segs)
 }
 
 /**
- * sdp_segs_add() - put a segment behind the others
- * @segs: the queue
- * @buf: the segment
- */
-void sdp_segs_add(struct sdp_segs *segs, struct sdp_xprt_buf *buf)
-{
-	list_add_tail(&buf->list, &segs->list);
-	segs->end += sdp_seg_bytes(buf);
-}
-
-/**
  * sdp_segs_unadd() - take the last segment back, to put more bytes into it
  * @segs: a queue that is not empty
  *
@@ -45,21 +34,6 @@ struct sdp_xprt_buf *sdp_segs_unadd(struct sdp_segs *segs)
 }
 
 /**
- * sdp_segs_pop() - take the first segment
- * @segs: a queue that is not empty
- *
- * Return: the segment.
- */
-struct sdp_xprt_buf *sdp_segs_pop(struct sdp_segs *segs)
-{
-	struct sdp_xprt_buf *buf = list_first_entry(&segs->list, struct sdp_xprt_buf, list);
-
-	list_del(&buf->list);
-	segs->begin += sdp_seg_bytes(buf);
-	return buf;
-}
-
-/**
  * sdp_segs_unpop() - put it back
  * @segs: the queue
  * @buf: what sdp_segs_pop() has given last
@@ -68,25 +42,6 @@ void sdp_segs_unpop(struct sdp_segs *segs, struct sdp_xprt_buf *buf)
 {
 	list_add(&buf->list, &segs->list);
 	segs->begin -= sdp_seg_bytes(buf);
-}
-
-/**
- * sdp_segs_take() - take bytes off the first segment
- * @segs: a queue that is not empty
- * @n: how many; at most those of the segment
- *
- * Return: the segment, if it is used up and not in the queue any more; or NULL.
- */
-struct sdp_xprt_buf *sdp_segs_take(struct sdp_segs *segs, u32 n)
-{
-	struct sdp_xprt_buf *buf = sdp_segs_first(segs);
-
-	buf->off += n;
-	segs->begin += n;
-	if (buf->off < buf->len)
-		return NULL;
-	list_del(&buf->list);
-	return buf;
 }
 
 /**

@@ -48,7 +48,7 @@ static void sdp_ep_detach(struct sdp_ep *ep, struct sdp_conn *conn)
 	sdp_ep_lock(ep);
 	mine = ep->conn == conn;
 	if (mine)
-		ep->conn = NULL;
+		WRITE_ONCE(ep->conn, NULL);
 	sdp_ep_unlock(ep);
 	if (mine)
 		sdp_conn_put(conn);
