@@ -147,7 +147,8 @@ static bool sdp_close_conn(struct sdp_conn *conn)
 
 	sdp_opts_get(ep, &opts);
 	orderly = sdp_close_begin(conn, opts.linger);
-	sdp_ring_look(conn);
+	if (conn->rings.tx.size)
+		sdp_ring_look(conn);
 	if (orderly && opts.linger > 0 && !(current->flags & PF_EXITING))
 		wait_event_interruptible_timeout(ep->wait, sdp_lingered(conn),
 						 opts.linger);

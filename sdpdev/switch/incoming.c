@@ -426,6 +426,9 @@ void sdp_incoming_forget(struct sdp_ep *ep)
 	struct sdp_ep *listener;
 	bool mine = false;
 
+	/* Only this, and accept(2), take it away. */
+	if (!READ_ONCE(ep->listener))
+		return;
 	sdp_ep_lock(ep);
 	listener = ep->listener;
 	if (listener) {

@@ -54,70 +54,90 @@ static void sdp_ep_detach(struct sdp_ep *ep, struct sdp_conn *conn)
 		sdp_conn_put(conn);
 }
 
-/* What the connection asks for while it lives. */
-static void sdp_ep_serve(struct sdp_ep *ep, struct sdp_conn *conn)
-{
-	bool accept, grow, lost;
+/* What a look at an endpoint and its connection finds to be done, in this order. */
+#define SDP_DO_ACCEPT	BIT(0)	/* make an incoming connection ready and accept it */
+#define SDP_DO_GROW	BIT(1)	/* add receive buffers */
+#define SDP_DO_REPLACE	BIT(2)	/* replace receive buffers that were lost */
+#define SDP_DO_DESTROY	BIT(3)	/* the connection has ended: end the transport's part */
+#define SDP_DO_FREE	BIT(4)	/* it is destroyed: free what is left */
+#define SDP_DO_DETACH	BIT(5)	/* and the endpoint has no connection any more */
+#define SDP_DO_SETTLE	BIT(6)	/* fall back to TCP, or tell that there is no connection */
 
-	sdp_ep_lock(ep);
-	accept = ep->accepting && !sdp_conn_dead(conn);
-	ep->accepting = false;
-	grow = conn->rx.grow && !sdp_conn_dead(conn);
-	conn->rx.grow = false;
-	lost = conn->rx.lost && !sdp_conn_dead(conn);
+/* ep->lock is held. */
+static unsigned int sdp_ep_todo_conn(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
+{
+	unsigned int todo = 0;
+
 	if (conn->rings.bad)
 		sdp_tx_push(conn);
-	sdp_ep_unlock(ep);
-	if (accept)
-		sdp_incoming_accept(conn);
-	if (grow || lost)
-		sdp_size_grow(conn, grow);
-}
-
-/* Its end, as far as it has come; with @anew the endpoint is to have no connection. */
-static void sdp_ep_end(struct sdp_ep *ep, struct sdp_conn *conn, bool anew)
-{
-	bool destroy, free;
-
-	sdp_ep_lock(ep);
-	destroy = conn->phase == SDP_PHASE_DEAD;
-	sdp_ep_unlock(ep);
-	if (destroy) {
-		sdp_incoming_forget(ep);
-		/* It may be hours ahead. */
-		if (cancel_delayed_work(&ep->offer))
-			sdp_ep_put(ep);
-		/* First, as the rest may take some time. */
-		sdp_port_drop(ep);
-		sdp_conn_destroy(conn);
+	switch (conn->phase) {
+	case SDP_PHASE_DEAD:
+		return SDP_DO_DESTROY;
+	case SDP_PHASE_HUSK:
+		if (anew || ep->orphan)
+			return SDP_DO_FREE | SDP_DO_DETACH;
+		return conn->purge ? SDP_DO_FREE : 0;
 	}
-
-	sdp_ep_lock(ep);
-	anew |= ep->orphan;
-	free = conn->phase == SDP_PHASE_HUSK && (anew || conn->purge);
-	sdp_ep_unlock(ep);
-	if (free)
-		sdp_conn_free(conn);
-	if (free && anew)
-		sdp_ep_detach(ep, conn);
+	if (ep->accepting)
+		todo |= SDP_DO_ACCEPT;
+	if (conn->rx.grow)
+		todo |= SDP_DO_GROW;
+	if (conn->rx.lost)
+		todo |= SDP_DO_REPLACE;
+	ep->accepting = false;
+	conn->rx.grow = false;
+	return todo;
 }
 
-/* struct sdp_ep_ops.work */
+static unsigned int sdp_ep_todo(struct sdp_ep *ep, struct sdp_conn *conn)
+{
+	unsigned int todo = 0;
+	bool settle;
+
+	sdp_ep_lock(ep);
+	settle = ep->attempt == SDP_ATTEMPT_FAILED ||
+		 (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn)));
+	if (conn)
+		todo = sdp_ep_todo_conn(ep, conn, settle);
+	sdp_ep_unlock(ep);
+	return settle ? todo | SDP_DO_SETTLE : todo;
+}
+
+static void sdp_ep_destroy_conn(struct sdp_ep *ep, struct sdp_conn *conn)
+{
+	sdp_incoming_forget(ep);
+	/* It may be hours ahead. */
+	if (cancel_delayed_work(&ep->offer))
+		sdp_ep_put(ep);
+	/* First, as the rest may take some time. */
+	sdp_port_drop(ep);
+	sdp_conn_destroy(conn);
+}
+
+/*
+ * struct sdp_ep_ops.work
+ *
+ * What comes about meanwhile, as by an acceptance that fails, has the work done again.
+ */
 static void sdp_ep_work(struct work_struct *work)
 {
 	struct sdp_ep *ep = container_of(work, struct sdp_ep, work);
 	struct sdp_conn *conn = sdp_conn_get(ep);
-	bool settle;
+	unsigned int todo = sdp_ep_todo(ep, conn);
 
-	if (conn)
-		sdp_ep_serve(ep, conn);
-	sdp_ep_lock(ep);
-	settle = ep->attempt == SDP_ATTEMPT_FAILED ||
-		 (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn)));
-	sdp_ep_unlock(ep);
-	if (conn)
-		sdp_ep_end(ep, conn, settle);
-	if (settle)
+	if (todo & SDP_DO_ACCEPT)
+		sdp_incoming_accept(conn);
+	if (todo & (SDP_DO_GROW | SDP_DO_REPLACE))
+		sdp_size_grow(conn, todo & SDP_DO_GROW);
+	if (todo & SDP_DO_DESTROY) {
+		sdp_ep_destroy_conn(ep, conn);
+		todo = sdp_ep_todo(ep, conn);
+	}
+	if (todo & SDP_DO_FREE)
+		sdp_conn_free(conn);
+	if (todo & SDP_DO_DETACH)
+		sdp_ep_detach(ep, conn);
+	if (todo & SDP_DO_SETTLE)
 		sdp_connect_settle(ep);
 	sdp_conn_put(conn);
 	sdp_ep_put(ep);
