@@ -9,7 +9,6 @@
  *   conn->tx.mutex	one writer: order of the stream sent, send buffers
  *   conn->rx.mutex	one reader: order of the stream received
  *   sdp_xprt_dev.lock	how many connections of a device there are
- *   sdp_eps.xa_lock	the table of all endpoints
  *   sdp_ports_lock	who listens where, and connects from which port
  *   the mutex of a ring's memory, which faults take
  *   (the lock of the native socket's wait queue)
@@ -32,6 +31,7 @@
 #include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
+#include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
@@ -105,6 +105,7 @@ struct sdp_ep_ops {
  *	socket's lock; or to replace receive buffers that were lost
  * @lock: protects everything below, and what @tcp and @conn say
  * @events: EPOLL* to be told when the lock is released
+ * @sigio: of these, EPOLLIN and EPOLLOUT, for each of which there is a SIGIO
  * @told_listener: of an incoming connection: its listener has to be told of one that can
  *	be accepted
  * @file: the open file, NULL before accept(2) and once it is closed
@@ -163,6 +164,7 @@ struct sdp_ep {
 
 	spinlock_t lock;	/* all that follows */
 	__poll_t events;
+	__poll_t sigio;
 	struct sdp_ep *told_listener;
 	struct file *file;
 	u8 state;
@@ -221,6 +223,7 @@ void sdp_ep_urge(struct sdp_ep *ep);
 static inline void sdp_ep_wake(struct sdp_ep *ep, __poll_t events)
 {
 	ep->events |= events;
+	ep->sigio |= events & EPOLLIN ? EPOLLIN : events & EPOLLOUT;
 }
 
 static inline void sdp_ep_lock(struct sdp_ep *ep)

@@ -13,6 +13,28 @@
 
 #include "core/ep.h"
 
+/* SIGIO for what happened, as a socket of TCP's has it; @bands are EPOLLIN and EPOLLOUT. */
+static void sdp_ep_sigio(struct sdp_ep *ep, __poll_t events, __poll_t bands)
+{
+	if ((events & EPOLLHUP) && READ_ONCE(ep->shut) == SHUTDOWN_MASK) {
+		kill_fasync(&ep->fasync, SIGIO, POLL_HUP);
+		return;
+	}
+	if (bands & EPOLLIN)
+		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
+	if (bands & EPOLLOUT)
+		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
+}
+
+static void sdp_ep_tell_bands(struct sdp_ep *ep, __poll_t events, __poll_t bands)
+{
+	/* Pairs with the smp_mb() in sdp_poll(), and with prepare_to_wait_event(). */
+	if (wq_has_sleeper(&ep->wait))
+		wake_up_interruptible_poll(&ep->wait, events);
+	if (READ_ONCE(ep->fasync))
+		sdp_ep_sigio(ep, events, bands);
+}
+
 /**
  * sdp_ep_tell() - tell everybody who waits
  * @ep: the endpoint
@@ -22,15 +44,7 @@
  */
 void sdp_ep_tell(struct sdp_ep *ep, __poll_t events)
 {
-	/* Pairs with the smp_mb() in sdp_poll(), and with prepare_to_wait_event(). */
-	if (wq_has_sleeper(&ep->wait))
-		wake_up_interruptible_poll(&ep->wait, events);
-	if ((events & EPOLLHUP) && READ_ONCE(ep->shut) == SHUTDOWN_MASK)
-		kill_fasync(&ep->fasync, SIGIO, POLL_HUP);
-	else if (events & EPOLLIN)
-		kill_fasync(&ep->fasync, SIGIO, POLL_IN);
-	else if (events & EPOLLOUT)
-		kill_fasync(&ep->fasync, SIGIO, POLL_OUT);
+	sdp_ep_tell_bands(ep, events, events & EPOLLIN ? EPOLLIN : events & EPOLLOUT);
 }
 
 /**
@@ -43,14 +57,15 @@ void sdp_ep_unlock_tell(struct sdp_ep *ep)
 	__releases(&ep->lock)
 {
 	struct sdp_ep *listener = ep->told_listener;
-	__poll_t events = ep->events;
+	__poll_t events = ep->events, bands = ep->sigio;
 
 	ep->told_listener = NULL;
 	ep->events = 0;
+	ep->sigio = 0;
 	rcu_read_lock();
 	spin_unlock_bh(&ep->lock);
 	if (events)
-		sdp_ep_tell(ep, events);
+		sdp_ep_tell_bands(ep, events, bands);
 	if (listener)
 		sdp_ep_tell(listener, EPOLLIN | EPOLLRDNORM);
 	rcu_read_unlock();

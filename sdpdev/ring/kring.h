@@ -30,7 +30,7 @@
  *
  * @map and @size change under ep->lock, tx.mutex and rx.mutex together, but
  * when pages come back @map does under ep->lock alone; the rest is protected by
- * ep->lock.  @map is in @ring_mem of the endpoint.
+ * ep->lock.  @map is in the memory of the connection's rings.
  */
 struct sdp_kring {
 	struct sdp_ring *map;

@@ -4,7 +4,7 @@
  *
  * A mapping must not hold the endpoint's file, or close(2) would not end the
  * connection.  It holds a file of its own instead, which holds nothing but the
- * memory; the endpoint holds the memory as long as it needs it.
+ * memory; the connection holds the memory as long as it needs it.
  *
  * Rings that are empty and idle have no pages: these are taken from the mappings and
  * freed, and what is in their heads is kept.  Whoever touches a mapping then waits in
@@ -46,7 +46,7 @@ struct sdp_ring_area {
 
 /**
  * struct sdp_ring_mem - the memory of a connection's rings
- * @ref: the endpoint has one while it has rings, each mapping's file another
+ * @ref: the connection has one while it has rings, each mapping's file another
  * @user: the account that it is charged to, held; set with the charge
  * @memcg: the memory control group that pays for the pages, referenced; or NULL
  * @bytes: what is charged, also while the pages are given back: a fault must not fail
@@ -224,9 +224,9 @@ static void sdp_ring_point(struct sdp_rings *rings, struct sdp_ring_mem *mem)
 }
 
 /**
- * sdp_ring_mem_attach() - give an endpoint its rings
+ * sdp_ring_mem_attach() - give a connection its rings
  * @rings: rings without memory, ep->lock held
- * @mem: what sdp_ring_mem_alloc() gave, whose reference passes to the endpoint
+ * @mem: what sdp_ring_mem_alloc() gave, whose reference passes to the rings
  * @tx_bytes: as then
  * @rx_bytes: as then
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is the peer still there?  SO_KEEPALIVE with its times, and TCP_USER_TIMEOUT.
- * Does it say anything?  TCP_DEFER_ACCEPT.  Has what it asked for before come?
- * Does its user say more?  TCP_CORK and MSG_MORE.
+ * When to look at the peer: SO_KEEPALIVE with its times, and TCP_USER_TIMEOUT.  When bytes
+ * that wait for more go in any case: TCP_CORK and MSG_MORE.  The look itself is in probe.c.
  *
  * A probe is a Data message without stream bytes, or, where there is no credit for one
  * (the peer's user reads nothing), what the transport has for it: no peer's user

@@ -50,6 +50,7 @@ struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *x
  */
 void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc)
 {
+	SDP_ASSERT(!conn->ep->conn);
 	refcount_inc(&conn->ref);
 	xc->ctx = conn;
 	conn->xc = xc;

@@ -104,7 +104,7 @@ static void sdp_size_shrink(struct sdp_conn *conn)
 
 /**
  * sdp_size_idle() - the sending half, or both, may be idle by now
- * @work: of struct sdp_ep
+ * @work: of struct sdp_conn
  */
 void sdp_size_idle(struct work_struct *work)
 {

@@ -52,7 +52,7 @@ static unsigned long sdp_alive_probe(struct sdp_conn *conn,
 
 /**
  * sdp_alive_work() - look at the options, and at the peer
- * @work: of struct sdp_ep
+ * @work: of struct sdp_conn
  */
 void sdp_alive_work(struct work_struct *work)
 {

@@ -226,6 +226,9 @@ int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
 	int ret = 0;
 
 	sdp_ep_lock(ep);
+	/* Which ends it, if an index in the ring is bad. */
+	if (conn->rings.bad)
+		sdp_tx_push(conn);
 	if (sdp_rx_parted(conn))
 		ret = -EPIPE;
 	else if (sdp_rx_avail(conn) > seen)
@@ -350,7 +353,7 @@ ssize_t sdp_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		ret = sdp_urg_recv(conn, to, flags, &msg->msg_flags);
 	else
 		ret = sdp_recv_stream(conn, to, flags, timeo);
-	if (ret >= 0 && msg->msg_control)
+	if (ret >= 0)
 		sdp_recv_inq(conn, msg);
 	return ret;
 }

@@ -14,7 +14,7 @@
  * reader at a time holds rx.mutex, which keeps what it copies in the queue.
  *
  * Lifetimes: a connection is a new object for each attempt.  It holds its endpoint.  The
- * endpoint, the transport (until sdp_conn_destroy()), each pending work, and each call
+ * endpoint, the transport (until sdp_conn_free()), each pending work, and each call
  * that reads or writes hold it.
  */
 #ifndef _SDP_SDP_H

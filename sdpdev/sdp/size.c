@@ -14,7 +14,7 @@
  * Both ends measure for themselves how long there were no stream bytes; the
  * receiver with half the time, as bytes that the sender remembers may be late.
  *
- * Rings have no pages while there are no stream bytes either way: see ringmem.c.
+ * Rings have no pages while there are no stream bytes either way: see ring/mem.c.
  */
 #include <linux/jiffies.h>
 

@@ -95,6 +95,8 @@ static bool sdp_close_begin(struct sdp_conn *conn, long linger)
 	sdp_ep_lock(ep);
 	/* Somebody may still have the ring mapped. */
 	sdp_ring_tx_end(conn);
+	if (conn->rings.bad)
+		sdp_tx_push(conn);
 	switch (ep->state) {
 	case SDP_STATE_CONNECTING:
 		ep->no_tcp = true;
@@ -178,7 +180,8 @@ void sdp_close(struct sdp_ep *ep)
 	ep->file = NULL;
 	if (orderly && conn->phase == SDP_PHASE_OPEN)
 		sdp_conn_timer(conn, READ_ONCE(sdp_close_ms));
-	if (ep->conn)
+	/* Otherwise its end kicks. */
+	if (ep->conn && sdp_conn_dead(ep->conn))
 		sdp_ep_kick(ep);
 	sdp_ep_unlock(ep);
 	sdp_conn_put(conn);

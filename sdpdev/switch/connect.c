@@ -137,6 +137,8 @@ static void sdp_connect_run(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	struct sdp_hh hh;
 	int err;
 
+	/* The attempt may be over, and its connection freed, before the mutex is released. */
+	refcount_inc(&conn->ref);
 	/* As long as it is held nothing destroys the connection, whatever happens to it. */
 	mutex_lock(&conn->tx.mutex);
 	sdp_connect_begin(conn, xc, params, no_tcp);
@@ -152,6 +154,7 @@ static void sdp_connect_run(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	sdp_build_hello(&hh, &hello);
 	err = conn->xprt->connect(xc, params, sdp_connect_resolved, &hh, sizeof(hh));
 	mutex_unlock(&conn->tx.mutex);
+	sdp_conn_put(conn);
 	if (!err)
 		return;
 	sdp_ep_lock(ep);
@@ -351,7 +354,7 @@ void sdp_connect_settle(struct sdp_ep *ep)
 	 * over finds its carrier and its error.
 	 */
 	smp_store_release(&ep->state, SDP_STATE_BOUND);
-	/* Pairs with the acquire in sdp_disconnect(), which goes on to the native socket. */
+	/* Pairs with the acquire in sdp_part(), which goes on to the native socket. */
 	smp_store_release(&ep->attempt, SDP_ATTEMPT_NONE);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
 			EPOLLERR | EPOLLHUP);

@@ -303,6 +303,7 @@ static void sdp_incoming_unlock(struct sdp_ep *listener, struct sdp_ep *ep)
 	if (listener->events)
 		ep->told_listener = listener;
 	listener->events = 0;
+	listener->sigio = 0;
 	spin_unlock(&listener->lock);
 }
 

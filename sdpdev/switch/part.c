@@ -51,8 +51,8 @@ static int sdp_part(struct sdp_ep *ep)
 	err = sdp_native_ensure(ep);
 	if (err)
 		return err;
-	sdp_part_begin(ep);
 	conn = sdp_conn_get(ep);
+	sdp_part_begin(ep);
 	if (conn)
 		sdp_ring_drop(conn);
 	sdp_conn_put(conn);

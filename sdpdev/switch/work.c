@@ -95,8 +95,10 @@ static unsigned int sdp_ep_todo(struct sdp_ep *ep, struct sdp_conn *conn)
 	bool settle;
 
 	sdp_ep_lock(ep);
-	settle = ep->attempt == SDP_ATTEMPT_FAILED ||
-		 (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn)));
+	/* A connection that was attached since then has kicked for a run of its own. */
+	settle = ep->conn == conn &&
+		 (ep->attempt == SDP_ATTEMPT_FAILED ||
+		  (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn))));
 	if (conn)
 		todo = sdp_ep_todo_conn(ep, conn, settle);
 	sdp_ep_unlock(ep);

@@ -90,7 +90,7 @@ static __poll_t sdp_poll(struct file *file, poll_table *pt)
 	poll_wait(file, &ep->wait, pt);
 	/*
 	 * The place in the queue before the look at the state.  Pairs with the barrier
-	 * of wq_has_sleeper() in sdp_ep_wake(): what happened comes before the look at
+	 * of wq_has_sleeper() in sdp_ep_tell(): what happened comes before the look at
 	 * the queue.
 	 */
 	smp_mb();
