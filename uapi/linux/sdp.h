@@ -276,8 +276,8 @@ struct sdp_msg {
  *	rings
  * @recv_by_call: out: not zero where SO_RCVLOWAT or SO_PEEK_OFF is set, which only the
  *	system calls regard, not who reads from the receive ring; since 1.3
- * @tx_bytes: out: stream bytes sent over SDP
- * @rx_bytes: out: stream bytes received over SDP
+ * @tx_bytes: out: stream bytes sent over SDP, by the connection that there is
+ * @rx_bytes: out: stream bytes received over SDP, the same
  * @tx_msgs: out: SDP messages sent
  * @rx_msgs: out: SDP messages received
  * @id: out: number of the endpoint, unique since the module was loaded
