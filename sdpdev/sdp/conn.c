@@ -45,7 +45,8 @@ struct sdp_conn *sdp_conn_create(struct sdp_ep *ep, const struct sdp_xprt_ops *x
 
 /**
  * sdp_conn_attach() - give an endpoint its connection
- * @conn: the connection, whose reference passes to the endpoint; ep->lock held
+ * @conn: the connection, after sdp_size_init(); its reference passes to the endpoint;
+ *	ep->lock held
  * @xc: the transport's, which from now on has a reference of its own; its ctx is set here
  */
 void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc)
@@ -54,7 +55,6 @@ void sdp_conn_attach(struct sdp_conn *conn, struct sdp_xprt_conn *xc)
 	refcount_inc(&conn->ref);
 	xc->ctx = conn;
 	conn->xc = xc;
-	sdp_size_init(conn);
 	/* It is complete: pairs with the load in sdp_conn_get(). */
 	smp_store_release(&conn->ep->conn, conn);
 }

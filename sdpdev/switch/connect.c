@@ -113,6 +113,7 @@ static void sdp_connect_begin(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	struct sdp_ep *ep = conn->ep;
 
 	sdp_ep_lock(ep);
+	sdp_size_init(conn);
 	sdp_conn_attach(conn, xc);
 	ep->state = SDP_STATE_CONNECTING;
 	ep->reason = SDP_REASON_NONE;

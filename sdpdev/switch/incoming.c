@@ -118,6 +118,7 @@ static int sdp_incoming_begin(struct sdp_ep *ep, struct sdp_ep *listener,
 		return -ENETDOWN;
 	}
 	sdp_ep_lock(ep);
+	sdp_size_init(conn);
 	sdp_conn_attach(conn, xc);
 	ep->listener = listener;
 	ep->defer_end = jiffies + SDP_ORDER_TIME;
