@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# The far end of a link, as a program (far.h): peer.py OWN_PORT PORT LINK, where
-# LINK is the directory of a link whose end b is far away. First it sends what
-# nobody may send, then it speaks properly, and in the end it falls silent.
-# Prints a line for each result: 0 or 1, and a name.
+# The far end of a link, as a program (far.h): peer.py OWN_PORT PORT LINK LID NUMBER,
+# where LINK is the directory of a link whose end b is far away, and LID and NUMBER are
+# those of the port at its end a. First the program sends what nobody may send, then it
+# speaks properly, and in the end it falls silent. It prints a line for each result: 0 or
+# 1, and a name.
 
 import os
 import random
 import socket
 import struct
+import subprocess
 import sys
 import time
 
 MAGIC, VERSION, HELLO, PACKET = 0x53494246, 1, 1, 2
 
-own, other, link = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+own, other, link, port = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sock.bind(("127.0.0.1", own))
 sock.connect(("127.0.0.1", other))
@@ -42,11 +44,13 @@ def vcrc(data):
     return struct.pack("<H", int(f"{crc:016b}"[::-1], 2))
 
 
-def smp(tid):
-    """SubnGet(NodeInfo) by a directed route of no hop but the link itself"""
+def smp(tid, more=0):
+    """SubnGet(NodeInfo) by a directed route of no hop but the link itself, and so many
+    bytes behind it
+    """
     mad = struct.pack(">BBBBHBBQHHI", 1, 0x81, 1, 1, 0, 1, 1, tid, 0x11, 0, 0)
     mad += struct.pack(">QHH28x64x", 0, 0xffff, 0xffff)
-    mad += bytes([0, 1]) + bytes(62) + bytes(64)
+    mad += bytes([0, 1]) + bytes(62) + bytes(64) + bytes(more)
     bth = struct.pack(">BBHII", 0x64, 0, 0xffff, 0, 0)
     deth = struct.pack(">II", 0, 0)
     length = 8 + len(bth + deth + mad) + 4
@@ -61,6 +65,14 @@ def read(name):
 
 def dropped(why):
     return int(dict(map(str.split, read("b/udp_dropped").splitlines()))[why])
+
+
+def receive_errors():
+    """of the near end's port"""
+    lines = subprocess.run(["perfquery", "-C", "softib0"] + port, check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    return int(next(line.rpartition(".")[2] for line in lines
+                    if line.startswith("PortRcvErrors:")))
 
 
 def result(ok, name):
@@ -135,6 +147,15 @@ while True:
 result(answer[-2:] == vcrc(answer[:-2]), "what is sent has a VCRC")
 result(answer[36:44] == struct.pack(">Q", 3),
        "a MAD is answered, one with a wrong VCRC is not")
+
+# A link with the smallest MTU, and a packet that is longer than that lets it be.
+sock.send(hello(18, theirs[0], mtu=1))
+while struct.unpack(">II", get(HELLO)[8:16])[1] != 18:
+    pass
+errors, packet = receive_errors(), smp(4, 128)
+sock.send(header(PACKET) + packet + vcrc(packet))
+result(wait(lambda: receive_errors() == errors + 1),
+       "a packet that is too long for the MTU is an error")
 
 for number in range(1000):
     heard = time.monotonic()

@@ -65,7 +65,7 @@ goodbye() {
 	return 1
 }
 
-plan 51
+plan 52
 
 insmod "$module" hcas=0
 two_switches() {
@@ -108,7 +108,8 @@ ip link set lo mtu 65536
 set_link there/b corrupt 50000
 check "data comes right with flipped bits" rc_data
 set_link there/b corrupt 0
-[ "$(perfquery -D 0,1 2 2> /dev/null | sed -n 's/^PortRcvErrors:\.*//p')" != 0 ]
+lid=$(smpquery -C softib0 portinfo -D 0,1 0 | sed -n 's/^Lid:\.*//p')
+[ "$(perfquery -C softib0 "$lid" 2 | sed -n 's/^PortRcvErrors:\.*//p')" -gt 0 ]
 result $? "which the VCRC told the other end"
 
 pkill -STOP -x opensm
@@ -136,7 +137,7 @@ set_link there enable 0
 while read -r status name; do
 	[ "$status" -eq 0 ] || diag "$(< /tmp/peer)"
 	result "$status" "$name"
-done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here 2> /tmp/peer)
+done < <("$(dirname "$0")/peer.py" 4002 4001 $conf/links/here "$lid" 2 2> /tmp/peer)
 diag "$(< /tmp/peer)"
 set_link there enable 1
 check "the real one is found" until_true 30 both ACTIVE
