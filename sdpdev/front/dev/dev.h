@@ -31,12 +31,14 @@ struct sdp_ep *sdp_handed_over(void);
 int sdp_accept(struct file *file, struct sdp_accept *args, bool nonblock,
 	       struct file **newfile);
 
+/* arg.c */
+long sdp_arg_get(void *arg, u32 least, u32 known, void __user *user);
+
 /* msg.c */
 long sdp_msg_command(struct sdp_ep *ep, bool send, struct sdp_msg __user *user,
 		     bool nonblock, bool uring);
 
 /* ioctl.c */
-long sdp_arg_get(void *arg, u32 least, u32 known, void __user *user);
 long sdp_command(struct file *file, unsigned int cmd, void __user *user,
 		 bool nonblock, bool uring);
 long sdp_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
