@@ -73,6 +73,7 @@ static int listen_here(int port)
 /* Connects to a listener of this node; true where that goes by @carrier. */
 static bool join(int l, int port, int end[2], unsigned int carrier)
 {
+	end[1] = -1;
 	end[0] = end_open(SDP, AF_INET);
 	if (end_connect(SDP, end[0], HERE, port))
 		return false;
