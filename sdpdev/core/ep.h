@@ -72,7 +72,8 @@ struct sdp_tcp;
  * @idle: the connection may be idle by now
  * @offer: the connection has been held back from accept(2) for long enough
  *
- * Each of the works holds a reference to the endpoint while it is pending, and drops it.
+ * Each of the works holds a reference while it is pending, and drops it: work, retry and
+ * offer to the endpoint; timeout, alive and idle to the connection, which holds the endpoint.
  */
 struct sdp_ep_ops {
 	void (*release)(struct sdp_ep *ep);

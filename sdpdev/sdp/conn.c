@@ -109,7 +109,7 @@ static long sdp_buf_cost(u32 size)
 
 /**
  * sdp_buf_alloc() - a message buffer that the endpoint's user pays for
- * @conn: the connection, which has a connection
+ * @conn: the connection
  * @size: bytes
  * @recv: to receive, else to send
  *

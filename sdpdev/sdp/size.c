@@ -121,7 +121,7 @@ bool sdp_size_quiet(const struct sdp_conn *conn)
 
 /**
  * sdp_size_watch() - look whether it is idle, at the earliest time that it can be
- * @conn: the connection, which has a connection; ep->lock held
+ * @conn: the connection, ep->lock held
  */
 void sdp_size_watch(struct sdp_conn *conn)
 {

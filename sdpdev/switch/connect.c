@@ -93,7 +93,7 @@ static const struct sdp_xprt_ops *sdp_connect_route(struct sdp_ep *ep,
 {
 	const struct sdp_xprt_ops *xprt = sdp_xprt_route(ep->net, params);
 
-	if (xprt == ERR_PTR(-ENODEV)) {
+	if (!xprt) {
 		*reason = SDP_REASON_NO_TRANSPORT;
 		return ERR_PTR(-EOPNOTSUPP);
 	}
@@ -122,6 +122,8 @@ static void sdp_connect_begin(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	sock_error(sdp_native_sk(ep));
 	ep->no_tcp = no_tcp;
 	ep->connect_told = false;
+	/* Whoever was to part, and was interrupted, has another connection now. */
+	ep->attempt = SDP_ATTEMPT_NONE;
 	ep->local = params->local;
 	ep->peer = params->peer;
 	sdp_addr_map(&ep->local, ep->family);

@@ -95,7 +95,7 @@ static unsigned int sdp_ep_todo(struct sdp_ep *ep, struct sdp_conn *conn)
 	bool settle;
 
 	sdp_ep_lock(ep);
-	/* A connection that was attached since then has kicked for a run of its own. */
+	/* A connection that was attached since then kicks for a run of its own when it ends. */
 	settle = ep->conn == conn &&
 		 (ep->attempt == SDP_ATTEMPT_FAILED ||
 		  (ep->attempt == SDP_ATTEMPT_PARTING && (!conn || sdp_conn_dead(conn))));

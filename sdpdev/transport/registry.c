@@ -169,15 +169,15 @@ static struct sdp_xprt *sdp_xprt_next(struct sdp_xprt *prev)
  * Transports are asked in the order of their registration.
  *
  * Context: process context.
- * Return: the first transport that takes it, referenced, or an ERR_PTR: -ENODEV where
- * there is none; the first error that says more than that the route leaves by another
- * kind of interface; -EOPNOTSUPP.
+ * Return: the first transport that takes it, referenced; NULL without any transport; or
+ * an ERR_PTR: the first error that says more than that the route leaves by another kind of
+ * interface, else -EOPNOTSUPP.
  */
 const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params)
 {
 	struct sdp_xprt *xprt = NULL;
 	struct sdp_xprt_params found;
-	int err, told = -ENODEV;
+	int err, told = 0;
 
 	while ((xprt = sdp_xprt_next(xprt))) {
 		found = *params;
@@ -186,10 +186,10 @@ const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_param
 			*params = found;
 			return xprt->ops;
 		}
-		if (told == -ENODEV || told == -EOPNOTSUPP)
+		if (!told || told == -EOPNOTSUPP)
 			told = err;
 	}
-	return ERR_PTR(told);
+	return told ? ERR_PTR(told) : NULL;
 }
 
 /* --- ports ------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
  * Contexts: functions marked (sleeps) are called from process context without
  * spinlocks.  The others may be called with bottom halves off and under the
  * protocol's spinlock, so they must not sleep and must not call back before
- * they return.  Upcalls say in which context they come.
+ * they return; post_send(), post_probe() and post_recv() always are.  Upcalls say in which context they come.
  */
 #ifndef _SDP_TRANSPORT_H
 #define _SDP_TRANSPORT_H
@@ -42,7 +42,7 @@ struct seq_file;
 
 /**
  * struct sdp_xprt_dev - a device of a transport
- * @lock: the counts; taken inside of every lock of a transport
+ * @lock: the counts; taken inside of every mutex of a transport
  * @conns: connections of all owners
  * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
  *
@@ -250,7 +250,8 @@ struct sdp_xprt_params {
 
 /**
  * struct sdp_xprt_ops - a transport
- * @owner: its module
+ * @owner: its module, for whoever looks at the structure: a transport is kept by what uses
+ *	it, and takes itself back before it goes
  * @name: for people; no two transports have the same
  * @caps: what it can do besides messages: SDP_XPRT_CAP_*
  * @max_msg: bytes of the largest message that one buffer can hold

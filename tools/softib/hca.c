@@ -254,8 +254,8 @@ void softib_hca_kill(struct softib_hca *hca)
  * @hca:	the HCA; softib_topology is held
  * @on:		whether it stands still
  *
- * What is posted waits, in whatever state its QP is, and unless that is reset it is lost
- * or completed only when the HCA goes on. Nothing of it is sent any more when this
+ * What is posted waits, in whatever state its QP is, until the HCA goes on or the QP is
+ * reset or destroyed. Nothing of it is sent any more when this
  * returns. The HCA still receives, and its agents answer.
  */
 void softib_hca_halt(struct softib_hca *hca, bool on)

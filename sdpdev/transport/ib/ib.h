@@ -31,7 +31,7 @@
  * one exception is a new request, which the thread of ib_cm hands up itself:
  * that is what lets unlisten() wait for it.
  *
- * Locks, outermost first: sdp_ib_mutex, sdp_ib_conn.mutex, sdp_xprt_dev.lock,
+ * Locks, outermost first: sdp_ib_conn.mutex, sdp_ib_mutex, sdp_xprt_dev.lock,
  * sdp_ib_conns_lock, sdp_ib_conn.lock.  None of them is held during an upcall.
  *
  * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody

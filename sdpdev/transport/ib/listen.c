@@ -58,8 +58,8 @@ err_free:
 }
 
 /*
- * Not under the mutex: this waits for handlers, and those wait for locks of the
- * protocol, which calls listen() under them.
+ * Not under the mutex: this waits for handlers, and those take it for the route back to
+ * their peer.
  */
 static void sdp_ib_listener_destroy(struct sdp_ib_listener *listener)
 {

@@ -3,13 +3,14 @@
  * A transport between two ends on one host: connections to 127.0.0.0/8.
  *
  * It shows that transports work side by side, and that one needs no adapter.  Nothing gets
- * lost here and everybody answers, so there are no timers.
+ * lost here and everybody answers, so nobody looks at params->timeout_ms.
  *
  * Sending copies the message into the first buffer that the peer has posted, or waits for
- * one.  A tasklet of each connection gives buffers back, and its work item tells the rest:
- * so nothing is told before a call has returned, and one thing at a time.
+ * one.  A tasklet of each connection gives buffers back, and its work item tells the rest,
+ * each one thing at a time: so nothing is told before a call has returned.
  *
- * local_lock protects all that connections have.  Outside of it is local_ports_sem, which
+ * local_lock protects the states, the queues and who is whose peer; what a request is made
+ * with stays as it is once it is posted.  Outside of it is local_ports_sem, which
  * is held for reading while a request is handed up.  Two connected ends have a reference to
  * each other, which the first of them that closes drops with its own.
  */
@@ -224,8 +225,10 @@ static void local_close(struct local_conn *conn, enum sdp_xprt_reject reason)
 		asks = peer->state == LOCAL_CONNECTING;
 		peer->peer = NULL;
 		peer->reason = reason;
-		local_flush(peer);
-		local_post(peer, asks ? LOCAL_EV_REJECTED : LOCAL_EV_DISCONNECTED);
+		if (peer->state != LOCAL_CLOSED) {
+			local_flush(peer);
+			local_post(peer, asks ? LOCAL_EV_REJECTED : LOCAL_EV_DISCONNECTED);
+		}
 	}
 	spin_unlock_bh(&local_lock);
 	if (peer) {
@@ -277,10 +280,10 @@ static struct sdp_xprt_buf *local_buf_alloc(struct sdp_xprt_conn *xc, u32 size, 
 	struct local_conn *conn = local_conn(xc);
 	struct local_buf *buf;
 
-	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY);
 	if (!buf)
 		return NULL;
-	buf->xb.data = kmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	buf->xb.data = kmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY);
 	if (!buf->xb.data) {
 		kfree(buf);
 		return NULL;
@@ -304,6 +307,15 @@ static void local_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	local_put(conn);
 }
 
+/* A message that fits nowhere: neither end can go on. */
+static void local_fail_both(struct local_conn *from, struct local_conn *to)
+{
+	local_flush(from);
+	local_flush(to);
+	local_post(from, LOCAL_EV_DISCONNECTED);
+	local_post(to, LOCAL_EV_DISCONNECTED);
+}
+
 /* Copies what has a buffer at the other end; local_lock held. */
 static void local_move(struct local_conn *from, struct local_conn *to)
 {
@@ -318,6 +330,10 @@ static void local_move(struct local_conn *from, struct local_conn *to)
 		memcpy(recv->xb.data, send->xb.data, recv->xb.len);
 		local_done(to, recv, error);
 		local_done(from, send, error);
+		if (error) {
+			local_fail_both(from, to);
+			return;
+		}
 		atomic_long_inc(&local_messages);
 	}
 }
