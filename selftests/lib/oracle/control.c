@@ -70,18 +70,30 @@ static void say_received(const char *label, int fd, size_t take, size_t length)
 	       cmsg->cmsg_type, cmsg->cmsg_len, value);
 }
 
+/* What does not fit is told also by who has no buffer for it. */
+static void say_without(const char *label, int fd)
+{
+	struct iovec iov = { .iov_base = back, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (say(label, recvmsg(fd, &msg, 0)) == 1)
+		printf("%s: control of %zu, flags %x\n", label, msg.msg_controllen,
+		       msg.msg_flags);
+}
+
 static void receiving(void)
 {
 	int p[2], on = 1;
 
 	connected(p);
-	must(send(p[0], "0123456789x", 11, 0) == 11);
-	wait_bytes(p[1], 11);
+	must(send(p[0], "0123456789xy", 12, 0) == 12);
+	wait_bytes(p[1], 12);
 	say_received("nothing asked for", p[1], 1, sizeof(union room));
 	say("TCP_INQ", setsockopt(p[1], IPPROTO_TCP, TCP_INQ, &on, sizeof(on)));
 	say_received("what is left", p[1], 4, sizeof(union room));
 	say_received("no room", p[1], 1, 1);
 	say_received("no room at all", p[1], 1, 0);
+	say_without("no buffer", p[1]);
 	say_received("little room", p[1], 1, sizeof(struct cmsghdr));
 	say_received("just enough", p[1], 1, CMSG_LEN(sizeof(int)));
 	say_received("nothing left", p[1], 10, sizeof(union room));
