@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all of sdpdev stands on: counters, parameters, accounts, addresses; ep.h beside it has
- * the endpoint.
+ * The base of sdpdev: counters, parameters, accounts, addresses.  ep.h beside it has the
+ * endpoint.
  *
- * Everything here may be called from any context, with any lock held, unless its own comment
- * says otherwise: counters and accounts are atomic, and addresses belong to the caller.
+ * A caller may be in any context and hold any lock, unless a function's own comment says
+ * otherwise: counters and accounts are atomic, and addresses belong to the caller.
  */
 #ifndef _SDP_CORE_H
 #define _SDP_CORE_H

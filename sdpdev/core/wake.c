@@ -3,8 +3,8 @@
  * Telling processes: those that wait, those that want SIGIO, and the owner, who
  * gets SIGURG.
  *
- * What happens under ep->lock is noted, and told when the lock has been released: those
- * who are told may call back, as a client in the kernel does from its wake-up.
+ * sdp_ep_wake() notes an event under ep->lock, and sdp_ep_unlock() tells it when it has
+ * released the lock: a client in the kernel may call back from its wake-up.
  */
 #include <linux/cred.h>
 #include <linux/pid.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Idle connections: their buffers, and the pages of their rings, are given back; and the
- * reverse, more receive buffers for one whose peer uses up what there are.
+ * Idle connections give back buffers, and the pages of their rings.  The reverse is here,
+ * too: a connection whose peer uses up its receive buffers gets more of them.
  */
 #include "ring/ring.h"
 #include "sdp/sdp.h"

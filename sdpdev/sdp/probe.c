@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The look at a peer that is silent, and at bytes that wait: what falls due of
- * SO_KEEPALIVE, TCP_USER_TIMEOUT, TCP_CORK and MSG_MORE.
+ * A look at a silent peer, and at bytes that wait, when a time of SO_KEEPALIVE,
+ * TCP_USER_TIMEOUT, TCP_CORK or MSG_MORE is over.
  */
 #include "sdp/sdp.h"
 #include "tcp/tcp.h"

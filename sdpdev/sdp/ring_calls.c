@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What user space asks of rings: to have them, and to have the kernel look at them.
+ * The calls of user space for rings: it sets them up, and has the kernel look at them.
  */
 #include <linux/sched/signal.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a connection does with its rings: takes stream bytes from the one, puts those that
- * came into the other, and tells user space when to call.
+ * A connection takes stream bytes from its transmit ring, puts received bytes into its
+ * receive ring, and tells user space by flags when to call.
  *
  * An index that is not between the kernel's own and the size of the ring ends the
  * connection: the next look at what can be sent does that, or the endpoint's work.

@@ -3,7 +3,7 @@
  * Queues of segments: pieces of a stream, with their positions in it.
  *
  * A segment is a buffer of the transport's whose stream bytes lie from buf->off to
- * buf->len.  The functions here know no locks: ep->lock is held by their callers.
+ * buf->len.  The functions here know no locks: their callers hold ep->lock.
  */
 #include "sdp/sdp.h"
 

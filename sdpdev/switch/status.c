@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an endpoint tells: events for poll(2), its error, what SDP_IOC_INFO tells.
+ * An endpoint tells its events for poll(2), its error, and the answer to SDP_IOC_INFO.
  */
 #include <linux/poll.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The switch: what answers for an endpoint, SDP or the native TCP socket.
+ * The switch: SDP or the native TCP socket answers for an endpoint.
  *
  * io.c sends and receives by whichever carries the connection.  connect.c begins over SDP
  * and falls back to TCP; listen.c and incoming.c have the other side; port.c knows who

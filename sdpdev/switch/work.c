@@ -54,7 +54,7 @@ static void sdp_ep_detach(struct sdp_ep *ep, struct sdp_conn *conn)
 		sdp_conn_put(conn);
 }
 
-/* What a look at an endpoint and its connection finds to be done, in this order. */
+/* Things to be done for an endpoint and its connection, in this order. */
 #define SDP_DO_ACCEPT	BIT(0)	/* make an incoming connection ready and accept it */
 #define SDP_DO_GROW	BIT(1)	/* add receive buffers */
 #define SDP_DO_REPLACE	BIT(2)	/* replace receive buffers that were lost */
@@ -119,7 +119,7 @@ static void sdp_ep_destroy_conn(struct sdp_ep *ep, struct sdp_conn *conn)
 /*
  * struct sdp_ep_ops.work
  *
- * What comes about meanwhile, as by an acceptance that fails, has the work done again.
+ * An event that comes meanwhile, as an acceptance that fails, queues the work again.
  */
 static void sdp_ep_work(struct work_struct *work)
 {

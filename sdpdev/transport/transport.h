@@ -11,7 +11,8 @@
  * Contexts: functions marked (sleeps) are called from process context without
  * spinlocks.  The others may be called with bottom halves off and under the
  * protocol's spinlock, so they must not sleep and must not call back before
- * they return; post_send(), post_probe() and post_recv() always are.  Upcalls say in which context they come.
+ * they return.  The protocol calls post_send(), post_probe() and post_recv() in no other
+ * way.  Upcalls say in which context they come.
  */
 #ifndef _SDP_TRANSPORT_H
 #define _SDP_TRANSPORT_H
@@ -26,9 +27,9 @@
 #include <net/net_namespace.h>
 
 /*
- * What a transport can do besides messages is told by bits in its caps, each of which
- * comes with functions in struct sdp_xprt_ops.  None is defined yet; a transport that has
- * one which the protocol does not know is not registered.
+ * A transport's caps say what it can do besides messages.  Each bit comes with functions in
+ * struct sdp_xprt_ops.  There is no bit yet, and sdp_xprt_register() refuses a transport
+ * with a bit that the protocol does not know.
  */
 #define SDP_XPRT_CAPS		0
 

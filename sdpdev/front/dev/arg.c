@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The structures that ioctls are given, of whatever version.
+ * Structures that user space gives to ioctls, of any version.
  */
 #include <linux/uaccess.h>
 

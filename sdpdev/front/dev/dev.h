@@ -2,7 +2,7 @@
 /*
  * /dev/sdp: an open file is an endpoint.
  *
- * What user space gives is checked here, and only here, before anything acts on it; the
+ * This folder checks the input of user space before any other folder acts on it.  The
  * structures of uapi/linux/sdp.h and struct file go no further down.
  *
  * Lifetimes: an open file holds its endpoint (file->private_data) until sdp_close().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all connections share: the devices that there are, the workqueue, the counters.
+ * Shared by all connections: the devices, the workqueue, the counters.
  */
 #include <linux/moduleparam.h>
 #include <linux/seq_file.h>

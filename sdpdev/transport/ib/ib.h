@@ -21,8 +21,8 @@
  *	  +-----------+
  *	dev.c				devices, counters, the workqueue
  *
- * What has to go up goes by struct sdp_ib_conn.work: the lower files note an event, and
- * main.c's table says whose function is called for it.
+ * The lower files note an event for struct sdp_ib_conn.work, and main.c's table says which
+ * function above them the work calls for it.
  *
  * Everything that happens to a connection is noted by sdp_ib_conn_post(), from
  * any context, and done by the connection's work item, one thing after the
