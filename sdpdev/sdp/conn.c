@@ -90,12 +90,8 @@ void sdp_conn_arm(struct sdp_conn *conn, struct delayed_work *work, unsigned lon
 		refcount_dec(&conn->ref);
 }
 
-/**
- * sdp_conn_disarm() - do not
- * @conn: the connection, to which the caller has a reference of its own
- * @work: one of its works
- */
-void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work)
+/* Takes a work back; the caller has a reference of its own. */
+static void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work)
 {
 	if (cancel_delayed_work(work))
 		sdp_conn_put(conn);
@@ -149,13 +145,8 @@ void sdp_buf_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	xc->ops->buf_free(xc, buf);
 }
 
-/**
- * sdp_bufs_free() - free a list of buffers
- * @conn: the connection
- * @xc: the transport's
- * @bufs: the list
- */
-void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc, struct list_head *bufs)
+static void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
+			  struct list_head *bufs)
 {
 	struct sdp_xprt_buf *buf, *next;
 

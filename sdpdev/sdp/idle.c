@@ -68,7 +68,7 @@ static bool sdp_size_idle_rings(struct sdp_conn *conn)
 	sdp_ep_unlock(ep);
 	if (!idle)
 		return conn->rings.tx.size && !conn->rings.tx.away;
-	/* Who reads copies from the pages. */
+	/* A reader copies from the pages. */
 	if (!mutex_trylock(&conn->rx.mutex))
 		return true;
 	again = sdp_ring_mem_idle(&conn->rings);

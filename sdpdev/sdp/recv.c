@@ -301,7 +301,7 @@ static ssize_t sdp_recv_stream(struct sdp_conn *conn, struct iov_iter *to,
 		if (done >= target || (done && sdp_rx_at_mark(conn, skip)))
 			break;
 		n = sdp_rx_end(conn, skip, done);
-		/* Who wants nothing waits until something is there. */
+		/* A call for no bytes waits until something is there. */
 		if (n || (!len && sdp_rx_ready(conn, skip)))
 			break;
 		n = sdp_rx_wait(conn, skip, &timeo);

@@ -398,13 +398,11 @@ static inline void sdp_conn_put(struct sdp_conn *conn)
 }
 
 void sdp_conn_arm(struct sdp_conn *conn, struct delayed_work *work, unsigned long delay);
-void sdp_conn_disarm(struct sdp_conn *conn, struct delayed_work *work);
 void sdp_conn_destroy(struct sdp_conn *conn);
 void sdp_conn_free(struct sdp_conn *conn);
 struct sdp_xprt_buf *sdp_buf_alloc(struct sdp_conn *conn, u32 size, bool recv);
 void sdp_buf_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 		  struct sdp_xprt_buf *buf);
-void sdp_bufs_free(struct sdp_conn *conn, struct sdp_xprt_conn *xc, struct list_head *bufs);
 int sdp_conn_bufs(struct sdp_conn *conn);
 int sdp_conn_recv_bufs(struct sdp_conn *conn, u32 want);
 void sdp_conn_timer(struct sdp_conn *conn, unsigned int ms);
@@ -514,7 +512,6 @@ void sdp_rx_to_ring(struct sdp_conn *conn);
 
 /* send.c */
 int sdp_tx_prepare(struct sdp_conn *conn, u32 want);
-int sdp_tx_wait(struct sdp_conn *conn, long *timeo);
 int sdp_tx_drain(struct sdp_conn *conn);
 ssize_t sdp_send(struct sdp_conn *conn, struct iov_iter *from, unsigned int flags,
 		 long timeo);

@@ -216,7 +216,7 @@ static bool sdp_tx_ready(struct sdp_conn *conn)
  *
  * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
  */
-int sdp_tx_wait(struct sdp_conn *conn, long *timeo)
+static int sdp_tx_wait(struct sdp_conn *conn, long *timeo)
 {
 	struct sdp_ep *ep = conn->ep;
 	long left;

@@ -202,7 +202,7 @@ void sdp_unlisten(struct sdp_ep *ep)
 	list_splice_tail_init(&listen->deferred_queue, &listen->accept_queue);
 	sdp_ep_unlock(ep);
 
-	/* Who is not established yet finds out when it is. */
+	/* A connection that is not established yet finds out when it is. */
 	while ((child = sdp_accept_pop(ep))) {
 		sdp_ep_lock(child);
 		child->orphan = true;
