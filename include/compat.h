@@ -36,6 +36,17 @@
 #define ib_cq_udata	ib_udata
 #endif
 
+/* The file that a handler of sysctl is called for. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define compat_ctl_table	const struct ctl_table
+#else
+#define compat_ctl_table	struct ctl_table
+#endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define register_net_sysctl_sz(net, path, table, size) \
+	register_net_sysctl(net, path, table)
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read	generic_file_splice_read
 #endif

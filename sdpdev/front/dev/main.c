@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "front/dev/dev.h"
+#include "offload/net.h"
 
 static struct miscdevice sdp_misc = {
 	.minor	= MISC_DYNAMIC_MINOR,
@@ -13,6 +14,12 @@ static struct miscdevice sdp_misc = {
 	.fops	= &sdp_fops,
 	.mode	= 0666,
 };
+
+/* The socket that it would be for comes later. */
+static int sdp_attach(bool on)
+{
+	return on ? -EOPNOTSUPP : 0;
+}
 
 static int __init sdp_init(void)
 {
@@ -25,11 +32,16 @@ static int __init sdp_init(void)
 	err = sdp_proc_init();
 	if (err)
 		goto err_wq;
-	err = misc_register(&sdp_misc);
+	err = sdp_net_init(sdp_attach);
 	if (err)
 		goto err_proc;
+	err = misc_register(&sdp_misc);
+	if (err)
+		goto err_net;
 	return 0;
 
+err_net:
+	sdp_net_exit();
 err_proc:
 	sdp_proc_exit();
 err_wq:
@@ -44,6 +56,7 @@ err_wq:
 static void __exit sdp_exit(void)
 {
 	misc_deregister(&sdp_misc);
+	sdp_net_exit();
 	sdp_ep_wait_idle();
 	destroy_workqueue(sdp_wq);
 	sdp_proc_exit();

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/sys/net/sdp in every network namespace.
+ */
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sysctl.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "compat.h"
+#include "offload/net.h"
+
+static unsigned int sdp_net_id;
+static DEFINE_MUTEX(sdp_net_lock);
+static int (*sdp_net_attach)(bool on);
+
+/**
+ * sdp_net() - a network namespace's settings
+ * @net: the namespace, which the caller holds
+ *
+ * Context: any.
+ */
+struct sdp_net *sdp_net(const struct net *net)
+{
+	return net_generic(net, sdp_net_id);
+}
+
+static int sdp_net_switch(struct sdp_net *sn, unsigned int attach)
+{
+	int err;
+
+	if (!sn->attach == !attach)
+		return 0;
+	err = sdp_net_attach(attach);
+	if (!err)
+		WRITE_ONCE(sn->attach, attach);
+	return err;
+}
+
+static int sdp_net_attach_file(compat_ctl_table *table, int write, void *buffer,
+			       size_t *lenp, loff_t *ppos)
+{
+	struct sdp_net *sn = container_of(table->data, struct sdp_net, attach);
+	struct ctl_table copy = *table;
+	unsigned int attach;
+	int err;
+
+	mutex_lock(&sdp_net_lock);
+	attach = sn->attach;
+	copy.data = &attach;
+	err = proc_douintvec_minmax(&copy, write, buffer, lenp, ppos);
+	if (!err && write)
+		err = sdp_net_switch(sn, attach);
+	mutex_unlock(&sdp_net_lock);
+	return err;
+}
+
+static const unsigned int sdp_net_most_touch = 3600;
+static const unsigned int sdp_net_most = INT_MAX;
+
+#define SDP_NET_FILE(name, handler, least, most)	\
+	{						\
+		.procname = #name,			\
+		.data = (void *)offsetof(struct sdp_net, name),	\
+		.maxlen = sizeof(unsigned int),		\
+		.mode = 0644,				\
+		.proc_handler = handler,		\
+		.extra1 = least,			\
+		.extra2 = (void *)(most),		\
+	}
+
+/* Their data are offsets into struct sdp_net.  Older kernels look for the empty one. */
+static const struct ctl_table sdp_net_table[] = {
+	SDP_NET_FILE(attach, sdp_net_attach_file, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_NET_FILE(move_messages, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
+	SDP_NET_FILE(move_bytes, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
+	SDP_NET_FILE(touch, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
+	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
+	{ }
+};
+
+static int __net_init sdp_net_start(struct net *net)
+{
+	const unsigned int files = ARRAY_SIZE(sdp_net_table) - 1;
+	struct sdp_net *sn = sdp_net(net);
+	unsigned int i;
+
+	sn->move_messages = 8;
+	sn->move_bytes = 65536;
+	sn->touch = 10;
+	sn->capture = 1;
+
+	sn->table = kmemdup(sdp_net_table, sizeof(sdp_net_table), GFP_KERNEL_ACCOUNT);
+	if (!sn->table)
+		return -ENOMEM;
+	for (i = 0; i < files; i++)
+		sn->table[i].data = (void *)sn + (unsigned long)sn->table[i].data;
+	sn->header = register_net_sysctl_sz(net, "net/sdp", sn->table, files);
+	if (!sn->header) {
+		kfree(sn->table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void __net_exit sdp_net_end(struct net *net)
+{
+	struct sdp_net *sn = sdp_net(net);
+
+	unregister_net_sysctl_table(sn->header);
+	kfree(sn->table);
+	mutex_lock(&sdp_net_lock);
+	sdp_net_switch(sn, 0);
+	mutex_unlock(&sdp_net_lock);
+}
+
+static struct pernet_operations sdp_net_ops = {
+	.init	= sdp_net_start,
+	.exit	= sdp_net_end,
+	.id	= &sdp_net_id,
+	.size	= sizeof(struct sdp_net),
+};
+
+/**
+ * sdp_net_init() - settings in every network namespace
+ * @attach: called when a namespace begins to attach all of its sockets, and when it ends;
+ *	may sleep; a negative errno refuses the beginning
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_net_init(int (*attach)(bool on))
+{
+	sdp_net_attach = attach;
+	return register_pernet_subsys(&sdp_net_ops);
+}
+
+/**
+ * sdp_net_exit() - the reverse
+ */
+void sdp_net_exit(void)
+{
+	unregister_pernet_subsys(&sdp_net_ops);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What an administrator sets for a network namespace: the files of /proc/sys/net/sdp.
+ */
+#ifndef _SDP_OFFLOAD_NET_H
+#define _SDP_OFFLOAD_NET_H
+
+#include <linux/types.h>
+
+struct ctl_table_header;
+struct net;
+
+/**
+ * struct sdp_net - a network namespace's settings
+ * @attach: not zero: each TCP socket that connects or listens becomes an endpoint,
+ *	without a rule; changes under sdp_net_lock
+ * @move_messages: so many messages of a direction make it worth a move
+ * @move_bytes: and so many bytes do
+ * @touch: seconds after which a busy direction that has moved passes by TCP
+ * @capture: not zero: the connections of a device return to TCP while somebody captures
+ *	packets there
+ * @header: the files
+ * @table: what they are made of
+ *
+ * A file changes a setting at any time: read it with READ_ONCE().  The settings live as
+ * long as the namespace, and no longer than the module.
+ */
+struct sdp_net {
+	unsigned int attach;
+	unsigned int move_messages;
+	unsigned int move_bytes;
+	unsigned int touch;
+	unsigned int capture;
+	struct ctl_table_header *header;
+	struct ctl_table *table;
+};
+
+struct sdp_net *sdp_net(const struct net *net);
+int sdp_net_init(int (*attach)(bool on));
+void sdp_net_exit(void);
+
+#endif /* _SDP_OFFLOAD_NET_H */
