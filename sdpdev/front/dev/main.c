@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "front/dev/dev.h"
+#include "front/sock/sock.h"
 #include "offload/net.h"
 
 static struct miscdevice sdp_misc = {
@@ -35,11 +36,16 @@ static int __init sdp_init(void)
 	err = sdp_net_init(sdp_attach);
 	if (err)
 		goto err_proc;
-	err = misc_register(&sdp_misc);
+	err = sdp_sock_init();
 	if (err)
 		goto err_net;
+	err = misc_register(&sdp_misc);
+	if (err)
+		goto err_sock;
 	return 0;
 
+err_sock:
+	sdp_sock_exit();
 err_net:
 	sdp_net_exit();
 err_proc:
@@ -56,6 +62,7 @@ err_wq:
 static void __exit sdp_exit(void)
 {
 	misc_deregister(&sdp_misc);
+	sdp_sock_exit();
 	sdp_net_exit();
 	sdp_ep_wait_idle();
 	destroy_workqueue(sdp_wq);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP's own functions, which the ULP's are made from.
+ *
+ * They are taken from sockets that nobody else has: not all of them are exported, and another
+ * socket's may be somebody else's already.
+ */
+#include <linux/net.h>
+
+#include "front/sock/sock.h"
+
+static struct sdp_family sdp_families[2];
+
+/**
+ * sdp_family() - the functions for a socket's family
+ * @sk: a TCP socket
+ *
+ * Return: NULL if the family was not there when the module was loaded.
+ */
+struct sdp_family *sdp_family(const struct sock *sk)
+{
+	struct sdp_family *fam = &sdp_families[sk->sk_family == AF_INET6];
+
+	return fam->base.prot ? fam : NULL;
+}
+
+static int sdp_family_learn(int family, struct sdp_family *fam)
+{
+	struct socket *sock;
+	int err = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+
+	if (err)
+		return err;
+	fam->base.prot = sock->sk->sk_prot;
+	fam->base.ops = sock->ops;
+	fam->base.data_ready = sock->sk->sk_data_ready;
+	fam->base.ulp = &sdp_ulp;
+	fam->base.ulp_moved = &sdp_ulp_local;
+	fam->prot = *fam->base.prot;
+	fam->ops = *fam->base.ops;
+	sdp_proto_build(fam);
+	sock_release(sock);
+	return 0;
+}
+
+/**
+ * sdp_family_init() - learn TCP's functions
+ *
+ * A kernel without IPv6 has only IPv4's.
+ */
+int sdp_family_init(void)
+{
+	int err = sdp_family_learn(AF_INET, &sdp_families[0]);
+
+	if (err)
+		return err;
+	err = sdp_family_learn(AF_INET6, &sdp_families[1]);
+	return err == -EAFNOSUPPORT ? 0 : err;
+}

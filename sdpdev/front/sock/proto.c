@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The functions of struct proto and struct proto_ops that are not TCP's own.
+ */
+#include <asm/ioctls.h>
+#include <linux/fs.h>
+#include <linux/sockios.h>
+#include <linux/splice.h>
+#include <net/transp_v6.h>
+
+#include "front/sock/sock.h"
+
+static const struct sdp_base *sdp_base_of(const struct sock *sk)
+{
+	return &sdp_family(sk)->base;
+}
+
+/* Keep the ULP for the time of a call that is not under the socket's lock. */
+static struct sdp_sock *sdp_sock_enter(const struct sock *sk)
+{
+	struct sdp_sock *ss;
+
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	if (ss)
+		atomic_inc(&ss->users);
+	rcu_read_unlock();
+	return ss;
+}
+
+static void sdp_sock_leave(struct sdp_sock *ss)
+{
+	atomic_dec(&ss->users);
+}
+
+static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	struct sdp_sock *ss;
+	int ret;
+
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	if (likely(ss)) {
+		atomic_inc(&ss->users);
+		ret = sdp_tx_send(ss, msg, len);
+		sdp_sock_leave(ss);
+	} else {
+		ret = tcp_sendmsg_locked(sk, msg, len);
+	}
+	release_sock(sk);
+	return ret;
+}
+
+static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags,
+		       int *addr_len)
+{
+	struct sdp_sock *ss = sdp_sock_enter(sk);
+	int ret;
+
+	if (unlikely(!ss))
+		return sdp_base_of(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
+	if (flags & (MSG_OOB | MSG_ERRQUEUE))
+		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
+	else
+		ret = sdp_rx_recv(ss, msg, len, flags, addr_len);
+	sdp_sock_leave(ss);
+	return ret;
+}
+
+/* A FIN or RST is TCP's, and goes behind the bytes that come back to TCP before it. */
+static void sdp_close(struct sock *sk, long timeout)
+{
+	const struct sdp_base *base = sdp_base_of(sk);
+	struct sdp_sock *ss;
+
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	if (ss && ss->pair) {
+		bool unread = sdp_rx_queued(ss);
+		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
+
+		/* As TCP: who closes without having read resets the connection. */
+		if (unread || (!reset && sdp_tx_return(ss, SDP_STAY_CLOSED))) {
+			sock_set_flag(sk, SOCK_LINGER);
+			WRITE_ONCE(sk->sk_lingertime, 0);
+		}
+	}
+	if (ss) {
+		ss->stay = SDP_STAY_CLOSED;
+		sdp_pair_leave(ss);
+	}
+	release_sock(sk);
+	base->prot->close(sk, timeout);
+}
+
+/* Also for children that nobody has accepted, under a spinlock. */
+static int sdp_disconnect(struct sock *sk, int flags)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (ss) {
+		sdp_pair_leave(ss);
+		/* The old peer can compute where the next connection's numbers begin. */
+		ss->stay = SDP_STAY_WEAK;
+	}
+	return sdp_base_of(sk)->prot->disconnect(sk, flags);
+}
+
+static void sdp_shutdown(struct sock *sk, int how)
+{
+	const struct sdp_base *base = sdp_base_of(sk);
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (ss && how & SEND_SHUTDOWN) {
+		/* Without memory for the bytes the peer must not take them for all. */
+		if (sdp_tx_return(ss, SDP_STAY_CLOSED)) {
+			sk->sk_prot->disconnect(sk, 0);
+			return;
+		}
+		ss->stay = SDP_STAY_CLOSED;
+	}
+	base->prot->shutdown(sk, how);
+}
+
+/* TCP is over, in whatever context. */
+static void sdp_unhash(struct sock *sk)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (ss && ss->pair)
+		sdp_pair_close(ss);
+	sdp_base_of(sk)->prot->unhash(sk);
+}
+
+static bool sdp_memory_free(const struct sock *sk, int wake)
+{
+	const struct sdp_base *base = sdp_base_of(sk);
+	struct sdp_pair *pair;
+	struct sdp_sock *ss;
+	bool moved = false, room = true;
+
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	pair = ss ? sdp_sock_pair(ss) : NULL;
+	if (pair && READ_ONCE(sdp_tx_pipe(ss, pair)->state) == SDP_PIPE_MOVED) {
+		moved = true;
+		room = sdp_pipe_has_room(sdp_tx_pipe(ss, pair), wake);
+	}
+	rcu_read_unlock();
+	return moved ? room : base->prot->stream_memory_free(sk, wake);
+}
+
+static bool sdp_is_readable(struct sock *sk)
+{
+	struct sdp_sock *ss;
+	bool ret;
+
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	ret = ss && sdp_rx_readable(ss);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* What TCP counts, and what the pipes have. */
+static int sdp_ioctl_more(struct sock *sk, int cmd)
+{
+	struct sdp_pair *pair;
+	struct sdp_pipe *pipe;
+	struct sdp_sock *ss;
+	int n = 0;
+
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	pair = ss ? sdp_sock_pair(ss) : NULL;
+	if (pair && cmd == SIOCINQ) {
+		n = sdp_rx_queued(ss);
+	} else if (pair && cmd == SIOCOUTQ) {
+		pipe = sdp_tx_pipe(ss, pair);
+		n = READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+static int sdp_ioctl(struct sock *sk, int cmd, int *karg)
+{
+	int err = sdp_base_of(sk)->prot->ioctl(sk, cmd, karg);
+
+	if (!err)
+		*karg += sdp_ioctl_more(sk, cmd);
+	return err;
+}
+#else
+static int sdp_ioctl(struct sock *sk, int cmd, unsigned long arg)
+{
+	int err = sdp_base_of(sk)->prot->ioctl(sk, cmd, arg);
+	int more = err ? 0 : sdp_ioctl_more(sk, cmd);
+	int n;
+
+	if (!more)
+		return err;
+	return get_user(n, (int __user *)arg) ?: put_user(n + more, (int __user *)arg);
+}
+
+static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t size, int flags)
+{
+	struct bio_vec bv = { .bv_page = page, .bv_len = size, .bv_offset = offset };
+	struct msghdr msg = { .msg_flags = flags };
+	struct sdp_sock *ss;
+	int ret;
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, size);
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	if (ss) {
+		atomic_inc(&ss->users);
+		if (!ss->pair)
+			sdp_sock_used(ss, size);
+		ret = ss->pair ? sdp_tx_send(ss, &msg, size) :
+				 tcp_sendpage_locked(sk, page, offset, size, flags);
+		sdp_sock_leave(ss);
+	} else {
+		ret = tcp_sendpage_locked(sk, page, offset, size, flags);
+	}
+	release_sock(sk);
+	return ret;
+}
+#endif
+
+/* Another ULP has to have the socket to itself, and so has who reads out a connection's state. */
+static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr_t optval,
+				unsigned int optlen)
+{
+	char name[TCP_ULP_NAME_MAX] = "";
+	struct sdp_sock *ss;
+	int err = 0;
+
+	if (level == SOL_TCP && optname == TCP_ULP) {
+		if (copy_from_sockptr(name, optval, min_t(size_t, optlen, sizeof(name) - 1)))
+			return -EFAULT;
+		if (!strcmp(name, sdp_ulp.name))
+			return 0;
+	} else if (!(level == SOL_TCP && optname == TCP_REPAIR) &&
+		   !(level == SOL_IPV6 && optname == IPV6_ADDRFORM)) {
+		return 0;
+	}
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	if (level == SOL_TCP && optname == TCP_REPAIR) {
+		if (ss && sdp_tx_return(ss, SDP_STAY_REPAIR))
+			err = -EBUSY;
+		if (ss && !err) {
+			sdp_pair_close(ss);
+			ss->stay = SDP_STAY_REPAIR;
+			err = sdp_rx_queued(ss) ? -EBUSY : 0;
+		}
+	} else {
+		err = sdp_sock_give_up(sk);
+	}
+	release_sock(sk);
+	return err;
+}
+
+static int sdp_setsockopt(struct sock *sk, int level, int optname, sockptr_t optval,
+			  unsigned int optlen)
+{
+	const struct sdp_base *base = sdp_base_of(sk);
+	int err = sdp_setsockopt_first(sk, level, optname, optval, optlen);
+
+	return err ?: base->prot->setsockopt(sk, level, optname, optval, optlen);
+}
+
+/* Pages of a pipe cannot be mapped: the program is told to read. */
+static int sdp_getsockopt_zc(size_t queued, char __user *optval, int __user *optlen)
+{
+	struct tcp_zerocopy_receive zc = {};
+	int len;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	len = min_t(int, len, sizeof(zc));
+	if (len < (int)offsetofend(struct tcp_zerocopy_receive, recv_skip_hint))
+		return -EINVAL;
+	if (copy_from_user(&zc, optval, len))
+		return -EFAULT;
+	zc.length = 0;
+	zc.recv_skip_hint = queued;
+	if (put_user(len, optlen) || copy_to_user(optval, &zc, len))
+		return -EFAULT;
+	return 0;
+}
+
+static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *optval,
+			  int __user *optlen)
+{
+	struct sdp_sock *ss = NULL;
+	int ret;
+
+	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE)
+		ss = sdp_sock_enter(sk);
+	if (!ss)
+		return sdp_base_of(sk)->prot->getsockopt(sk, level, optname, optval, optlen);
+	if (sdp_rx_enter_tcp(ss)) {
+		ret = ss->base->prot->getsockopt(sk, level, optname, optval, optlen);
+		sdp_rx_leave_tcp(ss);
+	} else {
+		lock_sock(sk);
+		ret = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq + sdp_rx_queued(ss);
+		release_sock(sk);
+		ret = sdp_getsockopt_zc(ret, optval, optlen);
+	}
+	sdp_sock_leave(ss);
+	return ret;
+}
+
+/* From TCP by its own pages, from a pipe by copies. */
+static ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos, struct pipe_inode_info *pipe,
+			       size_t len, unsigned int flags)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_sock *ss = sdp_sock_enter(sk);
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (!ss)
+		return sdp_base_of(sk)->ops->splice_read(sock, ppos, pipe, len, flags);
+	if (*ppos) {
+		ret = -ESPIPE;
+		goto out;
+	}
+	ret = sdp_rx_wait_readable(ss, sock->file->f_flags & O_NONBLOCK);
+	if (ret)
+		goto out;
+	if (sdp_rx_enter_tcp(ss)) {
+		ret = ss->base->ops->splice_read(sock, ppos, pipe, len, flags);
+		sdp_rx_leave_tcp(ss);
+	} else {
+		ret = copy_splice_read(sock->file, &pos, pipe, len, flags);
+	}
+out:
+	sdp_sock_leave(ss);
+	return ret;
+}
+
+/**
+ * sdp_proto_build() - put the ULP's functions in front of TCP's
+ * @fam: a family whose @prot and @ops are copies of TCP's
+ */
+void sdp_proto_build(struct sdp_family *fam)
+{
+	struct proto *prot = &fam->prot;
+
+	prot->sendmsg = sdp_sendmsg;
+	prot->recvmsg = sdp_recvmsg;
+	prot->close = sdp_close;
+	prot->disconnect = sdp_disconnect;
+	prot->shutdown = sdp_shutdown;
+	prot->unhash = sdp_unhash;
+	prot->ioctl = sdp_ioctl;
+	prot->setsockopt = sdp_setsockopt;
+	prot->getsockopt = sdp_getsockopt;
+	prot->stream_memory_free = sdp_memory_free;
+	prot->sock_is_readable = sdp_is_readable;
+#ifdef CONFIG_BPF_SYSCALL
+	/* A socket map must not put its functions in front of ours. */
+	prot->psock_update_sk_prot = NULL;
+#endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	prot->sendpage = sdp_sendpage;
+#endif
+	fam->ops.splice_read = sdp_splice_read;
+}

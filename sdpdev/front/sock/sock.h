@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The socket front: a TCP socket with the ULP "sdp".
+ *
+ * The socket is the kernel's own TCP socket, with our struct proto and struct proto_ops in front
+ * of TCP's.  Whatever they do not do themselves is TCP's.  Each wrapper first looks whether the
+ * socket still has the ULP, and passes the call on if it has not: a socket can get them from a
+ * listener whose child could not be given the ULP.
+ *
+ * The module never writes a file, an inode, sk_wq, sk_user_data, or a callback of the socket.
+ */
+#ifndef _SDP_SOCK_H
+#define _SDP_SOCK_H
+
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "offload/offload.h"
+
+/**
+ * struct sdp_family - the functions for one address family
+ * @base: TCP's own
+ * @prot: ours
+ * @ops: ours
+ *
+ * They are made when the module is loaded, and stay as they are.
+ */
+struct sdp_family {
+	struct sdp_base base;
+	struct proto prot;
+	struct proto_ops ops;
+};
+
+/* family.c */
+int sdp_family_init(void);
+struct sdp_family *sdp_family(const struct sock *sk);
+
+/* proto.c */
+void sdp_proto_build(struct sdp_family *fam);
+
+/* ulp.c */
+extern struct tcp_ulp_ops sdp_ulp, sdp_ulp_local;
+int sdp_sock_attach(struct sock *sk);
+int sdp_sock_give_up(struct sock *sk);
+int sdp_sock_init(void);
+void sdp_sock_exit(void);
+
+static inline bool sdp_ulp_ours(const struct sock *sk)
+{
+	const struct tcp_ulp_ops *ulp = READ_ONCE(inet_csk(sk)->icsk_ulp_ops);
+
+	return ulp == &sdp_ulp || ulp == &sdp_ulp_local;
+}
+
+/**
+ * sdp_sk() - the ULP's part of a socket
+ * @sk: the socket
+ *
+ * Return: NULL if the socket has not our ULP.  Valid while the socket is locked, or in an RCU
+ * read section, or while sdp_sock.users counts the caller.
+ */
+static inline struct sdp_sock *sdp_sk(const struct sock *sk)
+{
+	return sdp_ulp_ours(sk) ?
+	       rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true) : NULL;
+}
+
+#endif /* _SDP_SOCK_H */

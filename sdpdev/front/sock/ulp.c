@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The upper layer protocol "sdp" of TCP sockets: how a socket gets it, passes it on to the
+ * connections that it accepts, and loses it.
+ *
+ * Each socket with the ULP holds a reference to the module, which the kernel puts when the
+ * socket is destroyed.
+ */
+#include <linux/module.h>
+#include <linux/skmsg.h>
+#include <linux/slab.h>
+
+#include "front/sock/sock.h"
+
+/* The two names are those of one ULP: ss(8) shows by it where a connection's bytes go. */
+static int sdp_ulp_init(struct sock *sk);
+static void sdp_ulp_release(struct sock *sk);
+static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, const gfp_t gfp);
+
+struct tcp_ulp_ops sdp_ulp __read_mostly = {
+	.name		= "sdp",
+	.owner		= THIS_MODULE,
+	.init		= sdp_ulp_init,
+	.release	= sdp_ulp_release,
+	.clone		= sdp_ulp_clone,
+};
+
+struct tcp_ulp_ops sdp_ulp_local __read_mostly = {
+	.name		= "sdp-local",
+	.owner		= THIS_MODULE,
+	.init		= sdp_ulp_init,
+	.release	= sdp_ulp_release,
+	.clone		= sdp_ulp_clone,
+};
+
+static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, gfp_t gfp)
+{
+	struct sdp_sock *ss = kzalloc(sizeof(*ss), gfp);
+
+	if (!ss)
+		return NULL;
+	ss->sk = sk;
+	ss->base = &fam->base;
+	ss->ops = &fam->ops;
+	ss->stay = SDP_STAY_YOUNG;
+	return ss;
+}
+
+/*
+ * A socket that had a connection before it had the ULP stays with TCP: calls may sleep in TCP
+ * that were never counted, and nobody knows which end has connected.  So does one whose next
+ * sequence number is set already: it can have been chosen.
+ */
+static enum sdp_stay sdp_ulp_past(const struct sock *sk)
+{
+	switch (sk->sk_state) {
+	case TCP_CLOSE:
+		return tcp_sk(sk)->write_seq || tcp_sk(sk)->repair ? SDP_STAY_WEAK :
+								     SDP_STAY_YOUNG;
+	case TCP_LISTEN:
+		return SDP_STAY_YOUNG;
+	default:
+		return SDP_STAY_LIVE;
+	}
+}
+
+static int sdp_ulp_init(struct sock *sk)
+{
+	struct sdp_family *fam = sdp_family(sk);
+	struct sdp_sock *ss;
+
+	/* MPTCP's, a socket map's: somebody else is in front of this socket already. */
+	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk_psock(sk))
+		return -EOPNOTSUPP;
+	ss = sdp_sock_alloc(sk, fam, GFP_KERNEL);
+	if (!ss)
+		return -ENOMEM;
+	ss->stay = sdp_ulp_past(sk);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, ss);
+	if (sk->sk_socket) {
+		/* The kernel has taken it away on the way here. */
+		set_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags);
+		if (READ_ONCE(sk->sk_socket->ops) == fam->base.ops)
+			WRITE_ONCE(sk->sk_socket->ops, &fam->ops);
+	}
+	/* A listener is copied without its lock: its children get theirs in sdp_ulp_clone(). */
+	if (sk->sk_state != TCP_LISTEN)
+		WRITE_ONCE(sk->sk_prot, &fam->prot);
+	return 0;
+}
+
+/* In softirq.  A child that cannot have the ULP is a plain TCP socket. */
+static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, const gfp_t gfp)
+{
+	struct inet_connection_sock *icsk = inet_csk(newsk);
+	struct sdp_family *fam = sdp_family(newsk);
+	struct sdp_sock *ss = sdp_sock_alloc(newsk, fam, gfp);
+
+	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
+	newsk->sk_prot_creator = fam->base.prot;
+	rcu_assign_pointer(icsk->icsk_ulp_data, ss);
+	if (!ss) {
+		icsk->icsk_ulp_ops = NULL;
+		newsk->sk_prot = fam->base.prot;
+		return;
+	}
+	__module_get(THIS_MODULE);
+	icsk->icsk_ulp_ops = &sdp_ulp;
+	newsk->sk_prot = &fam->prot;
+	ss->accepted = true;
+	ss->isn = tcp_rsk(req)->snt_isn;
+	ss->peer_isn = tcp_rsk(req)->rcv_isn;
+}
+
+/* In any context.  The kernel puts the module when this has returned. */
+static void sdp_ulp_release(struct sock *sk)
+{
+	struct sdp_sock *ss = rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, true);
+
+	if (!ss)
+		return;
+	sdp_pair_leave(ss);
+	WRITE_ONCE(sk->sk_prot, ss->base->prot);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
+	kfree_rcu(ss, rcu);
+}
+
+/**
+ * sdp_sock_attach() - give a socket the ULP, as setsockopt(2) would
+ * @sk: a TCP socket without a connection, locked
+ *
+ * Context: process.
+ *
+ * Return: 0; -EEXIST if it has a ULP; -EOPNOTSUPP if something else is in front of it; -ENOMEM.
+ */
+int sdp_sock_attach(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	int err;
+
+	if (icsk->icsk_ulp_ops)
+		return -EEXIST;
+	__module_get(THIS_MODULE);
+	err = sdp_ulp_init(sk);
+	if (err)
+		module_put(THIS_MODULE);
+	else
+		WRITE_ONCE(icsk->icsk_ulp_ops, &sdp_ulp);
+	return err;
+}
+
+/**
+ * sdp_sock_give_up() - take the ULP from a socket
+ * @sk: the socket, locked
+ *
+ * Return: 0; -EBUSY while a call reads or writes, or bytes that did not come by TCP wait for the
+ * program.
+ */
+int sdp_sock_give_up(struct sock *sk)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (!ss)
+		return 0;
+	if (sk->sk_state == TCP_LISTEN || atomic_read(&ss->users) || sdp_tx_return(ss, SDP_STAY_ULP))
+		return -EBUSY;
+	/* From here on the other end sends by TCP. */
+	sdp_pair_close(ss);
+	ss->stay = SDP_STAY_ULP;
+	if (sdp_rx_queued(ss))
+		return -EBUSY;
+	if (sk->sk_socket && sk->sk_socket->ops == ss->ops)
+		WRITE_ONCE(sk->sk_socket->ops, ss->base->ops);
+	sdp_ulp_release(sk);
+	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, NULL);
+	module_put(THIS_MODULE);
+	return 0;
+}
+
+int sdp_sock_init(void)
+{
+	int err = sdp_family_init();
+
+	if (err)
+		return err;
+	return tcp_register_ulp(&sdp_ulp);
+}
+
+/* No socket has the ULP: each holds the module. */
+void sdp_sock_exit(void)
+{
+	tcp_unregister_ulp(&sdp_ulp);
+	sdp_pair_exit();
+	/*
+	 * The last call of the last socket can still be on its way out of a wrapper: it does not
+	 * sleep there.
+	 */
+	synchronize_rcu_tasks();
+	rcu_barrier();
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The switch under a TCP socket with the ULP "sdp": where the socket's bytes go.
+ *
+ * A connection is a TCP connection from its first packet to its last.  When both of its ends
+ * are on this kernel, each direction may move to a pipe in kernel memory, and comes back to
+ * TCP by one way, sdp_tx_return().  Only the sender of a direction decides on either.
+ *
+ *	sendmsg -> tx.c -- TCP's own queue ----- packets ----- TCP's queue -- rx.c -> recvmsg
+ *	                 \------------------ pipe.c ------------------------/
+ *
+ * pair.c finds the other end, gate.c says whether a connection may be moved.
+ *
+ * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
+ * owns it), sdp_table_lock, sdp_pipe.lock.  Nobody ever holds two sockets' locks.  What a
+ * sender or a reader changes without sdp_pipe.lock belongs to the lock of its own socket.
+ *
+ * Lives: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
+ * clone() to its release(); RCU frees it.  A pair belongs to both ends' sdp_sock; it points to
+ * a socket only for as long as that socket's sdp_sock lives.
+ */
+#ifndef _SDP_OFFLOAD_H
+#define _SDP_OFFLOAD_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "core/core.h"
+
+/* Pages of a pipe, at most; a power of two. */
+#define SDP_PIPE_PAGES	64
+#define SDP_PIPE_BYTES	(SDP_PIPE_PAGES * PAGE_SIZE)
+
+/**
+ * enum sdp_pipe_state - what a direction's sender does with its bytes
+ * @SDP_PIPE_IDLE: they go by TCP
+ * @SDP_PIPE_MOVED: they go by the pipe
+ * @SDP_PIPE_RETURNING: the sender appends the bytes that nobody has read to TCP's queue, and
+ *	sends nothing before all of them are there
+ * @SDP_PIPE_ENDED: the sender is gone; the reader still gets what is in the pipe
+ */
+enum sdp_pipe_state {
+	SDP_PIPE_IDLE,
+	SDP_PIPE_MOVED,
+	SDP_PIPE_RETURNING,
+	SDP_PIPE_ENDED,
+};
+
+/**
+ * struct sdp_pipe - one direction between two sockets of this kernel
+ * @lock: for what is said to be under it; taken in softirqs too
+ * @state: changed by sdp_pipe_set() alone, under @lock
+ * @tx: the sender's socket, NULL when it is gone; under @lock
+ * @rx: the reader's socket, likewise
+ * @reader: @rx's; valid while @rx is
+ * @head: bytes that the sender has put in, ever; the sender changes it, under @lock
+ * @claim: bytes that the reader has taken or is bound to take; under @lock.  The sender takes
+ *	nothing back that lies before it.
+ * @tail: bytes that the reader has taken; the reader stores it with release, and the sender's
+ *	acquire makes the pages before it the sender's again
+ * @back: the sender has returned the bytes before it; the sender's
+ * @base: position of the first byte of @pages[0].  The sender moves it while the pipe is empty;
+ *	the reader reads it after it has seen a new @head under @lock.
+ * @limit: bytes that the pipe holds, at most
+ * @want_room: somebody waits until there is room
+ * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
+ */
+struct sdp_pipe {
+	spinlock_t lock;
+	enum sdp_pipe_state state;
+	struct sock *tx;
+	struct sock *rx;
+	struct sdp_sock *reader;
+	u64 head;
+	u64 claim;
+	u64 back;
+	u64 base;
+	u32 limit;
+	bool want_room;
+	u64 tail ____cacheline_aligned_in_smp;
+	struct page *pages[SDP_PIPE_PAGES];
+};
+
+/**
+ * struct sdp_pair - both directions of a connection whose ends are on this kernel
+ * @refs: one for each end
+ * @pipe: index 0 carries what the end that connected sends, 1 what the other one sends
+ * @list: in sdp_pairs, for the worker that gives idle pages back
+ * @seen: @pipe's heads when that worker came last
+ * @rcu: for readers of sdp_sock.pair
+ */
+struct sdp_pair {
+	refcount_t refs;
+	struct sdp_pipe pipe[2];
+	struct list_head list;
+	u64 seen[2];
+	struct rcu_head rcu;
+};
+
+/**
+ * enum sdp_stay - why a connection stays with TCP, or has come back to it
+ *
+ * Their names are in gate.c; the order is that of the counters.
+ */
+enum sdp_stay {
+	SDP_STAY_NOT,
+	SDP_STAY_YOUNG,		/* it has not carried enough yet */
+	SDP_STAY_PEER,		/* the other end is no endpoint of this kernel */
+	SDP_STAY_LIVE,		/* it had a connection before it had the ULP */
+	SDP_STAY_WEAK,		/* its initial sequence number may be known to others */
+	SDP_STAY_STATE,		/* it is not established */
+	SDP_STAY_OPS,		/* others' operations are in front of it */
+	SDP_STAY_KERNEL,	/* a client in the kernel has its own callbacks on it */
+	SDP_STAY_REPAIR,	/* TCP_REPAIR is, or was, on */
+	SDP_STAY_SIGNED,	/* MD5 or AO keys */
+	SDP_STAY_IPSEC,		/* an IPsec policy */
+	SDP_STAY_FILTER,	/* SO_ATTACH_FILTER, or a control group's packet programs */
+	SDP_STAY_PACING,	/* SO_MAX_PACING_RATE */
+	SDP_STAY_STAMPS,	/* SO_TIMESTAMP, SO_TIMESTAMPING */
+	SDP_STAY_READS,		/* SO_RCVLOWAT, SO_PEEK_OFF */
+	SDP_STAY_URGENT,	/* urgent data was sent */
+	SDP_STAY_CAPTURE,	/* somebody captures on the device */
+	SDP_STAY_MEMORY,	/* memory is short */
+	SDP_STAY_POLICY,	/* the administrator said so */
+	SDP_STAY_CLOSED,	/* shut down, or closed */
+	SDP_STAY_TOUCH,		/* it passes by TCP, as it does now and then */
+	SDP_STAY_ULP,		/* another ULP was asked for */
+	SDP_STAY_MAX,
+};
+
+/**
+ * struct sdp_base - TCP's own functions for one address family
+ * @prot: its struct proto
+ * @ops: its struct proto_ops
+ * @data_ready: its sk_data_ready
+ * @ulp: the ULP, as ss(8) names it while the bytes go by TCP
+ * @ulp_moved: the same ULP under the name that says that they do not
+ */
+struct sdp_base {
+	struct proto *prot;
+	const struct proto_ops *ops;
+	void (*data_ready)(struct sock *sk);
+	const struct tcp_ulp_ops *ulp;
+	const struct tcp_ulp_ops *ulp_moved;
+};
+
+/**
+ * struct sdp_sock - the ULP's part of a socket
+ * @sk: the socket
+ * @base: TCP's functions
+ * @ops: the ULP's struct proto_ops; a socket with others is not moved
+ * @pair: set once, with release, by whichever end finds the other; freed by RCU
+ * @in_tcp: calls inside TCP's own recvmsg or splice.  A direction does not move to a pipe while
+ *	its reader has one.
+ * @users: calls that read or write; while there are some the ULP stays
+ * @accepted: the peer connected
+ * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
+ * @isn: own initial sequence number
+ * @peer_isn: the peer's
+ * @calls: sends and receives, until the connection is asked about
+ * @bytes: bytes of them
+ * @moves: how often the sending direction has moved
+ * @carried: bytes that went by pipes that the endpoint has let go of, both ways
+ * @checked: jiffies when the gate was asked last
+ * @touched: jiffies when the sending direction went by TCP last
+ * @node: in the table of those that look for their other end; under sdp_table_lock
+ * @rcu: for readers of icsk_ulp_data
+ */
+struct sdp_sock {
+	struct sock *sk;
+	const struct sdp_base *base;
+	const struct proto_ops *ops;
+	struct sdp_pair *pair;
+	atomic_t in_tcp;
+	atomic_t users;
+	bool accepted;
+	u8 stay;
+	u32 isn;
+	u32 peer_isn;
+	u32 calls;
+	u32 bytes;
+	u32 moves;
+	u64 carried;
+	unsigned long checked;
+	unsigned long touched;
+	struct hlist_node node;
+	struct rcu_head rcu;
+};
+
+static inline struct sdp_pipe *sdp_tx_pipe(const struct sdp_sock *ss, struct sdp_pair *pair)
+{
+	return &pair->pipe[ss->accepted];
+}
+
+static inline struct sdp_pipe *sdp_rx_pipe(const struct sdp_sock *ss, struct sdp_pair *pair)
+{
+	return &pair->pipe[!ss->accepted];
+}
+
+/* Pairs with the release in sdp_pair_join(). */
+static inline struct sdp_pair *sdp_sock_pair(const struct sdp_sock *ss)
+{
+	return smp_load_acquire(&ss->pair);
+}
+
+/* pipe.c */
+void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader);
+void sdp_pipe_free(struct sdp_pipe *pipe);
+void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, gfp_t gfp);
+void sdp_pipe_publish(struct sdp_pipe *pipe, u64 head);
+bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);
+bool sdp_pipe_readable(struct sdp_pipe *pipe);
+bool sdp_pipe_claim(struct sdp_pipe *pipe);
+ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len);
+ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len);
+void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
+void sdp_pipe_lose_tx(struct sdp_pipe *pipe);
+void sdp_pipe_lose_rx(struct sdp_pipe *pipe);
+void sdp_pipe_trim(struct sdp_pipe *pipe);
+
+/* pair.c */
+void sdp_pair_join(struct sdp_sock *ss);
+void sdp_pair_close(struct sdp_sock *ss);
+void sdp_pair_leave(struct sdp_sock *ss);
+void sdp_pair_put(struct sdp_pair *pair);
+void sdp_pair_exit(void);
+
+/* gate.c */
+enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin);
+enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer);
+bool sdp_stay_for_good(enum sdp_stay stay);
+const char *sdp_stay_name(enum sdp_stay stay);
+
+/* tx.c */
+void sdp_sock_used(struct sdp_sock *ss, size_t len);
+int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
+int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
+
+/* rx.c */
+int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len);
+bool sdp_rx_enter_tcp(struct sdp_sock *ss);
+void sdp_rx_leave_tcp(struct sdp_sock *ss);
+int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
+bool sdp_rx_readable(struct sdp_sock *ss);
+size_t sdp_rx_queued(struct sdp_sock *ss);
+
+#endif /* _SDP_OFFLOAD_H */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The two ends of a connection find each other.
+ *
+ * Both initial sequence numbers name a connection: its ends know them, and nobody who has not
+ * seen its packets.  An end comes into the table when its connection has carried enough to be
+ * worth it, and the second one to come makes the pair.  Addresses are not compared, so it may
+ * be translated between the ends; a proxy between them makes two connections with numbers of
+ * their own.  A direction moves only when both TCPs agree on where it is, which is a second
+ * proof (sdp_tx_try()).
+ */
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/tcp.h>
+
+#include "offload/offload.h"
+
+/* Milliseconds after which a pipe that has carried nothing gives its pages back. */
+#define SDP_PIPE_IDLE_MS	5000
+
+static DEFINE_HASHTABLE(sdp_table, 10);
+static LIST_HEAD(sdp_pairs);
+static unsigned int sdp_pairs_count;
+static DEFINE_SPINLOCK(sdp_table_lock);
+
+static void sdp_pairs_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(sdp_pairs_trim, sdp_pairs_work);
+
+/* The number of the end that connected comes first. */
+static u64 sdp_sock_key(const struct sdp_sock *ss)
+{
+	return ss->accepted ? (u64)ss->peer_isn << 32 | ss->isn :
+			      (u64)ss->isn << 32 | ss->peer_isn;
+}
+
+/* TCP has counted from them; the end that connected counts its SYN as acknowledged. */
+static void sdp_sock_numbers(struct sdp_sock *ss)
+{
+	const struct tcp_sock *tp = tcp_sk(ss->sk);
+
+	if (ss->accepted)
+		return;
+	ss->isn = tp->snd_una - (u32)tp->bytes_acked;
+	ss->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
+}
+
+static struct sdp_sock *sdp_table_find(const struct sdp_sock *ss)
+{
+	struct sdp_sock *peer;
+
+	hash_for_each_possible(sdp_table, peer, node, sdp_sock_key(ss))
+		if (peer->accepted != ss->accepted && sdp_sock_key(peer) == sdp_sock_key(ss))
+			return peer;
+	return NULL;
+}
+
+/**
+ * sdp_pair_put() - let go of a pair
+ * @pair: the pair
+ */
+void sdp_pair_put(struct sdp_pair *pair)
+{
+	if (!refcount_dec_and_test(&pair->refs))
+		return;
+	sdp_pipe_free(&pair->pipe[0]);
+	sdp_pipe_free(&pair->pipe[1]);
+	kfree_rcu(pair, rcu);
+}
+
+static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct sdp_sock *peer)
+{
+	refcount_set(&pair->refs, 2);
+	sdp_pipe_init(sdp_tx_pipe(ss, pair), ss->sk, peer);
+	sdp_pipe_init(sdp_tx_pipe(peer, pair), peer->sk, ss);
+	list_add_tail(&pair->list, &sdp_pairs);
+	if (!sdp_pairs_count++)
+		schedule_delayed_work(&sdp_pairs_trim, msecs_to_jiffies(SDP_PIPE_IDLE_MS));
+	/* Pairs with sdp_sock_pair(): an end that sees the pair sees what is in it. */
+	smp_store_release(&ss->pair, pair);
+	smp_store_release(&peer->pair, pair);
+}
+
+/**
+ * sdp_pair_join() - look for the other end of a connection
+ * @ss: the endpoint, its socket locked
+ *
+ * Without success the endpoint waits in the table until the other end comes.
+ */
+void sdp_pair_join(struct sdp_sock *ss)
+{
+	struct sdp_pair *pair = NULL;
+	struct sdp_sock *peer;
+
+	if (!hash_hashed(&ss->node))
+		sdp_sock_numbers(ss);
+again:
+	spin_lock_bh(&sdp_table_lock);
+	peer = ss->pair ? NULL : sdp_table_find(ss);
+	if (peer && !pair) {
+		spin_unlock_bh(&sdp_table_lock);
+		pair = kzalloc(sizeof(*pair), ss->sk->sk_allocation | __GFP_ACCOUNT |
+					      __GFP_NOWARN);
+		if (!pair)
+			return;
+		goto again;
+	}
+	if (peer) {
+		hash_del(&peer->node);
+		if (hash_hashed(&ss->node))
+			hash_del(&ss->node);
+		sdp_pair_connect(pair, ss, peer);
+		pair = NULL;
+	} else if (!ss->pair && !hash_hashed(&ss->node)) {
+		hash_add(sdp_table, &ss->node, sdp_sock_key(ss));
+	}
+	spin_unlock_bh(&sdp_table_lock);
+	kfree(pair);
+}
+
+/**
+ * sdp_pair_close() - an end's TCP is over
+ * @ss: the endpoint
+ *
+ * What is in the pipes can still be read, at both ends.
+ *
+ * Context: any; the socket is locked, or nobody else has it any more.
+ */
+void sdp_pair_close(struct sdp_sock *ss)
+{
+	struct sdp_pair *pair;
+
+	spin_lock_bh(&sdp_table_lock);
+	pair = ss->pair;
+	if (hash_hashed(&ss->node))
+		hash_del(&ss->node);
+	if (pair && !list_empty(&pair->list)) {
+		list_del_init(&pair->list);
+		sdp_pairs_count--;
+	}
+	spin_unlock_bh(&sdp_table_lock);
+	if (!pair)
+		return;
+	sdp_pipe_lose_tx(sdp_tx_pipe(ss, pair));
+	sdp_pipe_lose_rx(sdp_rx_pipe(ss, pair));
+}
+
+/**
+ * sdp_pair_leave() - an end lets go of its pair
+ * @ss: the endpoint; the caller sees to it that it joins no other
+ *
+ * The other end can still read what is in the pipe to it.
+ *
+ * Context: as sdp_pair_close().
+ */
+void sdp_pair_leave(struct sdp_sock *ss)
+{
+	struct sdp_pair *pair = ss->pair;
+
+	sdp_pair_close(ss);
+	if (!pair)
+		return;
+	ss->carried += sdp_tx_pipe(ss, pair)->head + sdp_rx_pipe(ss, pair)->tail;
+	WRITE_ONCE(ss->pair, NULL);
+	sdp_pair_put(pair);
+}
+
+/* An idle connection has no pages.  A sender that is busy this very moment keeps them. */
+static void sdp_pair_trim(struct sdp_pair *pair, int i)
+{
+	struct sdp_pipe *pipe = &pair->pipe[i];
+	struct sock *tx;
+	bool idle;
+
+	spin_lock_bh(&pipe->lock);
+	idle = pipe->head == pair->seen[i] && pipe->pages[0];
+	pair->seen[i] = pipe->head;
+	tx = pipe->tx;
+	if (!idle || !tx)
+		tx = NULL;
+	else
+		sock_hold(tx);
+	spin_unlock_bh(&pipe->lock);
+	if (!tx)
+		return;
+	local_bh_disable();
+	bh_lock_sock(tx);
+	if (!sock_owned_by_user(tx))
+		sdp_pipe_trim(pipe);
+	bh_unlock_sock(tx);
+	local_bh_enable();
+	sock_put(tx);
+}
+
+static void sdp_pairs_work(struct work_struct *work)
+{
+	struct sdp_pair *pair;
+	unsigned int left;
+
+	spin_lock_bh(&sdp_table_lock);
+	for (left = sdp_pairs_count; left && sdp_pairs_count; left--) {
+		pair = list_first_entry(&sdp_pairs, struct sdp_pair, list);
+		list_move_tail(&pair->list, &sdp_pairs);
+		refcount_inc(&pair->refs);
+		spin_unlock_bh(&sdp_table_lock);
+		sdp_pair_trim(pair, 0);
+		sdp_pair_trim(pair, 1);
+		sdp_pair_put(pair);
+		cond_resched();
+		spin_lock_bh(&sdp_table_lock);
+	}
+	if (sdp_pairs_count)
+		schedule_delayed_work(&sdp_pairs_trim, msecs_to_jiffies(SDP_PIPE_IDLE_MS));
+	spin_unlock_bh(&sdp_table_lock);
+}
+
+/* No endpoint is left. */
+void sdp_pair_exit(void)
+{
+	cancel_delayed_work_sync(&sdp_pairs_trim);
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One direction's bytes on their way between two sockets of this kernel: a ring of pages.
+ *
+ * The sender copies into pages that are its own, then shows them by a new head.  The reader
+ * first claims what it is going to read: the sender may take back the rest at any time, to
+ * return it to TCP.
+ *
+ *	        tail          claim            head
+ *	----------|-------------|----------------|------------>  positions
+ *	   free   | the reader  |   either, by   |  the sender
+ *	          | copies out  |   the lock     |  copies in
+ *
+ * Its states, which sdp_pipe_set() changes:
+ *
+ *	IDLE --- the sender moves ---> MOVED --- sdp_tx_return() ---> RETURNING
+ *	  ^                              |                             |     |
+ *	  |                              +--- the sender is gone ---> ENDED <+
+ *	  +------------ all is in TCP's queue -------------------------+
+ */
+#include <linux/gfp.h>
+
+#include "offload/offload.h"
+
+static const u8 sdp_pipe_steps[] = {
+	[SDP_PIPE_IDLE] = BIT(SDP_PIPE_MOVED) | BIT(SDP_PIPE_ENDED),
+	[SDP_PIPE_MOVED] = BIT(SDP_PIPE_IDLE) | BIT(SDP_PIPE_RETURNING) | BIT(SDP_PIPE_ENDED),
+	[SDP_PIPE_RETURNING] = BIT(SDP_PIPE_IDLE) | BIT(SDP_PIPE_ENDED),
+	[SDP_PIPE_ENDED] = 0,
+};
+
+/**
+ * sdp_pipe_set() - change the state of a direction
+ * @pipe: the direction, locked
+ * @state: the new state
+ */
+void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
+{
+	lockdep_assert_held(&pipe->lock);
+	SDP_ASSERT(sdp_pipe_steps[pipe->state] & BIT(state));
+	WRITE_ONCE(pipe->state, state);
+}
+
+void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader)
+{
+	spin_lock_init(&pipe->lock);
+	pipe->tx = tx;
+	pipe->rx = reader->sk;
+	pipe->reader = reader;
+	pipe->limit = SDP_PIPE_BYTES;
+}
+
+void sdp_pipe_free(struct sdp_pipe *pipe)
+{
+	int i;
+
+	for (i = 0; i < SDP_PIPE_PAGES; i++)
+		if (pipe->pages[i])
+			__free_page(pipe->pages[i]);
+}
+
+static unsigned int sdp_pipe_slot(const struct sdp_pipe *pipe, u64 pos)
+{
+	return ((pos - pipe->base) >> PAGE_SHIFT) & (SDP_PIPE_PAGES - 1);
+}
+
+static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
+{
+	return offset_in_page(pos - pipe->base);
+}
+
+/**
+ * sdp_pipe_write() - copy bytes in, as far as there is room, and show them to nobody yet
+ * @pipe: the direction
+ * @head: where the bytes go: the pipe's head, or what a call before has added to it
+ * @from: the bytes
+ * @gfp: how to allocate pages; the caller's memory control group pays
+ *
+ * Context: the sender, its socket locked; copies from user memory.
+ *
+ * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none.
+ */
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, gfp_t gfp)
+{
+	/* Pairs with the release in sdp_pipe_read(). */
+	u64 used = head - smp_load_acquire(&pipe->tail);
+	size_t room = used < pipe->limit ? pipe->limit - used : 0;
+	size_t n, done = 0;
+
+	/* All has been read, so nobody looks at the pages: begin with the first one again. */
+	if (!used)
+		pipe->base = head;
+
+	while (done < room && iov_iter_count(from)) {
+		unsigned int slot = sdp_pipe_slot(pipe, head + done);
+		unsigned int offset = sdp_pipe_offset(pipe, head + done);
+		size_t got;
+
+		if (!pipe->pages[slot]) {
+			pipe->pages[slot] = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+			if (!pipe->pages[slot])
+				return done ?: -ENOMEM;
+		}
+		n = min3(room - done, iov_iter_count(from), (size_t)PAGE_SIZE - offset);
+		got = copy_page_from_iter(pipe->pages[slot], offset, n, from);
+		done += got;
+		if (got < n)
+			return done ?: -EFAULT;
+	}
+	return done;
+}
+
+/**
+ * sdp_pipe_publish() - show the reader what has been copied in, and wake it
+ * @pipe: the direction
+ * @head: the new head
+ *
+ * Context: the sender, its socket locked.
+ */
+void sdp_pipe_publish(struct sdp_pipe *pipe, u64 head)
+{
+	spin_lock_bh(&pipe->lock);
+	WRITE_ONCE(pipe->head, head);
+	if (pipe->rx)
+		pipe->rx->sk_data_ready(pipe->rx);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_pipe_has_room() - may the sender put bytes in?
+ * @pipe: the direction
+ * @wake: 1 if it is to be worth waking somebody: half of the pipe is free
+ *
+ * If not, the reader wakes the sender when there is.
+ *
+ * Context: any.
+ */
+bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
+{
+	u64 head = READ_ONCE(pipe->head);
+
+	if (!READ_ONCE(pipe->rx))
+		return true;
+	if ((head - READ_ONCE(pipe->tail)) << wake < pipe->limit)
+		return true;
+	WRITE_ONCE(pipe->want_room, true);
+	/* Pairs with the barrier in sdp_pipe_freed(): one of both sides sees the other. */
+	smp_mb();
+	return (head - READ_ONCE(pipe->tail)) << wake < pipe->limit;
+}
+
+/* The reader has made room. */
+static void sdp_pipe_freed(struct sdp_pipe *pipe)
+{
+	struct sock *tx;
+
+	/* Pairs with the barrier in sdp_pipe_has_room(). */
+	smp_mb();
+	if (!READ_ONCE(pipe->want_room) ||
+	    (READ_ONCE(pipe->head) - pipe->tail) * 2 >= pipe->limit)
+		return;
+	spin_lock_bh(&pipe->lock);
+	WRITE_ONCE(pipe->want_room, false);
+	tx = pipe->tx;
+	if (tx) {
+		/* Keeps tx->sk_socket where it is. */
+		read_lock(&tx->sk_callback_lock);
+		tx->sk_write_space(tx);
+		read_unlock(&tx->sk_callback_lock);
+	}
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_pipe_readable() - is there something to read?
+ * @pipe: the direction
+ *
+ * Context: any.
+ */
+bool sdp_pipe_readable(struct sdp_pipe *pipe)
+{
+	u64 tail = READ_ONCE(pipe->tail);
+
+	if (READ_ONCE(pipe->claim) != tail)
+		return true;
+	return READ_ONCE(pipe->state) != SDP_PIPE_RETURNING && READ_ONCE(pipe->head) != tail;
+}
+
+/**
+ * sdp_pipe_claim() - make all that is in the pipe the reader's
+ * @pipe: the direction
+ *
+ * Context: the reader, its socket locked.
+ *
+ * Return: whether there is something.
+ */
+bool sdp_pipe_claim(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	if (pipe->state != SDP_PIPE_RETURNING)
+		WRITE_ONCE(pipe->claim, pipe->head);
+	spin_unlock_bh(&pipe->lock);
+	return pipe->claim != pipe->tail;
+}
+
+/**
+ * sdp_pipe_slice() - bytes that lie side by side
+ * @pipe: the direction
+ * @pos: where they begin
+ * @end: where they end, at the latest
+ * @len: set to how many there are
+ *
+ * Context: whoever the bytes belong to.
+ */
+void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len)
+{
+	unsigned int offset = sdp_pipe_offset(pipe, pos);
+
+	*len = min_t(u64, end - pos, PAGE_SIZE - offset);
+	return page_address(pipe->pages[sdp_pipe_slot(pipe, pos)]) + offset;
+}
+
+/**
+ * sdp_pipe_read() - copy claimed bytes out, and make room
+ * @pipe: the direction
+ * @to: where they go; NULL to throw them away
+ * @len: how many, at most
+ *
+ * Context: the reader, its socket locked; copies to user memory.
+ *
+ * Return: bytes read, or -EFAULT if there were none.
+ */
+ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
+{
+	u64 pos = pipe->tail, end = min(pipe->claim, pos + len);
+	bool bad = false;
+
+	while (pos != end && !bad) {
+		size_t n, got;
+		void *from = sdp_pipe_slice(pipe, pos, end, &n);
+
+		got = to ? copy_to_iter(from, n, to) : n;
+		bad = got < n;
+		pos += got;
+	}
+	len = pos - pipe->tail;
+	/* Pairs with the acquire in sdp_pipe_write(). */
+	smp_store_release(&pipe->tail, pos);
+	if (len)
+		sdp_pipe_freed(pipe);
+	return len || !bad ? len : -EFAULT;
+}
+
+/* Copy what the sender may take back at any moment: through a page of our own. */
+static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len)
+{
+	void *page = (void *)__get_free_page(GFP_KERNEL);
+	size_t n = 0, got;
+
+	if (!page)
+		return -ENOMEM;
+	spin_lock_bh(&pipe->lock);
+	if (pipe->state != SDP_PIPE_RETURNING && pos < pipe->head) {
+		void *from = sdp_pipe_slice(pipe, pos, min(pipe->head, pos + len), &n);
+
+		memcpy(page, from, n);
+	}
+	spin_unlock_bh(&pipe->lock);
+	got = copy_to_iter(page, n, to);
+	free_page((unsigned long)page);
+	return got || !n ? got : -EFAULT;
+}
+
+/**
+ * sdp_pipe_peek() - copy bytes out that stay in
+ * @pipe: the direction
+ * @pos: from where; not before the tail
+ * @to: where they go
+ * @len: how many, at most
+ *
+ * Context: the reader, its socket locked; copies to user memory.
+ *
+ * Return: bytes copied: at a border of pages fewer than there are; 0 if there are none; or
+ * -errno.
+ */
+ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len)
+{
+	size_t n, got;
+	void *from;
+
+	if (pos >= pipe->claim)
+		return sdp_pipe_bounce(pipe, pos, to, len);
+	from = sdp_pipe_slice(pipe, pos, min(pipe->claim, pos + len), &n);
+	got = copy_to_iter(from, n, to);
+	return got || !n ? got : -EFAULT;
+}
+
+/**
+ * sdp_pipe_lose_tx() - the sender is gone
+ * @pipe: the direction
+ *
+ * Context: any.
+ */
+void sdp_pipe_lose_tx(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	if (!pipe->tx) {
+		spin_unlock_bh(&pipe->lock);
+		return;
+	}
+	pipe->tx = NULL;
+	/* Its bytes in the middle of a return go with it, as unsent ones of TCP do. */
+	if (pipe->state == SDP_PIPE_RETURNING)
+		WRITE_ONCE(pipe->head, pipe->claim);
+	sdp_pipe_set(pipe, SDP_PIPE_ENDED);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_pipe_lose_rx() - the reader is gone
+ * @pipe: the direction
+ *
+ * The sender brings its bytes back to TCP when it comes by.
+ *
+ * Context: any.
+ */
+void sdp_pipe_lose_rx(struct sdp_pipe *pipe)
+{
+	struct sock *tx;
+
+	spin_lock_bh(&pipe->lock);
+	WRITE_ONCE(pipe->rx, NULL);
+	tx = pipe->tx;
+	if (tx) {
+		read_lock(&tx->sk_callback_lock);
+		tx->sk_write_space(tx);
+		read_unlock(&tx->sk_callback_lock);
+	}
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_pipe_trim() - give the pages of an empty pipe back
+ * @pipe: the direction
+ *
+ * Context: whoever holds the sender's socket's lock; does not sleep.
+ */
+void sdp_pipe_trim(struct sdp_pipe *pipe)
+{
+	int i;
+
+	/* Pairs with the release in sdp_pipe_read(): the reader has let go of the pages. */
+	if (pipe->head != smp_load_acquire(&pipe->tail))
+		return;
+	for (i = 0; i < SDP_PIPE_PAGES && pipe->pages[i]; i++) {
+		__free_page(pipe->pages[i]);
+		pipe->pages[i] = NULL;
+	}
+}
