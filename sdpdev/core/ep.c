@@ -157,7 +157,7 @@ bool sdp_ep_native(struct sdp_ep *ep)
 	if (carrier != SDP_CARRIER_NONE)
 		return carrier == SDP_CARRIER_TCP;
 	/*
-	 * Pairs with the release in sdp_connect_settle(): the error of an attempt that
+	 * Pairs with the release in sdp_state_set(): the error of an attempt that
 	 * is over is there, too.  The carrier may be the one from before: in every step
 	 * of an endpoint that changes both, old and new carrier give the same answer.
 	 */

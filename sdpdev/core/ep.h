@@ -42,14 +42,7 @@
 
 #include "core/core.h"
 
-/**
- * enum sdp_attempt - what is to become of a connection that ends, besides its end
- * @SDP_ATTEMPT_NONE: nothing
- * @SDP_ATTEMPT_FAILED: it did not come about: the endpoint's work falls back to TCP, or
- *	tells the failure
- * @SDP_ATTEMPT_PARTING: connect(2) with AF_UNSPEC waits for it to be gone, even if it did
- *	not come about
- */
+/* What is to become of a connection that ends, besides its end: see state.c. */
 enum sdp_attempt {
 	SDP_ATTEMPT_NONE,
 	SDP_ATTEMPT_FAILED,
@@ -110,9 +103,9 @@ struct sdp_ep_ops {
  * @told_listener: of an incoming connection: its listener has to be told of one that can
  *	be accepted
  * @file: the open file, NULL before accept(2) and once it is closed
- * @state: SDP_STATE_*
- * @carrier: SDP_CARRIER_*; NONE as long as SDP is tried
- * @reason: SDP_REASON_*
+ * @state: SDP_STATE_*; sdp_state_set() changes it
+ * @carrier: SDP_CARRIER_*; NONE as long as SDP is tried; sdp_carrier_set() changes it
+ * @reason: SDP_REASON_*; sdp_reason_set() changes it
  * @shut: RCV_SHUTDOWN (also by the peer's DisConn) and SEND_SHUTDOWN
  * @err: pending error, positive, as sk_err
  * @orphan: the file is closed
@@ -121,7 +114,7 @@ struct sdp_ep_ops {
  * @conn: the connection over SDP, referenced; or NULL; see also sdp_conn_get()
  * @no_tcp: the connection attempt must not fall back
  * @connect_told: some call of SDP_IOC_CONNECT has told how it went
- * @attempt: enum sdp_attempt
+ * @attempt: enum sdp_attempt; sdp_attempt_set() changes it
  * @connect_err: negative errno of the failed attempt
  * @pair: of an outgoing connection from a port that may be shared, else NULL
  * @port_file: of an incoming connection: its listener's native socket, referenced
@@ -143,7 +136,7 @@ struct sdp_ep_ops {
  * @attempt, @accept and, of other structures, those that say so.  Compilers store these in
  * one piece.  A caller that needs two of them of one moment takes @lock.  @state is read
  * so as well; its readers load it with acquire order where other fields come with it
- * (sdp_connect_settle(), sdp_listen()).
+ * (sdp_state_set()).
  */
 struct sdp_ep {
 	refcount_t ref;
@@ -213,6 +206,12 @@ void sdp_ep_kick(struct sdp_ep *ep);
 void sdp_ep_retry(struct sdp_ep *ep);
 void sdp_ep_wait_idle(void);
 struct sdp_ep *sdp_ep_next(unsigned long *id);
+
+/* state.c */
+void sdp_state_set(struct sdp_ep *ep, u8 next);
+void sdp_carrier_set(struct sdp_ep *ep, u8 next);
+bool sdp_reason_set(struct sdp_ep *ep, u8 reason);
+void sdp_attempt_set(struct sdp_ep *ep, enum sdp_attempt next);
 
 /* wake.c */
 void sdp_ep_tell(struct sdp_ep *ep, __poll_t events);

@@ -61,7 +61,7 @@ void sdp_close_progress(struct sdp_conn *conn)
 	if (sdp_conn_over(conn))
 		return;
 	if (ep->state == SDP_STATE_CONNECTED)
-		ep->state = SDP_STATE_CLOSING;
+		sdp_state_set(ep, SDP_STATE_CLOSING);
 	if (conn->rx.state == SDP_RX_FIN && conn->tx.state == SDP_TX_FIN_ACKED)
 		sdp_conn_ended(conn, SDP_REASON_NONE, 0);
 	else if (conn->tx.state == SDP_TX_FIN_ACKED)

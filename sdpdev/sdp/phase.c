@@ -77,14 +77,12 @@ void sdp_set_ended(struct sdp_conn *conn, u8 reason, int err)
 {
 	struct sdp_ep *ep = conn->ep;
 
-	if (ep->reason == SDP_REASON_NONE && reason != SDP_REASON_NONE) {
-		ep->reason = reason;
+	if (sdp_reason_set(ep, reason))
 		sdp_count(SDP_CNT_REASON + reason);
-	}
 	if (err && !ep->orphan)
 		ep->err = err;
 	ep->shut = SHUTDOWN_MASK;
-	ep->state = SDP_STATE_CLOSED;
+	sdp_state_set(ep, SDP_STATE_CLOSED);
 	sdp_ring_tx_end(conn);
 	sdp_ring_rx_flags(conn);
 	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT |

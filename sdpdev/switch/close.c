@@ -16,7 +16,7 @@ static void sdp_shut_tx(struct sdp_conn *conn)
 {
 	if (conn->tx.state == SDP_TX_OPEN)
 		sdp_tx_set(conn, SDP_TX_FIN_WANTED);
-	conn->ep->state = SDP_STATE_CLOSING;
+	sdp_state_set(conn->ep, SDP_STATE_CLOSING);
 	sdp_tx_uncork(conn);
 }
 

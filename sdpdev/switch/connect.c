@@ -24,7 +24,7 @@ static int sdp_connect_native(struct sdp_ep *ep, struct sockaddr_storage *addr,
 	sdp_ep_lock(ep);
 	if (err && READ_ONCE(sock->state) == SS_UNCONNECTED &&
 	    ep->carrier == SDP_CARRIER_TCP)
-		ep->carrier = SDP_CARRIER_NONE;
+		sdp_carrier_set(ep, SDP_CARRIER_NONE);
 	sdp_ep_unlock(ep);
 	return err;
 }
@@ -115,15 +115,15 @@ static void sdp_connect_begin(struct sdp_conn *conn, struct sdp_xprt_conn *xc,
 	sdp_ep_lock(ep);
 	sdp_size_init(conn);
 	sdp_conn_attach(conn, xc);
-	ep->state = SDP_STATE_CONNECTING;
-	ep->reason = SDP_REASON_NONE;
+	sdp_state_set(ep, SDP_STATE_CONNECTING);
+	sdp_reason_set(ep, SDP_REASON_NONE);
 	ep->err = 0;
 	/* What sdp_disconnect() left there, and TCP forgets as well. */
 	sock_error(sdp_native_sk(ep));
 	ep->no_tcp = no_tcp;
 	ep->connect_told = false;
 	/* Whoever was to part, and was interrupted, has another connection now. */
-	ep->attempt = SDP_ATTEMPT_NONE;
+	sdp_attempt_set(ep, SDP_ATTEMPT_NONE);
 	ep->local = params->local;
 	ep->peer = params->peer;
 	sdp_addr_map(&ep->local, ep->family);
@@ -279,8 +279,8 @@ void sdp_connect_established(struct sdp_conn *conn, const struct sdp_xprt_event 
 	sdp_credit_peer(&conn->credit, hello.bufs);
 	conn->tx.size = min(hello.rcv_sz, conn->rx.size);
 	sdp_phase_set(conn, SDP_PHASE_OPEN);
-	ep->carrier = SDP_CARRIER_SDP;
-	ep->state = SDP_STATE_CONNECTED;
+	sdp_carrier_set(ep, SDP_CARRIER_SDP);
+	sdp_state_set(ep, SDP_STATE_CONNECTED);
 	sdp_count(SDP_CNT_CONNECTED);
 	sdp_alive_begin(conn);
 	sdp_tx_push(conn);
@@ -300,12 +300,53 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 {
 	if (ep->state != SDP_STATE_CONNECTING || !ep->conn || sdp_conn_dead(ep->conn))
 		return;
-	ep->reason = reason;
+	sdp_reason_set(ep, reason);
 	ep->connect_err = err;
 	sdp_phase_set(ep->conn, SDP_PHASE_DEAD);
 	if (!ep->listener && ep->attempt == SDP_ATTEMPT_NONE)
-		ep->attempt = SDP_ATTEMPT_FAILED;
+		sdp_attempt_set(ep, SDP_ATTEMPT_FAILED);
 	sdp_ep_kick(ep);
+}
+
+/* The attempt is over: TCP has the connection, or there is none, for @err; ep->lock held. */
+static void sdp_connect_over(struct sdp_ep *ep, u8 carrier, int err)
+{
+	ep->shut = 0;
+	memset(&ep->local, 0, sizeof(ep->local));
+	memset(&ep->peer, 0, sizeof(ep->peer));
+	if (carrier == SDP_CARRIER_NONE) {
+		ep->err = -err;
+		ep->connect_told = true;
+	}
+	/* In this order: whoever finds the attempt over finds its carrier and its error. */
+	sdp_carrier_set(ep, carrier);
+	sdp_state_set(ep, SDP_STATE_BOUND);
+	sdp_attempt_set(ep, SDP_ATTEMPT_NONE);
+	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
+			EPOLLERR | EPOLLHUP);
+}
+
+/*
+ * What needs nothing of the native socket but to tell it; ep->lock held.  False: TCP is to
+ * have a try.
+ */
+static bool sdp_connect_settled(struct sdp_ep *ep)
+{
+	switch (ep->attempt) {
+	case SDP_ATTEMPT_NONE:
+		/* An AF_UNSPEC was interrupted, and the next connection has begun. */
+		return true;
+	case SDP_ATTEMPT_PARTING:
+		/* Who takes the connection apart has no use for another one. */
+		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
+		sdp_connect_over(ep, SDP_CARRIER_NONE, 0);
+		return true;
+	default:
+		if (!ep->no_tcp && !ep->orphan)
+			return false;
+		sdp_connect_over(ep, SDP_CARRIER_NONE, ep->connect_err);
+		return true;
+	}
 }
 
 /**
@@ -317,56 +358,31 @@ void sdp_connect_failed(struct sdp_ep *ep, u8 reason, int err)
 void sdp_connect_settle(struct sdp_ep *ep)
 {
 	struct sockaddr_storage peer;
-	bool fall_back;
+	bool settled;
 	int err;
 
 	sdp_ep_lock(ep);
-	/* Who takes the connection apart has no use for another one. */
-	if (ep->attempt == SDP_ATTEMPT_PARTING) {
-		ep->no_tcp = true;
-		ep->connect_err = 0;
-		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
-	}
-	fall_back = !ep->no_tcp && !ep->orphan;
+	settled = sdp_connect_settled(ep);
 	err = ep->connect_err;
 	peer = ep->peer;
 	sdp_ep_unlock(ep);
+	if (settled)
+		return;
 
-	if (fall_back) {
-		if (!sdp_native_fall_back(ep, &peer, &err)) {
-			sdp_ep_retry(ep);
-			return;
-		}
-		sdp_count(SDP_CNT_FALLBACKS);
+	if (!sdp_native_fall_back(ep, &peer, &err)) {
+		sdp_ep_retry(ep);
+		return;
 	}
-
+	sdp_count(SDP_CNT_FALLBACKS);
 	sdp_ep_lock(ep);
-	ep->shut = 0;
-	memset(&ep->local, 0, sizeof(ep->local));
-	memset(&ep->peer, 0, sizeof(ep->peer));
-	if (fall_back && (!err || err == -EINPROGRESS)) {
-		ep->carrier = SDP_CARRIER_TCP;
-	} else {
-		ep->carrier = SDP_CARRIER_NONE;
-		ep->err = -err;
-		ep->connect_told = true;
-	}
-	/*
-	 * Last: pairs with the acquiring loads in sdp_connect_undecided() and
-	 * sdp_ep_native(), which are made without the lock: whoever finds the attempt
-	 * over finds its carrier and its error.
-	 */
-	smp_store_release(&ep->state, SDP_STATE_BOUND);
-	/* Pairs with the acquire in sdp_part(), which goes on to the native socket. */
-	smp_store_release(&ep->attempt, SDP_ATTEMPT_NONE);
-	sdp_ep_wake(ep, EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM |
-			EPOLLERR | EPOLLHUP);
+	sdp_connect_over(ep, err && err != -EINPROGRESS ? SDP_CARRIER_NONE :
+							  SDP_CARRIER_TCP, err);
 	sdp_ep_unlock(ep);
 }
 
 static bool sdp_connect_undecided(struct sdp_ep *ep)
 {
-	/* Pairs with the release in sdp_connect_settle(). */
+	/* Pairs with the release in sdp_state_set(). */
 	return smp_load_acquire(&ep->state) == SDP_STATE_CONNECTING;
 }
 
@@ -419,8 +435,20 @@ static int sdp_connect_result(struct sdp_ep *ep, struct sockaddr_storage *addr,
 
 static int sdp_connect_tcp(struct sdp_ep *ep)
 {
-	WRITE_ONCE(ep->carrier, SDP_CARRIER_TCP);
+	sdp_ep_lock(ep);
+	sdp_carrier_set(ep, SDP_CARRIER_TCP);
+	sdp_ep_unlock(ep);
 	return -EISCONN;
+}
+
+/* SDP is not for this one. */
+static void sdp_connect_untried(struct sdp_ep *ep, u8 reason)
+{
+	sdp_count(SDP_CNT_UNTRIED + reason);
+	sdp_ep_lock(ep);
+	sdp_reason_set(ep, SDP_REASON_NONE);
+	sdp_reason_set(ep, reason);
+	sdp_ep_unlock(ep);
 }
 
 /*
@@ -466,8 +494,7 @@ static int sdp_connect_start(struct sdp_ep *ep, struct sockaddr_storage *addr,
 		return -EINPROGRESS;
 	if (err == -EADDRNOTAVAIL)
 		return err;
-	sdp_count(SDP_CNT_UNTRIED + reason);
-	WRITE_ONCE(ep->reason, reason);
+	sdp_connect_untried(ep, reason);
 	if (flags & SDP_CONNECT_NO_TCP)
 		return err == -EOPNOTSUPP ? -ENETUNREACH : err;
 	return sdp_connect_tcp(ep);

@@ -13,15 +13,7 @@
  * before another that the same peer asked for earlier is held in that other queue
  * until that one is established or has ended, and for SDP_ORDER_TIME at most.  The
  * connections of other peers wait for neither.
- *
- *	ASKED ---> HELD -----> QUEUED ---> TAKEN
- *	  | |                  ^    |
- *	  | +----> DEFERRED ---+    |
- *	  |           |             |
- *	  +--> GONE <-+     (straight from HELD or DEFERRED, if nobody listens any more)
- *
- * ASKED: it is not established.  HELD and DEFERRED: see above.  QUEUED: accept(2) can have
- * it.  TAKEN: accept(2) has it, or the listener's end.  GONE: nobody will ever have it.
+ * listen.c draws the states of an incoming connection.
  */
 #include <net/inet_connection_sock.h>
 #include <net/inet_sock.h>
@@ -58,8 +50,10 @@ static struct sdp_ep *sdp_incoming_create(struct sdp_ep *listener,
 		goto err_ep;
 	if (sdp_charge(&ep->account, SDP_LIMIT_CONNS, 1))
 		goto err_peers;
-	ep->carrier = SDP_CARRIER_SDP;
-	ep->state = SDP_STATE_CONNECTING;
+	sdp_ep_lock(ep);
+	sdp_carrier_set(ep, SDP_CARRIER_SDP);
+	sdp_state_set(ep, SDP_STATE_CONNECTING);
+	sdp_ep_unlock(ep);
 	ep->local = *ev->local;
 	ep->peer = *ev->peer;
 	sdp_addr_map(&ep->local, listener->family);
@@ -399,7 +393,7 @@ void sdp_incoming_established(struct sdp_ep *ep)
 
 	if (ep->state != SDP_STATE_CONNECTING || sdp_conn_dead(ep->conn) || !listener)
 		return;
-	ep->state = SDP_STATE_CONNECTED;
+	sdp_state_set(ep, SDP_STATE_CONNECTED);
 	sdp_phase_set(ep->conn, SDP_PHASE_OPEN);
 	defer = sdp_defer_time(listener);
 	if (!sdp_incoming_queue(ep, listener, defer)) {

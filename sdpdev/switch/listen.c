@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening on SDP and TCP at once, and accepting from whichever has one.
+ * Listening on SDP and TCP at once, and accepting from whichever has one.  An incoming
+ * connection goes this way to accept(2):
+ *
+ *	ASKED ---> HELD -----> QUEUED ---> TAKEN
+ *	  | |                  ^    |
+ *	  | +----> DEFERRED ---+    |
+ *	  |           |             |
+ *	  +--> GONE <-+     (straight from HELD or DEFERRED, if nobody listens any more)
+ *
+ * ASKED: it is not established.  HELD: one that the same peer asked for before is to be
+ * accepted first.  DEFERRED: TCP_DEFER_ACCEPT waits for bytes.  QUEUED: accept(2) can have
+ * it.  TAKEN: accept(2) has it, or the listener's end.  GONE: nobody will ever have it.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -15,7 +26,7 @@
 
 static bool sdp_listening(struct sdp_ep *ep)
 {
-	/* Pairs with the release in sdp_listen(): how it listens is known, too. */
+	/* Pairs with the release in sdp_state_set(): how it listens is known, too. */
 	return smp_load_acquire(&ep->state) == SDP_STATE_LISTEN;
 }
 
@@ -66,6 +77,13 @@ static u32 sdp_listen_flags(const struct sdp_ep *ep, u32 flags)
 	return ep->no_tcp_ever ? SDP_LISTEN_NO_TCP : flags;
 }
 
+static void sdp_listen_done(struct sdp_ep *ep)
+{
+	sdp_ep_lock(ep);
+	sdp_state_set(ep, SDP_STATE_LISTEN);
+	sdp_ep_unlock(ep);
+}
+
 /**
  * sdp_listen() - listen(2)
  * @ep: the endpoint, op_mutex held
@@ -107,8 +125,8 @@ int sdp_listen(struct sdp_ep *ep, int backlog, u32 flags)
 	if (!listen->port && !(flags & SDP_LISTEN_NO_SDP))
 		err = sdp_port_add(ep, sdp_addr_port(&local));
 	if (!err)
-		/* After all of the above: pairs with the acquire in sdp_listening(). */
-		smp_store_release(&ep->state, SDP_STATE_LISTEN);
+		/* After all of the above: sdp_listening() is asked without the lock. */
+		sdp_listen_done(ep);
 	else if (!(flags & SDP_LISTEN_NO_TCP))
 		/* Nobody is to get a connection there. */
 		kernel_sock_shutdown(sk->sk_socket, SHUT_RDWR);
@@ -198,7 +216,9 @@ void sdp_unlisten(struct sdp_ep *ep)
 	    (!(READ_ONCE(listen->port) && sdp_port_del(ep)) && !sdp_listening(ep)))
 		return;
 	sdp_ep_lock(ep);
-	ep->state = SDP_STATE_BOUND;
+	/* Somebody else may have stopped it meanwhile, and gone on. */
+	if (ep->state == SDP_STATE_LISTEN)
+		sdp_state_set(ep, SDP_STATE_BOUND);
 	list_splice_tail_init(&listen->deferred_queue, &listen->accept_queue);
 	sdp_ep_unlock(ep);
 

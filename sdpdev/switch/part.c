@@ -19,8 +19,8 @@ static int sdp_part_native(struct sdp_ep *ep)
 	if (err)
 		return err;
 	sdp_ep_lock(ep);
-	ep->carrier = SDP_CARRIER_NONE;
-	ep->state = SDP_STATE_BOUND;
+	sdp_carrier_set(ep, SDP_CARRIER_NONE);
+	sdp_state_set(ep, SDP_STATE_BOUND);
 	ep->err = 0;
 	sdp_ep_unlock(ep);
 	return 0;
@@ -30,7 +30,7 @@ static int sdp_part_native(struct sdp_ep *ep)
 static void sdp_part_begin(struct sdp_ep *ep)
 {
 	sdp_ep_lock(ep);
-	ep->attempt = SDP_ATTEMPT_PARTING;
+	sdp_attempt_set(ep, SDP_ATTEMPT_PARTING);
 	if (ep->state == SDP_STATE_CONNECTING)
 		sdp_connect_failed(ep, SDP_REASON_LOCAL_ABORT, 0);
 	else if (ep->conn)
@@ -56,7 +56,7 @@ static int sdp_part(struct sdp_ep *ep)
 	if (conn)
 		sdp_ring_drop(conn);
 	sdp_conn_put(conn);
-	/* Pairs with the release in sdp_connect_settle(). */
+	/* Pairs with the release in sdp_attempt_set(). */
 	err = wait_event_interruptible(ep->wait, smp_load_acquire(&ep->attempt) !=
 				       SDP_ATTEMPT_PARTING);
 	if (err)

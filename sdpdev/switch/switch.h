@@ -73,7 +73,7 @@ bool sdp_port_lend(struct sdp_ep *ep, struct sdp_ep *listener);
 int sdp_port_pair(struct sdp_ep *ep, const struct sdp_xprt_params *params);
 void sdp_port_drop(struct sdp_ep *ep);
 
-/* Where an incoming connection is on its way to accept(2): see incoming.c. */
+/* Where an incoming connection is on its way to accept(2): see listen.c. */
 enum sdp_accept_state {
 	SDP_ACCEPT_NONE,
 	SDP_ACCEPT_ASKED,

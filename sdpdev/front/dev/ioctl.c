@@ -140,7 +140,7 @@ static long sdp_ioc_bind(struct sdp_call *call)
 	if (!err) {
 		sdp_ep_lock(ep);
 		if (ep->state == SDP_STATE_IDLE)
-			ep->state = SDP_STATE_BOUND;
+			sdp_state_set(ep, SDP_STATE_BOUND);
 		sdp_ep_unlock(ep);
 	}
 	mutex_unlock(&ep->op_mutex);
