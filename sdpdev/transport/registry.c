@@ -318,13 +318,28 @@ static int sdp_xprt_admit(const struct sdp_xprt_ops *ops)
 	return used == BIT(SDP_XPRT_MAX) - 1 ? -ENOSPC : ffz(used);
 }
 
+/* Whether one has what its capabilities say, and no more. */
+static bool sdp_xprt_agrees(const struct sdp_xprt_ops *ops)
+{
+	bool mem = ops->caps & SDP_XPRT_CAP_MEM;
+	bool read = ops->caps & SDP_XPRT_CAP_READ;
+	bool write = ops->caps & SDP_XPRT_CAP_WRITE;
+	bool inv = ops->caps & SDP_XPRT_CAP_SEND_INV;
+
+	return !(ops->caps & ~SDP_XPRT_CAPS) && (mem || !(read || write)) &&
+	       mem == !!ops->max_mem && mem == !!ops->mem_alloc &&
+	       mem == !!ops->mem_free && mem == !!ops->invalidate &&
+	       read == !!ops->post_read && write == !!ops->post_write &&
+	       inv == !!ops->post_send_inv;
+}
+
 int sdp_xprt_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_upcalls **up)
 {
 	struct sdp_xprt_port *port;
 	struct sdp_xprt *xprt;
 	int bit, i;
 
-	if (ops->caps & ~SDP_XPRT_CAPS)
+	if (!sdp_xprt_agrees(ops))
 		return -EINVAL;
 	xprt = kzalloc(sizeof(*xprt), GFP_KERNEL);
 	if (!xprt)

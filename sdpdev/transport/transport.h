@@ -13,25 +13,56 @@
  * protocol's spinlock, so they must not sleep and must not call back before
  * they return.  The protocol calls post_send(), post_probe() and post_recv() in no other
  * way.  Upcalls say in which context they come.
+ *
+ * Messages are what every transport carries.  What it can do besides, one end's access to the
+ * other's memory, is optional: see enum sdp_xprt_caps.
  */
 #ifndef _SDP_TRANSPORT_H
 #define _SDP_TRANSPORT_H
 
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
-/*
- * A transport's caps say what it can do besides messages.  Each bit comes with functions in
- * struct sdp_xprt_ops.  There is no bit yet, and sdp_xprt_register() refuses a transport
- * with a bit that the protocol does not know.
+/**
+ * enum sdp_xprt_caps - what a transport can do besides messages
+ * @SDP_XPRT_CAP_MEM: know memory of this host: @mem_alloc, @mem_free, @invalidate, @max_mem
+ * @SDP_XPRT_CAP_READ: read from the peer's: @post_read; not without @SDP_XPRT_CAP_MEM
+ * @SDP_XPRT_CAP_WRITE: write into the peer's: @post_write; not without @SDP_XPRT_CAP_MEM
+ * @SDP_XPRT_CAP_SEND_INV: end the peer's registration by a message: @post_send_inv
+ * @SDP_XPRT_CAPS: all that there are
+ *
+ * A transport has a bit exactly where it has the functions: sdp_xprt_register() refuses
+ * any other.
  */
-#define SDP_XPRT_CAPS		0
+enum sdp_xprt_caps {
+	SDP_XPRT_CAP_MEM	= BIT(0),
+	SDP_XPRT_CAP_READ	= BIT(1),
+	SDP_XPRT_CAP_WRITE	= BIT(2),
+	SDP_XPRT_CAP_SEND_INV	= BIT(3),
+	SDP_XPRT_CAPS		= BIT(4) - 1,
+};
+
+/**
+ * enum sdp_xprt_access - what memory is for
+ * @SDP_XPRT_READ_SINK: post_read() puts bytes there
+ * @SDP_XPRT_WRITE_SOURCE: post_write() takes bytes from there
+ * @SDP_XPRT_PEER_READS: the peer may read it, by its key
+ * @SDP_XPRT_PEER_WRITES: the peer may write into it, by its key
+ */
+enum sdp_xprt_access {
+	SDP_XPRT_READ_SINK	= BIT(0),
+	SDP_XPRT_WRITE_SOURCE	= BIT(1),
+	SDP_XPRT_PEER_READS	= BIT(2),
+	SDP_XPRT_PEER_WRITES	= BIT(3),
+};
 
 /* Private data that a transport must carry with a request, in bytes. */
 #define SDP_XPRT_REQ_PDATA	76
@@ -101,6 +132,43 @@ struct sdp_xprt_buf {
 };
 
 /**
+ * struct sdp_xprt_mem - memory of this host that a connection's transport knows
+ * @list: free for whoever holds it (the protocol, unless posted)
+ * @len: bytes
+ * @key: what the peer has to name, with @addr; a number, in the host's byte order
+ * @addr: how the peer calls the first byte
+ *
+ * Embedded in the transport's structure, and made by mem_alloc(); @key and @addr are set
+ * where the peer may have access.  Belongs to the transport from post_read(), post_write()
+ * or invalidate() until the matching *_DONE event: so there is one operation with it at a
+ * time.  Otherwise it belongs to the protocol, which may free it even after
+ * conn_destroy() returned.
+ *
+ * The peer's access begins with mem_alloc(), needs no event, and is not told.  It ends with
+ * SDP_XPRT_INVALIDATE_DONE, with a message that says so (@invalidated in struct
+ * sdp_xprt_event), with SDP_XPRT_DISCONNECTED, or when conn_destroy() returns: only then may
+ * it be freed.
+ */
+struct sdp_xprt_mem {
+	struct list_head list;
+	u32 len;
+	u32 key;
+	u64 addr;
+};
+
+/**
+ * struct sdp_xprt_remote - memory of the peer
+ * @addr: as the peer has told it
+ * @key: as the peer has told it
+ * @len: bytes
+ */
+struct sdp_xprt_remote {
+	u64 addr;
+	u32 key;
+	u32 len;
+};
+
+/**
  * enum sdp_xprt_event_type - what happened
  * @SDP_XPRT_CONNECT_REQUEST: a peer asks for a connection; @conn is new and the
  *	upcall's @ctx is NULL.  The handler returns zero and has set conn->ctx,
@@ -131,6 +199,18 @@ struct sdp_xprt_buf {
  *	bytes, or @error (flushed).  Softirq context
  * @SDP_XPRT_SEND_DONE: @buf came back from post_send(), sent or with @error.
  *	Softirq context
+ * @SDP_XPRT_READ_DONE: @mem came back from post_read() with the bytes, or with @error.
+ *	Softirq context
+ * @SDP_XPRT_WRITE_DONE: @mem came back from post_write(), and the peer's transport has the
+ *	bytes; or with @error.  Softirq context
+ * @SDP_XPRT_INVALIDATE_DONE: @mem came back from invalidate(): the peer has no access any
+ *	more; with @error neither, since the connection is at its end.  Softirq context
+ *
+ * Each post that returned zero has exactly one *_DONE, before SDP_XPRT_DISCONNECTED and
+ * before conn_destroy() returns.  Where @error is not zero the connection is at its end,
+ * all that is posted comes back with an error, and the event that says why follows.  What
+ * was read or written by then is not known: some, all, or none of it.  -EREMOTEIO: the
+ * peer's transport refused, as there is no such memory, or not for that.
  */
 enum sdp_xprt_event_type {
 	SDP_XPRT_CONNECT_REQUEST,
@@ -141,6 +221,9 @@ enum sdp_xprt_event_type {
 	SDP_XPRT_DEVICE_GONE,
 	SDP_XPRT_RECV_DONE,
 	SDP_XPRT_SEND_DONE,
+	SDP_XPRT_READ_DONE,
+	SDP_XPRT_WRITE_DONE,
+	SDP_XPRT_INVALIDATE_DONE,
 };
 
 /**
@@ -164,7 +247,11 @@ enum sdp_xprt_reject {
  * @reason: of SDP_XPRT_REJECTED
  * @truncated: the private data was longer than the transport could carry
  * @error: a negative errno, or zero
- * @buf: of the *_DONE events
+ * @invalidated: of SDP_XPRT_RECV_DONE: the message has ended the registration whose key is
+ *	@key
+ * @key: see @invalidated
+ * @buf: of SDP_XPRT_RECV_DONE and _SEND_DONE
+ * @mem: of the other *_DONE events
  * @net: of SDP_XPRT_CONNECT_REQUEST: the namespace of the interface that owns
  *	the destination address
  * @ifindex: of SDP_XPRT_CONNECT_REQUEST: that interface
@@ -178,7 +265,10 @@ struct sdp_xprt_event {
 	enum sdp_xprt_reject reason;
 	bool truncated;
 	int error;
+	bool invalidated;
+	u32 key;
 	struct sdp_xprt_buf *buf;
+	struct sdp_xprt_mem *mem;
 	struct net *net;
 	int ifindex;
 	const struct sockaddr_storage *local;
@@ -216,6 +306,7 @@ struct sdp_xprt_upcalls {
  * struct sdp_xprt_params - what a connection is made with
  * @send_depth: buffers that are posted to send at once, at most
  * @recv_depth: buffers that are posted to receive at once, at most
+ * @rdma_depth: reads, writes and invalidations that are posted at once, at most
  * @owner: whose connection it is, as a number
  * @share: percent that @owner may have of those connections of a device that no other
  *	owner has; a connection beyond that fails, with -EDQUOT.  Zero: the connection
@@ -236,6 +327,7 @@ struct sdp_xprt_upcalls {
 struct sdp_xprt_params {
 	u32 send_depth;
 	u32 recv_depth;
+	u32 rdma_depth;
 	u32 owner;
 	u32 share;
 	u32 spare;
@@ -254,8 +346,9 @@ struct sdp_xprt_params {
  * @owner: its module, for whoever looks at the structure: a transport is kept by what uses
  *	it, and takes itself back before it goes
  * @name: for people; no two transports have the same
- * @caps: what it can do besides messages: SDP_XPRT_CAP_*
+ * @caps: what it can do besides messages: bits of enum sdp_xprt_caps
  * @max_msg: bytes of the largest message that one buffer can hold
+ * @max_mem: bytes that one @mem_alloc can take at most, wherever they begin
  * @route: (sleeps, briefly) would a connection with these parameters leave by
  *	this transport?  Zero (the wildcard in params->local is replaced by the
  *	source address then, and params->ifindex is the interface), -EOPNOTSUPP
@@ -298,6 +391,25 @@ struct sdp_xprt_params {
  *	established: after prepare(), or in and after @resolved.  Errors as of
  *	@post_send
  * @show_stats: its own counters as "name value" lines, or NULL
+ * @mem_alloc: (sleeps) have the transport know the @nents entries of @sg, which stay as they
+ *	are until @mem_free, for @access (bits of enum sdp_xprt_access).  Each entry but the
+ *	first begins, and each but the last ends, at a page.  Possible as @post_send; with a
+ *	message that is posted later the peer can be told of it.  ERR_PTR: -EINVAL (too
+ *	much, or entries that do not fit), -ENOMEM, or as of @post_send
+ * @mem_free: (sleeps) the reverse; see struct sdp_xprt_mem for when
+ * @invalidate: end the peer's access to @mem; SDP_XPRT_INVALIDATE_DONE follows.  Errors as
+ *	of @post_send
+ * @post_read: read the bytes of @from into @mem, from byte @off on; SDP_XPRT_READ_DONE
+ *	follows.  Possible and errors as of @post_send; -EINVAL where @mem is too small, or
+ *	not for that.  What is posted behind it may overtake it
+ * @post_write: write bytes of @mem, from byte @off on, to all of @to; SDP_XPRT_WRITE_DONE
+ *	follows.  As @post_read, but a message that is posted later arrives later: its
+ *	receiver finds the bytes
+ * @post_send_inv: @post_send, and at the peer the message ends the registration whose key
+ *	is @key.  If there is none, the connection ends
+ *
+ * The last six are for the bits in @caps, see enum sdp_xprt_caps, and NULL without them.
+ * @post_read, @post_write, @post_send_inv and @invalidate are called as @post_send is.
  *
  * On the connecting side the device is known only when the address has been
  * resolved: the transport then calls the connection's resolved() upcall below
@@ -335,6 +447,18 @@ struct sdp_xprt_ops {
 	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 
 	void (*show_stats)(struct seq_file *seq);
+
+	u32 max_mem;
+	struct sdp_xprt_mem *(*mem_alloc)(struct sdp_xprt_conn *conn,
+					  struct scatterlist *sg, unsigned int nents,
+					  u32 access);
+	void (*mem_free)(struct sdp_xprt_conn *conn, struct sdp_xprt_mem *mem);
+	int (*invalidate)(struct sdp_xprt_conn *conn, struct sdp_xprt_mem *mem);
+	int (*post_read)(struct sdp_xprt_conn *conn, struct sdp_xprt_mem *mem, u32 off,
+			 const struct sdp_xprt_remote *from);
+	int (*post_write)(struct sdp_xprt_conn *conn, struct sdp_xprt_mem *mem, u32 off,
+			  const struct sdp_xprt_remote *to);
+	int (*post_send_inv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf, u32 key);
 };
 
 /**
@@ -347,7 +471,7 @@ struct sdp_xprt_ops {
  * Context: process context; from within it listen() is called for every port
  * that endpoints listen on already.
  * Return: zero; -EEXIST where it, or one of its name, is registered; -ENOSPC where there
- * are too many; -EINVAL where it has a capability that is not known; -ENOMEM.
+ * are too many; -EINVAL where its capabilities and its functions disagree; -ENOMEM.
  */
 int sdp_xprt_register(const struct sdp_xprt_ops *ops,
 		      const struct sdp_xprt_upcalls **up);

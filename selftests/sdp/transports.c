@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two transports at once: sdp_ib between the nodes, and sdp_local, which is this test's,
- * within one.  Each has its own connections, counters and end.
+ * within one.  Each has its own connections, counters and end.  The latter also tries what a
+ * transport can do with memory.
  */
 #include "end.h"
 
@@ -166,13 +167,29 @@ static void test_gone(int l, int far[2], int near[2])
 	unpair(near);
 }
 
+/* What sdp_local tells of operations on memory, and of what the registry refuses. */
+static void test_memory(void)
+{
+	FILE *f = fopen("/sys/module/sdp_local/parameters/memory", "r");
+	char line[128];
+
+	must(f);
+	while (fgets(line, sizeof(line), f)) {
+		bool good = !strncmp(line, "ok ", 3);
+
+		line[strcspn(line, "\n")] = 0;
+		ok(good, line + strlen(good ? "ok " : "not ok "));
+	}
+	fclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	int far[2], near[2], l;
 
 	must(argc == 2);
 	module = argv[1];
-	tap_plan(26);
+	tap_plan(26 + 25);
 	enter_node(1);
 	must(shell("ip link set lo up"));
 	ok(load("name=ib 2>&1 | grep -q 'File exists'"), "a second transport of one name: refused");
@@ -181,6 +198,7 @@ int main(int argc, char **argv)
 	test_both(l, far, near);
 	ok(refused(PORT + 10), "nobody listens: refused");
 	test_namespaces();
+	test_memory();
 	test_gone(l, far, near);
 	close(l);
 	ok(shell("rmmod sdp_local"), "all goes in the end");

@@ -9,22 +9,18 @@
  * one.  A tasklet of each connection gives buffers back, and its work item tells the rest,
  * each one thing at a time: so nothing is told before a call has returned.
  *
- * local_lock protects the states, the queues and who is whose peer; what a request is made
- * with stays as it is once it is posted.  Outside of it is local_ports_sem, which
- * is held for reading while a request is handed up.  Two connected ends have a reference to
+ * Outside of local_lock is local_ports_sem, which is held for reading while a request is
+ * handed up.  Two connected ends have a reference to
  * each other, which the first of them that closes drops with its own.
  */
 #include <linux/inetdevice.h>
-#include <linux/interrupt.h>
-#include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/rwsem.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 
-#include "transport/transport.h"
+#include "local.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: a transport within one host, for tests");
 MODULE_LICENSE("GPL");
@@ -33,24 +29,7 @@ static char *name = "local";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "Of the transport");
 
-#define LOCAL_MAX_MSG	SZ_16K
 #define LOCAL_MAX_CONNS	1024
-
-/**
- * enum local_state - where a connection is
- * @LOCAL_IDLE: made by conn_create()
- * @LOCAL_CONNECTING: asks
- * @LOCAL_REQUESTED: is asked
- * @LOCAL_OPEN: messages flow
- * @LOCAL_CLOSED: over
- */
-enum local_state {
-	LOCAL_IDLE,
-	LOCAL_CONNECTING,
-	LOCAL_REQUESTED,
-	LOCAL_OPEN,
-	LOCAL_CLOSED,
-};
 
 /* What the work item has to do, in this order. */
 enum local_event {
@@ -60,68 +39,6 @@ enum local_event {
 	LOCAL_EV_DISCONNECTED,
 };
 
-/**
- * struct local_conn - one end of a connection
- * @xc: what the protocol sees
- * @ref: conn_destroy(), each buffer, the other end, a queued @work
- * @net: the namespace, held
- * @state: enum local_state
- * @dead: conn_destroy() has begun: no more work
- * @charged: it counts as a connection of the device
- * @events: bits of enum local_event
- * @work: deals with @events
- * @peer: the other end, referenced; NULL when there is none
- * @sends: posted, and the peer has no buffer for them yet
- * @recvs: posted
- * @done: to be given back, by @tasklet
- * @tasklet: gives back
- * @params: of connect()
- * @resolved: of connect()
- * @reason: of LOCAL_EV_REJECTED
- * @request: private data of connect()
- * @request_len: its bytes
- * @answer: private data of the other end's accept()
- * @answer_len: its bytes
- */
-struct local_conn {
-	struct sdp_xprt_conn xc;
-	struct kref ref;
-	struct net *net;
-	enum local_state state;
-	bool dead;
-	bool charged;
-	unsigned long events;
-	struct work_struct work;
-	struct local_conn *peer;
-	struct list_head sends;
-	struct list_head recvs;
-	struct list_head done;
-	struct tasklet_struct tasklet;
-	struct sdp_xprt_params params;
-	int (*resolved)(struct sdp_xprt_conn *conn, void *ctx);
-	enum sdp_xprt_reject reason;
-	u8 request[SDP_XPRT_REQ_PDATA];
-	unsigned int request_len;
-	u8 answer[SDP_XPRT_REP_PDATA];
-	unsigned int answer_len;
-};
-
-/**
- * struct local_buf - a message buffer
- * @xb: what the protocol sees
- * @node: in one of the connection's lists while it is posted
- * @conn: the connection, referenced
- * @type: the event that gives it back
- * @error: of that event
- */
-struct local_buf {
-	struct sdp_xprt_buf xb;
-	struct list_head node;
-	struct local_conn *conn;
-	enum sdp_xprt_event_type type;
-	int error;
-};
-
 /* A port listened on; local_ports_sem. */
 struct local_port {
 	struct list_head list;
@@ -129,19 +46,13 @@ struct local_port {
 	u16 port;
 };
 
-static struct sdp_xprt_ops local_ops;
 static const struct sdp_xprt_upcalls *local_up;
 static struct sdp_xprt_dev local_dev;
 static struct workqueue_struct *local_wq;
-static DEFINE_SPINLOCK(local_lock);
+DEFINE_SPINLOCK(local_lock);
 static DECLARE_RWSEM(local_ports_sem);
 static LIST_HEAD(local_ports);
 static atomic_long_t local_connected, local_messages;
-
-static struct local_conn *local_conn(struct sdp_xprt_conn *xc)
-{
-	return container_of(xc, struct local_conn, xc);
-}
 
 /* --- a connection -------------------------------------------------------------- */
 
@@ -153,13 +64,13 @@ static void local_release(struct kref *ref)
 	kfree(conn);
 }
 
-static void local_put(struct local_conn *conn)
+void local_put(struct local_conn *conn)
 {
 	kref_put(&conn->ref, local_release);
 }
 
 /* Has the work item do something; local_lock held. */
-static void local_post(struct local_conn *conn, enum local_event ev)
+static void local_queue(struct local_conn *conn, enum local_event ev)
 {
 	if (conn->dead)
 		return;
@@ -168,32 +79,32 @@ static void local_post(struct local_conn *conn, enum local_event ev)
 		kref_get(&conn->ref);
 }
 
-/* Gives a buffer back soon; local_lock held. */
-static void local_done(struct local_conn *conn, struct local_buf *buf, int error)
+/* Gives back soon what was posted; local_lock held. */
+void local_done(struct local_conn *conn, struct local_op *op, int error)
 {
-	buf->error = error;
-	list_move_tail(&buf->node, &conn->done);
+	op->ev.error = error;
+	list_move_tail(&op->node, &conn->done);
 	tasklet_schedule(&conn->tasklet);
 }
 
 static void local_give_back(struct tasklet_struct *tasklet)
 {
 	struct local_conn *conn = from_tasklet(conn, tasklet, tasklet);
-	struct sdp_xprt_event ev = {};
-	struct local_buf *buf;
+	struct sdp_xprt_event ev;
+	struct local_op *op;
 
 	for (;;) {
 		spin_lock(&local_lock);
-		buf = list_first_entry_or_null(&conn->done, struct local_buf, node);
-		if (buf)
-			list_del_init(&buf->node);
+		op = list_first_entry_or_null(&conn->done, struct local_op, node);
+		if (op) {
+			list_del_init(&op->node);
+			/* Whoever has it back may free it. */
+			ev = op->ev;
+		}
 		spin_unlock(&local_lock);
-		if (!buf)
+		if (!op)
 			return;
-		ev.type = buf->type;
-		ev.buf = &buf->xb;
-		ev.error = buf->error;
-		local_up->event(&conn->xc, conn->xc.ctx, &ev);
+		conn->up->event(&conn->xc, conn->xc.ctx, &ev);
 	}
 }
 
@@ -202,11 +113,11 @@ static void local_flush(struct local_conn *conn)
 {
 	struct local_buf *buf, *next;
 
-	list_for_each_entry_safe(buf, next, &conn->sends, node)
-		local_done(conn, buf, -ECANCELED);
-	list_for_each_entry_safe(buf, next, &conn->recvs, node) {
+	list_for_each_entry_safe(buf, next, &conn->sends, op.node)
+		local_done(conn, &buf->op, -ECANCELED);
+	list_for_each_entry_safe(buf, next, &conn->recvs, op.node) {
 		buf->xb.len = 0;
-		local_done(conn, buf, -ECANCELED);
+		local_done(conn, &buf->op, -ECANCELED);
 	}
 	conn->state = LOCAL_CLOSED;
 }
@@ -227,7 +138,7 @@ static void local_close(struct local_conn *conn, enum sdp_xprt_reject reason)
 		peer->reason = reason;
 		if (peer->state != LOCAL_CLOSED) {
 			local_flush(peer);
-			local_post(peer, asks ? LOCAL_EV_REJECTED : LOCAL_EV_DISCONNECTED);
+			local_queue(peer, asks ? LOCAL_EV_REJECTED : LOCAL_EV_DISCONNECTED);
 		}
 	}
 	spin_unlock_bh(&local_lock);
@@ -237,7 +148,8 @@ static void local_close(struct local_conn *conn, enum sdp_xprt_reject reason)
 	}
 }
 
-static struct local_conn *local_alloc(struct net *net, work_func_t work)
+static struct local_conn *local_alloc(struct net *net, work_func_t work,
+				      const struct sdp_xprt_upcalls *up)
 {
 	struct local_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 
@@ -245,11 +157,13 @@ static struct local_conn *local_alloc(struct net *net, work_func_t work)
 		return NULL;
 	conn->xc.ops = &local_ops;
 	conn->xc.dev = &local_dev;
+	conn->up = up;
 	kref_init(&conn->ref);
 	conn->net = get_net(net);
 	INIT_WORK(&conn->work, work);
 	INIT_LIST_HEAD(&conn->sends);
 	INIT_LIST_HEAD(&conn->recvs);
+	INIT_LIST_HEAD(&conn->mems);
 	INIT_LIST_HEAD(&conn->done);
 	tasklet_setup(&conn->tasklet, local_give_back);
 	return conn;
@@ -289,9 +203,10 @@ static struct sdp_xprt_buf *local_buf_alloc(struct sdp_xprt_conn *xc, u32 size, 
 		return NULL;
 	}
 	buf->xb.size = size;
-	buf->type = recv ? SDP_XPRT_RECV_DONE : SDP_XPRT_SEND_DONE;
+	buf->op.ev.type = recv ? SDP_XPRT_RECV_DONE : SDP_XPRT_SEND_DONE;
+	buf->op.ev.buf = &buf->xb;
 	INIT_LIST_HEAD(&buf->xb.list);
-	INIT_LIST_HEAD(&buf->node);
+	INIT_LIST_HEAD(&buf->op.node);
 	kref_get(&conn->ref);
 	buf->conn = conn;
 	return &buf->xb;
@@ -307,13 +222,27 @@ static void local_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	local_put(conn);
 }
 
-/* A message that fits nowhere: neither end can go on. */
-static void local_fail_both(struct local_conn *from, struct local_conn *to)
+/* Neither end can go on; local_lock held. */
+void local_fail_both(struct local_conn *from, struct local_conn *to)
 {
 	local_flush(from);
 	local_flush(to);
-	local_post(from, LOCAL_EV_DISCONNECTED);
-	local_post(to, LOCAL_EV_DISCONNECTED);
+	local_queue(from, LOCAL_EV_DISCONNECTED);
+	local_queue(to, LOCAL_EV_DISCONNECTED);
+}
+
+/* A message has a buffer at the other end; local_lock held. */
+static int local_move_one(struct local_buf *send, struct local_buf *recv)
+{
+	int error = send->xb.len > recv->xb.size ? -EMSGSIZE : 0;
+
+	if (!error && send->inv && !local_mem_end(recv->conn, send->key))
+		error = -EREMOTEIO;
+	recv->op.ev.invalidated = send->inv && !error;
+	recv->op.ev.key = send->key;
+	recv->xb.len = error ? 0 : send->xb.len;
+	memcpy(recv->xb.data, send->xb.data, recv->xb.len);
+	return error;
 }
 
 /* Copies what has a buffer at the other end; local_lock held. */
@@ -323,13 +252,11 @@ static void local_move(struct local_conn *from, struct local_conn *to)
 	int error;
 
 	while (!list_empty(&from->sends) && !list_empty(&to->recvs)) {
-		send = list_first_entry(&from->sends, struct local_buf, node);
-		recv = list_first_entry(&to->recvs, struct local_buf, node);
-		error = send->xb.len > recv->xb.size ? -EMSGSIZE : 0;
-		recv->xb.len = error ? 0 : send->xb.len;
-		memcpy(recv->xb.data, send->xb.data, recv->xb.len);
-		local_done(to, recv, error);
-		local_done(from, send, error);
+		send = list_first_entry(&from->sends, struct local_buf, op.node);
+		recv = list_first_entry(&to->recvs, struct local_buf, op.node);
+		error = local_move_one(send, recv);
+		local_done(to, &recv->op, error);
+		local_done(from, &send->op, error);
 		if (error) {
 			local_fail_both(from, to);
 			return;
@@ -338,20 +265,26 @@ static void local_move(struct local_conn *from, struct local_conn *to)
 	}
 }
 
-static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+int local_post(struct local_conn *conn, struct local_buf *buf)
 {
-	struct local_buf *buf = container_of(xb, struct local_buf, xb);
-	struct local_conn *conn = local_conn(xc);
 	int ret = -ENOTCONN;
 
 	spin_lock_bh(&local_lock);
 	if (conn->state == LOCAL_OPEN) {
-		list_add_tail(&buf->node, &conn->sends);
+		list_add_tail(&buf->op.node, &conn->sends);
 		local_move(conn, conn->peer);
 		ret = 0;
 	}
 	spin_unlock_bh(&local_lock);
 	return ret;
+}
+
+static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct local_buf *buf = container_of(xb, struct local_buf, xb);
+
+	buf->inv = false;
+	return local_post(local_conn(xc), buf);
 }
 
 /* The other end is there as long as the connection is open. */
@@ -363,7 +296,7 @@ static int local_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 
 	spin_lock_bh(&local_lock);
 	if (conn->state == LOCAL_OPEN) {
-		local_done(conn, buf, 0);
+		local_done(conn, &buf->op, 0);
 		ret = 0;
 	}
 	spin_unlock_bh(&local_lock);
@@ -378,7 +311,7 @@ static int local_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 
 	spin_lock_bh(&local_lock);
 	if (conn->state != LOCAL_CLOSED) {
-		list_add_tail(&buf->node, &conn->recvs);
+		list_add_tail(&buf->op.node, &conn->recvs);
 		if (conn->peer)
 			local_move(conn->peer, conn);
 		ret = 0;
@@ -421,7 +354,7 @@ static void local_tell(struct local_conn *conn, enum sdp_xprt_event_type type, i
 		.pdata_len = conn->answer_len,
 	};
 
-	local_up->event(&conn->xc, conn->xc.ctx, &ev);
+	conn->up->event(&conn->xc, conn->xc.ctx, &ev);
 }
 
 /* It has not come about. */
@@ -440,7 +373,7 @@ static void local_reject(struct sdp_xprt_conn *xc, const void *pdata, unsigned i
 /* Makes the other end, whom the protocol asks whether it is wanted; local_ports_sem held. */
 static int local_ask(struct local_conn *conn)
 {
-	struct local_conn *in = local_alloc(conn->net, conn->work.func);
+	struct local_conn *in = local_alloc(conn->net, conn->work.func, conn->up);
 	struct sdp_xprt_event ev = {
 		.type = SDP_XPRT_CONNECT_REQUEST,
 		.net = conn->net,
@@ -460,7 +393,7 @@ static int local_ask(struct local_conn *conn)
 	in->peer = conn;
 	conn->peer = in;
 	spin_unlock_bh(&local_lock);
-	if (local_up->event(&in->xc, NULL, &ev)) {
+	if (conn->up->event(&in->xc, NULL, &ev)) {
 		local_reject(&in->xc, NULL, 0);
 		local_conn_destroy(&in->xc);
 	}
@@ -536,7 +469,7 @@ static void local_work(struct work_struct *work)
 
 static struct sdp_xprt_conn *local_conn_create(struct net *net, void *ctx)
 {
-	struct local_conn *conn = local_alloc(net, local_work);
+	struct local_conn *conn = local_alloc(net, local_work, local_up);
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
@@ -558,7 +491,7 @@ static int local_connect(struct sdp_xprt_conn *xc, const struct sdp_xprt_params 
 	conn->request_len = len;
 	spin_lock_bh(&local_lock);
 	conn->state = LOCAL_CONNECTING;
-	local_post(conn, LOCAL_EV_CONNECT);
+	local_queue(conn, LOCAL_EV_CONNECT);
 	spin_unlock_bh(&local_lock);
 	return 0;
 }
@@ -586,8 +519,8 @@ static int local_accept(struct sdp_xprt_conn *xc, const void *pdata, unsigned in
 		peer->answer_len = len;
 		conn->state = LOCAL_OPEN;
 		peer->state = LOCAL_OPEN;
-		local_post(conn, LOCAL_EV_ESTABLISHED);
-		local_post(peer, LOCAL_EV_ESTABLISHED);
+		local_queue(conn, LOCAL_EV_ESTABLISHED);
+		local_queue(peer, LOCAL_EV_ESTABLISHED);
 		atomic_long_inc(&local_connected);
 		ret = 0;
 	}
@@ -631,8 +564,9 @@ static void local_show_stats(struct seq_file *seq)
 
 /* --- the module -------------------------------------------------------------------- */
 
-static struct sdp_xprt_ops local_ops = {
+struct sdp_xprt_ops local_ops = {
 	.owner		= THIS_MODULE,
+	.caps		= SDP_XPRT_CAPS,
 	.max_msg	= LOCAL_MAX_MSG,
 	.route		= local_route,
 	.listen		= local_listen,
@@ -649,7 +583,17 @@ static struct sdp_xprt_ops local_ops = {
 	.post_probe	= local_post_probe,
 	.post_recv	= local_post_recv,
 	.show_stats	= local_show_stats,
+	.max_mem	= LOCAL_MAX_MEM,
+	.mem_alloc	= local_mem_alloc,
+	.mem_free	= local_mem_free,
+	.invalidate	= local_invalidate,
+	.post_read	= local_post_read,
+	.post_write	= local_post_write,
+	.post_send_inv	= local_post_send_inv,
 };
+
+module_param_cb(memory, &local_try, NULL, 0400);
+MODULE_PARM_DESC(memory, "Who reads this has the operations on memory tried");
 
 static int __init local_init(void)
 {
