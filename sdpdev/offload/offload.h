@@ -64,6 +64,8 @@ enum sdp_pipe_state {
  *	nothing back that lies before it.
  * @tail: bytes that the reader has taken; the reader stores it with release, and the sender's
  *	acquire makes the pages before it the sender's again
+ * @start: TCP's sequence number where the direction left it: the pipe's bytes come behind the
+ *	last one before it; under @lock
  * @back: the sender has returned the bytes before it; the sender's
  * @base: position of the first byte of @pages[0].  The sender moves it while the pipe is empty;
  *	the reader reads it after it has seen a new @head under @lock.
@@ -81,6 +83,7 @@ struct sdp_pipe {
 	u64 claim;
 	u64 back;
 	u64 base;
+	u32 start;
 	u32 limit;
 	bool want_room;
 	u64 tail ____cacheline_aligned_in_smp;
@@ -156,13 +159,14 @@ struct sdp_base {
  * @base: TCP's functions
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
  * @pair: set once, with release, by whichever end finds the other; freed by RCU
- * @in_tcp: calls inside TCP's own recvmsg or splice.  A direction does not move to a pipe while
- *	its reader has one.
+ * @in_tcp: calls that may sleep inside TCP's own functions that read.  A direction does not
+ *	move to a pipe while its reader has one.
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @isn: own initial sequence number
  * @peer_isn: the peer's
+ * @passed: the sending direction moves when the peer's TCP has got more than this
  * @calls: sends and receives, until the connection is asked about
  * @bytes: bytes of them
  * @moves: how often the sending direction has moved
@@ -183,6 +187,7 @@ struct sdp_sock {
 	u8 stay;
 	u32 isn;
 	u32 peer_isn;
+	u32 passed;
 	u32 calls;
 	u32 bytes;
 	u32 moves;
@@ -216,8 +221,9 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
 ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, gfp_t gfp);
 void sdp_pipe_publish(struct sdp_pipe *pipe, u64 head);
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);
-bool sdp_pipe_readable(struct sdp_pipe *pipe);
+size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq);
 bool sdp_pipe_claim(struct sdp_pipe *pipe);
+bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq);
 ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len);
 ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len);
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
@@ -226,7 +232,8 @@ void sdp_pipe_lose_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
 
 /* pair.c */
-void sdp_pair_join(struct sdp_sock *ss);
+bool sdp_sock_used(struct sdp_sock *ss, size_t len);
+void sdp_sock_look(struct sdp_sock *ss);
 void sdp_pair_close(struct sdp_sock *ss);
 void sdp_pair_leave(struct sdp_sock *ss);
 void sdp_pair_put(struct sdp_pair *pair);
@@ -239,7 +246,6 @@ bool sdp_stay_for_good(enum sdp_stay stay);
 const char *sdp_stay_name(enum sdp_stay stay);
 
 /* tx.c */
-void sdp_sock_used(struct sdp_sock *ss, size_t len);
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
@@ -248,7 +254,6 @@ int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, 
 bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
-bool sdp_rx_readable(struct sdp_sock *ss);
 size_t sdp_rx_queued(struct sdp_sock *ss);
 
 #endif /* _SDP_OFFLOAD_H */

@@ -6,8 +6,8 @@
  * seen its packets.  An end comes into the table when its connection has carried enough to be
  * worth it, and the second one to come makes the pair.  Addresses are not compared, so it may
  * be translated between the ends; a proxy between them makes two connections with numbers of
- * their own.  A direction moves only when both TCPs agree on where it is, which is a second
- * proof (sdp_tx_try()).
+ * their own.  The reader takes nothing from a pipe unless its TCP has come to the very number
+ * where the sender's stopped, which is a second proof.
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 #include <net/tcp.h>
 
+#include "offload/net.h"
 #include "offload/offload.h"
 
 /* Milliseconds after which a pipe that has carried nothing gives its pages back. */
@@ -82,19 +83,16 @@ static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct 
 	smp_store_release(&peer->pair, pair);
 }
 
-/**
- * sdp_pair_join() - look for the other end of a connection
- * @ss: the endpoint, its socket locked
- *
- * Without success the endpoint waits in the table until the other end comes.
- */
-void sdp_pair_join(struct sdp_sock *ss)
+/* Without success the endpoint waits in the table until the other end comes. */
+static void sdp_pair_join(struct sdp_sock *ss)
 {
 	struct sdp_pair *pair = NULL;
 	struct sdp_sock *peer;
 
-	if (!hash_hashed(&ss->node))
+	if (!hash_hashed(&ss->node)) {
 		sdp_sock_numbers(ss);
+		ss->passed = ss->isn;
+	}
 again:
 	spin_lock_bh(&sdp_table_lock);
 	peer = ss->pair ? NULL : sdp_table_find(ss);
@@ -117,6 +115,48 @@ again:
 	}
 	spin_unlock_bh(&sdp_table_lock);
 	kfree(pair);
+}
+
+/**
+ * sdp_sock_used() - count a call of an endpoint that has no pair yet
+ * @ss: the endpoint
+ * @len: bytes of the call
+ *
+ * Context: any; calls at the same time may be counted as one.
+ *
+ * Return: whether the connection has carried so much that it is worth sdp_sock_look().
+ */
+bool sdp_sock_used(struct sdp_sock *ss, size_t len)
+{
+	const struct sdp_net *net = sdp_net(sock_net(ss->sk));
+
+	ss->calls++;
+	ss->bytes += min_t(size_t, len, U32_MAX / 2 - ss->bytes);
+	return ss->calls >= READ_ONCE(net->move_messages) ||
+	       ss->bytes >= READ_ONCE(net->move_bytes);
+}
+
+/**
+ * sdp_sock_look() - look for the other end of a connection that is worth it
+ * @ss: the endpoint, its socket locked
+ *
+ * Whoever comes second finds the first one.  The first one asks again when it has carried as
+ * much again.
+ */
+void sdp_sock_look(struct sdp_sock *ss)
+{
+	enum sdp_stay stay;
+
+	ss->calls = 0;
+	ss->bytes = 0;
+	if (ss->pair)
+		return;
+	stay = sdp_gate(ss, true);
+	if (!stay) {
+		sdp_pair_join(ss);
+		stay = ss->pair ? SDP_STAY_NOT : SDP_STAY_PEER;
+	}
+	ss->stay = stay;
 }
 
 /**

@@ -19,6 +19,7 @@
  *	  +------------ all is in TCP's queue -------------------------+
  */
 #include <linux/gfp.h>
+#include <net/tcp.h>
 
 #include "offload/offload.h"
 
@@ -172,32 +173,54 @@ static void sdp_pipe_freed(struct sdp_pipe *pipe)
 }
 
 /**
- * sdp_pipe_readable() - is there something to read?
+ * sdp_pipe_arrived() - may bytes be claimed?
  * @pipe: the direction
+ * @seq: the next sequence number that the reader's TCP waits for
  *
- * Context: any.
+ * While a direction is moved its TCP is silent, so both numbers are the same when TCP has
+ * delivered what came before.  They never are if this is not the reader's connection.
+ *
+ * Context: any; without the pipe's lock a guess.
  */
-bool sdp_pipe_readable(struct sdp_pipe *pipe)
+bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq)
+{
+	switch (READ_ONCE(pipe->state)) {
+	case SDP_PIPE_MOVED:
+	case SDP_PIPE_ENDED:
+		return seq == READ_ONCE(pipe->start);
+	default:
+		return false;
+	}
+}
+
+/**
+ * sdp_pipe_queued() - bytes that the reader may read
+ * @pipe: the direction
+ * @seq: the next sequence number that the reader's TCP waits for
+ *
+ * Context: any; without the reader's socket's lock a guess.
+ */
+size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq)
 {
 	u64 tail = READ_ONCE(pipe->tail);
 
-	if (READ_ONCE(pipe->claim) != tail)
-		return true;
-	return READ_ONCE(pipe->state) != SDP_PIPE_RETURNING && READ_ONCE(pipe->head) != tail;
+	if (sdp_pipe_arrived(pipe, seq))
+		return READ_ONCE(pipe->head) - tail;
+	return READ_ONCE(pipe->claim) - tail;
 }
 
 /**
  * sdp_pipe_claim() - make all that is in the pipe the reader's
  * @pipe: the direction
  *
- * Context: the reader, its socket locked.
+ * Context: the reader, its socket locked, which has read all that its TCP has.
  *
  * Return: whether there is something.
  */
 bool sdp_pipe_claim(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
-	if (pipe->state != SDP_PIPE_RETURNING)
+	if (sdp_pipe_arrived(pipe, tcp_sk(pipe->reader->sk)->rcv_nxt))
 		WRITE_ONCE(pipe->claim, pipe->head);
 	spin_unlock_bh(&pipe->lock);
 	return pipe->claim != pipe->tail;
@@ -260,7 +283,7 @@ static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *
 	if (!page)
 		return -ENOMEM;
 	spin_lock_bh(&pipe->lock);
-	if (pipe->state != SDP_PIPE_RETURNING && pos < pipe->head) {
+	if (sdp_pipe_arrived(pipe, tcp_sk(pipe->reader->sk)->rcv_nxt) && pos < pipe->head) {
 		void *from = sdp_pipe_slice(pipe, pos, min(pipe->head, pos + len), &n);
 
 		memcpy(page, from, n);

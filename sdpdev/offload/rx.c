@@ -4,15 +4,13 @@
  *
  *	1. what has been claimed of the pipe
  *	2. what is in TCP's queue
- *	3. what is in the pipe
+ *	3. what is in the pipe, if TCP has delivered all that was sent before the direction moved
  *
- * Nothing is claimed while TCP's queue has bytes.  So those that TCP had before the direction
- * moved come before the pipe's, and those that came back come behind what was claimed before
- * (tx.c has the other half of the argument).
+ * Nothing is claimed before the reader has read TCP's queue to that point.  So what TCP delivers
+ * after a claim comes behind it: the sender returned it later (tx.c).
  *
- * While nothing comes by a pipe the reader is in TCP's own recvmsg, but never sleeps there: it
- * would not see that the direction moves.  The sender does not move it while somebody is inside
- * (sdp_sock.in_tcp).
+ * A reader does not sleep in TCP's own recvmsg, where it would not see that the direction moves.
+ * For the few calls that have to, the sender waits (sdp_sock.in_tcp).
  */
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
@@ -32,16 +30,34 @@ static struct sdp_pipe *sdp_rx_here(const struct sdp_sock *ss)
 	return pair ? sdp_rx_pipe(ss, pair) : NULL;
 }
 
-/* Is the pipe where the next bytes may come from? */
-static bool sdp_rx_moved(const struct sdp_pipe *pipe)
+/**
+ * sdp_rx_queued() - bytes to read that do not come by TCP
+ * @ss: the endpoint
+ *
+ * Context: any, within an RCU read section or with the socket locked.
+ */
+size_t sdp_rx_queued(struct sdp_sock *ss)
 {
-	return pipe && (READ_ONCE(pipe->state) == SDP_PIPE_MOVED ||
-			READ_ONCE(pipe->head) != READ_ONCE(pipe->tail) ||
-			READ_ONCE(pipe->claim) != READ_ONCE(pipe->tail));
+	struct sdp_pipe *pipe = sdp_rx_here(ss);
+
+	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
+}
+
+/* Does TCP have all that there is to read, and what comes next? */
+static bool sdp_rx_by_tcp(struct sdp_sock *ss)
+{
+	struct sdp_pipe *pipe;
+	bool ret;
+
+	rcu_read_lock();
+	pipe = sdp_rx_here(ss);
+	ret = !pipe || (READ_ONCE(pipe->state) != SDP_PIPE_MOVED && !sdp_rx_queued(ss));
+	rcu_read_unlock();
+	return ret;
 }
 
 /**
- * sdp_rx_enter_tcp() - go into TCP's own reading, if that is where the bytes come from
+ * sdp_rx_enter_tcp() - go to sleep in TCP's own reading, if that is where the bytes come from
  * @ss: the endpoint
  *
  * Return: false if they do not.  Otherwise the direction does not move before
@@ -52,7 +68,7 @@ bool sdp_rx_enter_tcp(struct sdp_sock *ss)
 	atomic_inc(&ss->in_tcp);
 	/* Pairs with the barrier in sdp_tx_try(): one of both sees the other. */
 	smp_mb__after_atomic();
-	if (likely(!sdp_rx_moved(sdp_rx_here(ss))))
+	if (sdp_rx_by_tcp(ss))
 		return true;
 	atomic_dec(&ss->in_tcp);
 	return false;
@@ -61,37 +77,6 @@ bool sdp_rx_enter_tcp(struct sdp_sock *ss)
 void sdp_rx_leave_tcp(struct sdp_sock *ss)
 {
 	atomic_dec(&ss->in_tcp);
-}
-
-/**
- * sdp_rx_readable() - does the pipe have something for the reader?
- * @ss: the endpoint
- *
- * Context: any, within an RCU read section or with the socket locked.
- */
-bool sdp_rx_readable(struct sdp_sock *ss)
-{
-	struct sdp_pipe *pipe = sdp_rx_here(ss);
-
-	return pipe && sdp_pipe_readable(pipe);
-}
-
-/**
- * sdp_rx_queued() - bytes in the pipe
- * @ss: the endpoint
- *
- * Context: any, within an RCU read section or with the socket locked.
- */
-size_t sdp_rx_queued(struct sdp_sock *ss)
-{
-	struct sdp_pipe *pipe = sdp_rx_here(ss);
-	u64 end;
-
-	if (!pipe)
-		return 0;
-	end = READ_ONCE(pipe->state) == SDP_PIPE_RETURNING ? READ_ONCE(pipe->claim) :
-							     READ_ONCE(pipe->head);
-	return end - READ_ONCE(pipe->tail);
 }
 
 static bool sdp_rx_ended(const struct sock *sk)
@@ -262,14 +247,51 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 	return done ?: n;
 }
 
-/* TCP's recvmsg would have to wait, and only there can it do what this socket asks for. */
+/* Only TCP's own recvmsg can do what this socket asks for. */
 static bool sdp_rx_tcp_only(struct sdp_sock *ss)
 {
 	const struct sock *sk = ss->sk;
 
 	return sock_flag(sk, SOCK_RCVTSTAMP) || READ_ONCE(sk->sk_tsflags) ||
 	       READ_ONCE(sk->sk_state) == TCP_LISTEN || tcp_sk(sk)->repair ||
-	       READ_ONCE(tcp_sk(sk)->urg_data) || sdp_stay_for_good(READ_ONCE(ss->stay));
+	       READ_ONCE(tcp_sk(sk)->urg_data);
+}
+
+static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
+		       int *addr_len)
+{
+	struct sock *sk = ss->sk;
+	typeof(sk->sk_prot->recvmsg) recvmsg = ss->base->prot->recvmsg;
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	int n;
+
+	if (timeo && sdp_rx_tcp_only(ss) && sdp_rx_enter_tcp(ss)) {
+		n = recvmsg(sk, msg, len, flags, addr_len);
+		sdp_rx_leave_tcp(ss);
+		return n;
+	}
+again:
+	n = 0;
+	if (sdp_rx_by_tcp(ss) && (!timeo || sdp_rx_more(ss, 0) || sdp_rx_ended(sk))) {
+		n = recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
+		/* But for a part, or nothing yet, of what this call waits for. */
+		if (!timeo || !n || (n < 0 && n != -EAGAIN) || READ_ONCE(tcp_sk(sk)->urg_data) ||
+		    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len))
+			return n;
+	}
+
+	lock_sock(sk);
+	if (n > 0 && flags & MSG_PEEK)
+		iov_iter_revert(&msg->msg_iter, n);
+	n = sdp_rx_locked(ss, msg, len, flags, n > 0 && !(flags & MSG_PEEK) ? n : 0, &timeo);
+	release_sock(sk);
+	if (n || (!len && !sdp_rx_ended(sk)))
+		return n;
+
+	n = recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
+	if (n == -EAGAIN && timeo)
+		goto again;
+	return n;
 }
 
 /**
@@ -286,40 +308,13 @@ static bool sdp_rx_tcp_only(struct sdp_sock *ss)
  */
 int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len)
 {
-	struct sock *sk = ss->sk;
-	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	int n, wait = 0;
+	int n = sdp_rx_once(ss, msg, len, flags, addr_len);
 
-again:
-	n = 0;
-	if (sdp_rx_enter_tcp(ss)) {
-		if (!timeo || sdp_rx_more(ss, 0) || sdp_rx_ended(sk) || sdp_rx_tcp_only(ss)) {
-			wait = timeo && !sdp_rx_tcp_only(ss) ? MSG_DONTWAIT : 0;
-			n = ss->base->prot->recvmsg(sk, msg, len, flags | wait, addr_len);
-			sdp_rx_leave_tcp(ss);
-			/* All but a part, or nothing yet, of what this call waits for. */
-			if (!wait || !n || (n < 0 && n != -EAGAIN) ||
-			    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len) ||
-			    READ_ONCE(tcp_sk(sk)->urg_data))
-				return n;
-		} else {
-			sdp_rx_leave_tcp(ss);
-		}
+	if (n > 0 && !READ_ONCE(ss->pair) && sdp_sock_used(ss, n)) {
+		lock_sock(ss->sk);
+		sdp_sock_look(ss);
+		release_sock(ss->sk);
 	}
-
-	lock_sock(sk);
-	if (n > 0 && flags & MSG_PEEK)
-		iov_iter_revert(&msg->msg_iter, n);
-	n = sdp_rx_locked(ss, msg, len, flags, n > 0 && !(flags & MSG_PEEK) ? n : 0, &timeo);
-	release_sock(sk);
-	if (n || (!len && !sdp_rx_ended(sk)))
-		return n;
-
-	atomic_inc(&ss->in_tcp);
-	n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
-	sdp_rx_leave_tcp(ss);
-	if (n == -EAGAIN && timeo)
-		goto again;
 	return n;
 }
 

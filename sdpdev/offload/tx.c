@@ -2,10 +2,10 @@
 /*
  * The sending half: bytes go to TCP or to a pipe, and come back from it by sdp_tx_return().
  *
- * A direction moves when the other end's TCP has received all that this end has ever sent by
- * TCP, and nobody is in the middle of a read there.  So a reader that has read TCP's queue to
- * its end goes on in the pipe, and needs no other mark.  It comes back when the sender appends
- * to TCP's queue what the reader has not claimed: again the reader finds it in the right order.
+ * A direction moves between two bytes of its stream.  The pipe remembers the sequence number at
+ * which it left TCP, so that the reader takes nothing from it before TCP has delivered what came
+ * before (rx.c).  The direction comes back when the sender appends to TCP's queue what the
+ * reader has not claimed.
  */
 #include <linux/sched/signal.h>
 #include <net/inet_connection_sock.h>
@@ -17,45 +17,21 @@
 /* Bytes of one call that TCP gets, while the direction may soon move. */
 #define SDP_TX_TCP_CHUNK	SZ_256K
 
-/* Has the connection carried enough to be asked about? */
-static bool sdp_tx_ripe(struct sdp_sock *ss)
-{
-	const struct sdp_net *net = sdp_net(sock_net(ss->sk));
-
-	return ss->calls >= READ_ONCE(net->move_messages) ||
-	       ss->bytes >= READ_ONCE(net->move_bytes);
-}
-
-/**
- * sdp_sock_used() - count a call of an endpoint that has no pair yet
- * @ss: the endpoint, its socket locked
- * @len: bytes of the call
- *
- * The connection looks for its other end when it has carried enough, and then each time that
- * it has carried so much again, as long as there is hope.
- */
-void sdp_sock_used(struct sdp_sock *ss, size_t len)
-{
-	enum sdp_stay stay;
-
-	ss->calls++;
-	ss->bytes += min_t(size_t, len, U32_MAX / 2 - ss->bytes);
-	if (!sdp_tx_ripe(ss))
-		return;
-	ss->calls = 0;
-	ss->bytes = 0;
-	stay = sdp_gate(ss, true);
-	if (!stay) {
-		sdp_pair_join(ss);
-		stay = ss->pair ? SDP_STAY_NOT : SDP_STAY_PEER;
-	}
-	ss->stay = stay;
-}
-
 /* ss(8) shows the name of the ULP: where the bytes go. */
 static void sdp_tx_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 {
 	WRITE_ONCE(inet_csk(ss->sk)->icsk_ulp_ops, ulp);
+}
+
+/*
+ * TCP has delivered more than the direction had sent when it returned last.  A peer whose TCP
+ * waits for bytes that this end has never sent is none.
+ */
+static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
+{
+	u32 got = READ_ONCE(tcp_sk(rx)->rcv_nxt);
+
+	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
 }
 
 /* Let the next bytes go by the pipe, if they can. */
@@ -78,9 +54,9 @@ static bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 		ss->stay = SDP_STAY_CLOSED;
 	else
 		ss->stay = sdp_gate_peer(pipe->reader);
-	/* The reader's TCP has all that this end's TCP has been given. */
-	if (!ss->stay && pipe->state == SDP_PIPE_IDLE &&
-	    READ_ONCE(tcp_sk(pipe->rx)->rcv_nxt) == tp->write_seq) {
+	/* A way back by TCP is open if it has delivered a message since the last time. */
+	if (!ss->stay && pipe->state == SDP_PIPE_IDLE && sdp_tx_passed(ss, pipe->rx)) {
+		WRITE_ONCE(pipe->start, tp->write_seq);
 		sdp_pipe_set(pipe, SDP_PIPE_MOVED);
 		/* Pairs with the barrier in sdp_rx_enter_tcp(): one of both sees the other. */
 		smp_mb();
@@ -203,6 +179,7 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 		if (pos != end && sk->sk_state != TCP_CLOSE)
 			return -ENOBUFS;
 	}
+	ss->passed = tcp_sk(sk)->write_seq;
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->head, pipe->claim);
 	sdp_pipe_set(pipe, SDP_PIPE_IDLE);
@@ -364,8 +341,8 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	size_t sent = 0;
 	ssize_t n;
 
-	if (!ss->pair)
-		sdp_sock_used(ss, len);
+	if (!ss->pair && sdp_sock_used(ss, len))
+		sdp_sock_look(ss);
 	if (!ss->pair)
 		return tcp_sendmsg_locked(sk, msg, len);
 	do {

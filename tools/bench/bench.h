@@ -14,6 +14,8 @@
  * struct side - one of the two processes
  * @server: it listens
  * @rings: bytes go through the rings of libsdpdev
+ * @ulp: the sockets have the ULP "sdp"
+ * @moved: and the other side's have it, too
  * @family: of the sockets
  * @address: where the server listens, for all families but AF_UNIX
  * @listener: the server's listening socket
@@ -22,6 +24,8 @@
 struct side {
 	bool server;
 	bool rings;
+	bool ulp;
+	bool moved;
 	int family;
 	const char *address;
 	int listener;
@@ -44,6 +48,7 @@ struct meter {
 void side_listen(struct side *side);
 void side_sync(const struct side *side);
 void conn_open(const struct side *side, struct conn *conn, bool nodelay);
+void conn_check(const struct side *side, const struct conn *conn);
 void conn_close(const struct side *side, struct conn *conn);
 void conn_finish(const struct side *side, struct conn *conn);
 void conn_send(const struct conn *conn, const void *buf, size_t len);

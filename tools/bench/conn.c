@@ -16,6 +16,8 @@
 #define PORT 7100
 #define RING (256 * 1024)
 
+static const char ulp[] = "sdp";
+
 union address {
 	struct sockaddr any;
 	struct sockaddr_in in;
@@ -47,7 +49,23 @@ static int new_socket(const struct side *side)
 
 	if (fd < 0)
 		die("socket");
+	if (side->ulp && setsockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, strlen(ulp)))
+		die("TCP_ULP");
 	return fd;
+}
+
+/* What was measured has to be what was asked for. */
+void conn_check(const struct side *side, const struct conn *conn)
+{
+	char name[16] = "";
+	socklen_t len = sizeof(name);
+
+	if (!side->ulp || side->server)
+		return;
+	if (getsockopt(conn->fd, IPPROTO_TCP, TCP_ULP, name, &len))
+		die("TCP_ULP");
+	if (!strcmp(name, "sdp-local") != side->moved)
+		die(name);
 }
 
 void side_listen(struct side *side)

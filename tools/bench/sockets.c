@@ -18,12 +18,13 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: sockets tcp|unix|sdp|rings WORK\n"
+	"usage: sockets tcp|unix|sdp|rings|ulp|ulp-alone WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
-	"tcp is for a preload library, too. The server is in node2, at 10.77.0.2.\n";
+	"tcp is for a preload library, too; ulp-alone has the ULP at the client only.\n"
+	"The server is in node2, at 10.77.0.2.\n";
 
 void die(const char *what)
 {
@@ -80,6 +81,8 @@ static void run(struct side *side, bool server, int control, int argc, char **ar
 	side->control = control;
 	if (side->family != AF_UNIX)
 		enter(server ? "node2" : "node1");
+	if (server && !side->moved)
+		side->ulp = false;
 	if (server)
 		side_listen(side);
 	side_sync(side);
@@ -96,6 +99,10 @@ static void choose(struct side *side, const char *kind)
 	else if (!strcmp(kind, "sdp") || !strcmp(kind, "rings"))
 		/* Nothing but SDP: TCP in its place would be measured unseen. */
 		side->family = AF_INET_OFFLOAD;
+	else if (!strcmp(kind, "ulp"))
+		side->ulp = side->moved = true;
+	else if (!strcmp(kind, "ulp-alone"))
+		side->ulp = true;
 	else if (strcmp(kind, "tcp"))
 		wrong();
 	side->rings = !strcmp(kind, "rings");

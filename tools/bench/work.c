@@ -70,6 +70,7 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 		printf("%lld %lld %lld\n", (long long)cost / rounds,
 		       (long long)times[rounds / 2], (long long)times[rounds * 99 / 100]);
 	}
+	conn_check(side, &conn);
 	conn_finish(side, &conn);
 	free(times);
 	free(buf);
@@ -157,8 +158,10 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 		pthread_join(flow[i].thread, NULL);
 	if (!side->server)
 		printf("%lld\n", (long long)(cost * 1024 / (int64_t)total));
-	for (i = 0; i < conns; i++)
+	for (i = 0; i < conns; i++) {
+		conn_check(side, &conn[i]);
 		conn_finish(side, &conn[i]);
+	}
 	free(flow);
 	free(conn);
 }

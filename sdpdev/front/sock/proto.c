@@ -157,7 +157,7 @@ static bool sdp_is_readable(struct sock *sk)
 
 	rcu_read_lock();
 	ss = sdp_sk(sk);
-	ret = ss && sdp_rx_readable(ss);
+	ret = ss && sdp_rx_queued(ss);
 	rcu_read_unlock();
 	return ret;
 }
@@ -216,8 +216,8 @@ static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t s
 	ss = sdp_sk(sk);
 	if (ss) {
 		atomic_inc(&ss->users);
-		if (!ss->pair)
-			sdp_sock_used(ss, size);
+		if (!ss->pair && sdp_sock_used(ss, size))
+			sdp_sock_look(ss);
 		ret = ss->pair ? sdp_tx_send(ss, &msg, size) :
 				 tcp_sendpage_locked(sk, page, offset, size, flags);
 		sdp_sock_leave(ss);
