@@ -170,7 +170,8 @@ struct sdp_base {
  * @calls: sends and receives, until the connection is asked about
  * @bytes: bytes of them
  * @moves: how often the sending direction has moved
- * @carried: bytes that went by pipes that the endpoint has let go of, both ways
+ * @sent: bytes that it has sent by a pipe that it has let go of
+ * @received: bytes that it has received so
  * @checked: jiffies when the gate was asked last
  * @touched: jiffies when the sending direction went by TCP last
  * @node: in the table of those that look for their other end; under sdp_table_lock
@@ -191,7 +192,8 @@ struct sdp_sock {
 	u32 calls;
 	u32 bytes;
 	u32 moves;
-	u64 carried;
+	u64 sent;
+	u64 received;
 	unsigned long checked;
 	unsigned long touched;
 	struct hlist_node node;
@@ -254,6 +256,6 @@ int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, 
 bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
-size_t sdp_rx_queued(struct sdp_sock *ss);
+size_t sdp_rx_queued(const struct sdp_sock *ss);
 
 #endif /* _SDP_OFFLOAD_H */

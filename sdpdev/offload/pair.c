@@ -201,7 +201,8 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	sdp_pair_close(ss);
 	if (!pair)
 		return;
-	ss->carried += sdp_tx_pipe(ss, pair)->head + sdp_rx_pipe(ss, pair)->tail;
+	ss->sent += sdp_tx_pipe(ss, pair)->head;
+	ss->received += sdp_rx_pipe(ss, pair)->tail;
 	WRITE_ONCE(ss->pair, NULL);
 	sdp_pair_put(pair);
 }

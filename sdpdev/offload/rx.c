@@ -36,7 +36,7 @@ static struct sdp_pipe *sdp_rx_here(const struct sdp_sock *ss)
  *
  * Context: any, within an RCU read section or with the socket locked.
  */
-size_t sdp_rx_queued(struct sdp_sock *ss)
+size_t sdp_rx_queued(const struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_rx_here(ss);
 

@@ -40,11 +40,11 @@ static int sdp_family_learn(int family, struct sdp_family *fam)
 	fam->ops = *fam->base.ops;
 	sdp_proto_build(fam);
 	sock_release(sock);
-	return 0;
+	return sdp_create_register(family, &fam->base);
 }
 
 /**
- * sdp_family_init() - learn TCP's functions
+ * sdp_family_init() - learn TCP's functions, and let programs make sockets with ours
  *
  * A kernel without IPv6 has only IPv4's.
  */
@@ -55,5 +55,14 @@ int sdp_family_init(void)
 	if (err)
 		return err;
 	err = sdp_family_learn(AF_INET6, &sdp_families[1]);
+	if (err && err != -EAFNOSUPPORT)
+		sdp_create_unregister(AF_INET);
 	return err == -EAFNOSUPPORT ? 0 : err;
+}
+
+void sdp_family_exit(void)
+{
+	if (sdp_families[1].base.prot)
+		sdp_create_unregister(AF_INET6);
+	sdp_create_unregister(AF_INET);
 }

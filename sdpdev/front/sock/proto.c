@@ -4,6 +4,7 @@
  */
 #include <asm/ioctls.h>
 #include <linux/fs.h>
+#include <linux/sdp_sock.h>
 #include <linux/sockios.h>
 #include <linux/splice.h>
 #include <net/transp_v6.h>
@@ -298,6 +299,8 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 	struct sdp_sock *ss = NULL;
 	int ret;
 
+	if (level == IPPROTO_SDP && optname == SDP_SOCK_INFO)
+		return sdp_info_getsockopt(sk, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE)
 		ss = sdp_sock_enter(sk);
 	if (!ss)

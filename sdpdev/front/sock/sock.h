@@ -33,7 +33,17 @@ struct sdp_family {
 
 /* family.c */
 int sdp_family_init(void);
+void sdp_family_exit(void);
 struct sdp_family *sdp_family(const struct sock *sk);
+
+/* create.c */
+int sdp_create_register(int family, const struct sdp_base *base);
+void sdp_create_unregister(int family);
+
+/* info.c */
+int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);
+int sdp_info_diag(struct sock *sk, struct sk_buff *skb);
+size_t sdp_info_diag_size(const struct sock *sk);
 
 /* proto.c */
 void sdp_proto_build(struct sdp_family *fam);

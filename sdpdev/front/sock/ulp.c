@@ -23,6 +23,8 @@ struct tcp_ulp_ops sdp_ulp __read_mostly = {
 	.init		= sdp_ulp_init,
 	.release	= sdp_ulp_release,
 	.clone		= sdp_ulp_clone,
+	.get_info	= sdp_info_diag,
+	.get_info_size	= sdp_info_diag_size,
 };
 
 struct tcp_ulp_ops sdp_ulp_local __read_mostly = {
@@ -31,6 +33,8 @@ struct tcp_ulp_ops sdp_ulp_local __read_mostly = {
 	.init		= sdp_ulp_init,
 	.release	= sdp_ulp_release,
 	.clone		= sdp_ulp_clone,
+	.get_info	= sdp_info_diag,
+	.get_info_size	= sdp_info_diag_size,
 };
 
 static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, gfp_t gfp)
@@ -179,16 +183,20 @@ int sdp_sock_give_up(struct sock *sk)
 
 int sdp_sock_init(void)
 {
-	int err = sdp_family_init();
+	int err = tcp_register_ulp(&sdp_ulp);
 
 	if (err)
 		return err;
-	return tcp_register_ulp(&sdp_ulp);
+	err = sdp_family_init();
+	if (err)
+		tcp_unregister_ulp(&sdp_ulp);
+	return err;
 }
 
 /* No socket has the ULP: each holds the module. */
 void sdp_sock_exit(void)
 {
+	sdp_family_exit();
 	tcp_unregister_ulp(&sdp_ulp);
 	sdp_pair_exit();
 	/*

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an endpoint tells: to its program by getsockopt(2), to an administrator by sock_diag.
+ */
+#include <linux/sdp_sock.h>
+#include <net/netlink.h>
+
+#include "front/sock/sock.h"
+
+/* Without a lock: a snapshot of numbers that change. */
+static void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
+{
+	struct sdp_pair *pair = sdp_sock_pair(ss);
+	struct sdp_pipe *tx, *rx;
+
+	memset(info, 0, sizeof(*info));
+	info->moves = READ_ONCE(ss->moves);
+	info->tx_bytes = READ_ONCE(ss->sent);
+	info->rx_bytes = READ_ONCE(ss->received);
+	if (pair) {
+		tx = sdp_tx_pipe(ss, pair);
+		rx = sdp_rx_pipe(ss, pair);
+		if (READ_ONCE(tx->state) == SDP_PIPE_MOVED)
+			info->tx_carrier = SDP_SOCK_BY_LOCAL;
+		if (READ_ONCE(rx->state) == SDP_PIPE_MOVED)
+			info->rx_carrier = SDP_SOCK_BY_LOCAL;
+		info->tx_bytes += READ_ONCE(tx->head);
+		info->rx_bytes += READ_ONCE(rx->tail);
+		info->queued = sdp_rx_queued(ss);
+	}
+	if (info->tx_carrier == SDP_SOCK_BY_TCP)
+		strscpy(info->stay, sdp_stay_name(READ_ONCE(ss->stay)), sizeof(info->stay));
+}
+
+/**
+ * sdp_info_getsockopt() - the option SDP_SOCK_INFO
+ * @sk: the socket
+ * @optval: where it goes
+ * @optlen: bytes there; set to those that were filled
+ *
+ * Return: 0; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
+ */
+int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen)
+{
+	struct sdp_sock_info info;
+	struct sdp_sock *ss;
+	int len;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	if (ss)
+		sdp_info_fill(ss, &info);
+	rcu_read_unlock();
+	if (!ss)
+		return -ENOPROTOOPT;
+	len = min_t(int, len, sizeof(info));
+	return put_user(len, optlen) || copy_to_user(optval, &info, len) ? -EFAULT : 0;
+}
+
+/**
+ * sdp_info_diag() - an endpoint's part of an answer of sock_diag
+ * @sk: the socket
+ * @skb: the answer
+ */
+int sdp_info_diag(struct sock *sk, struct sk_buff *skb)
+{
+	struct sdp_sock_info info;
+	struct sdp_sock *ss;
+
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	if (ss)
+		sdp_info_fill(ss, &info);
+	rcu_read_unlock();
+	return ss ? nla_put(skb, SDP_ULP_INFO, sizeof(info), &info) : 0;
+}
+
+size_t sdp_info_diag_size(const struct sock *sk)
+{
+	return nla_total_size(sizeof(struct sdp_sock_info));
+}
