@@ -55,43 +55,36 @@ static void sdp_rx_consume(struct sdp_conn *conn, size_t n)
 	sdp_ep_unlock(ep);
 }
 
-/* Stream bytes in the receive ring; ep->lock held. */
-static u32 sdp_rx_in_ring(struct sdp_conn *conn)
-{
-	u32 bytes;
-
-	return conn->rings.rx.size && sdp_ring_rx_check(conn, &bytes) ? bytes : 0;
-}
-
 /*
- * Copies what is in the queue, @skip bytes from the reader on, and takes what was
- * copied off it unless @flags say otherwise.  Zero: there is none, or the mark of
- * urgent data is there and the call has @begun before it; -EAGAIN: bytes have come
+ * Copies what is in the queue, from where sdp_rx_from() says that the reader goes on, and
+ * takes what was copied off it or, with MSG_PEEK, moves @pos on.  Zero: there is none, or the
+ * mark of urgent data is there and the call has @begun before it; -EAGAIN: bytes have come
  * into the ring since it was looked at, and those are first.  With @hole the byte
  * there was passed over and not copied.
  */
-static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
+static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, u64 *pos,
 				 unsigned int flags, bool begun, bool *hole)
 {
 	struct sdp_ep *ep = conn->ep;
 	struct sdp_xprt_buf *buf = NULL;
-	u32 n = 0, at, in_ring;
-	u64 pos;
+	bool in_ring;
+	u32 n = 0, at;
+	u64 from;
 
 	/*
 	 * With rx.mutex held the queue only grows, and nothing comes into the ring as
 	 * long as something is in the queue.
 	 */
 	sdp_ep_lock(ep);
-	in_ring = sdp_rx_in_ring(conn);
-	pos = conn->rx.queue.begin + skip - in_ring;
-	if (in_ring <= skip && !(begun && sdp_urg_here(conn, skip)))
-		buf = sdp_segs_find(&conn->rx.queue, pos, &at);
+	from = sdp_rx_from(conn, *pos);
+	in_ring = from < conn->rx.queue.begin;
+	if (!in_ring && !(begun && sdp_urg_here(conn, from)))
+		buf = sdp_segs_find(&conn->rx.queue, from, &at);
 	if (buf)
-		n = sdp_urg_clip(conn, pos, sdp_seg_bytes(buf) - at, hole);
+		n = sdp_urg_clip(conn, from, sdp_seg_bytes(buf) - at, hole);
 	sdp_ep_unlock(ep);
 	if (!buf)
-		return in_ring > skip ? -EAGAIN : 0;
+		return in_ring ? -EAGAIN : 0;
 
 	n = min_t(size_t, n, iov_iter_count(to));
 	if (!*hole) {
@@ -102,27 +95,29 @@ static ssize_t sdp_rx_copy_queue(struct sdp_conn *conn, struct iov_iter *to, siz
 		if (!n)
 			return -EFAULT;
 	}
-	if (!(flags & MSG_PEEK))
+	if (flags & MSG_PEEK)
+		*pos = from + n;
+	else
 		sdp_rx_consume(conn, n);
 	return n;
 }
 
-/* One piece of the stream from @skip on.  Zero: there is none. */
-static ssize_t sdp_rx_copy_one(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
+/* One piece of the stream from @pos on.  Zero: there is none. */
+static ssize_t sdp_rx_copy_one(struct sdp_conn *conn, struct iov_iter *to, u64 *pos,
 			       unsigned int flags, bool begun, bool *hole)
 {
 	ssize_t n;
 
 	*hole = false;
 	do {
-		n = conn->rings.rx.size ? sdp_ring_consume(conn, to, skip, flags) : 0;
+		n = conn->rings.rx.size ? sdp_ring_consume(conn, to, pos, flags) : 0;
 		if (!n)
-			n = sdp_rx_copy_queue(conn, to, skip, flags, begun, hole);
+			n = sdp_rx_copy_queue(conn, to, pos, flags, begun, hole);
 	} while (n == -EAGAIN);
 	return n;
 }
 
-static bool sdp_rx_at_mark(struct sdp_conn *conn, size_t skip)
+static bool sdp_rx_at_mark(struct sdp_conn *conn, u64 pos)
 {
 	struct sdp_ep *ep = conn->ep;
 	bool here;
@@ -130,30 +125,28 @@ static bool sdp_rx_at_mark(struct sdp_conn *conn, size_t skip)
 	if (!READ_ONCE(conn->urg.state))
 		return false;
 	sdp_ep_lock(ep);
-	here = sdp_urg_here(conn, skip);
+	here = sdp_urg_here(conn, pos);
 	sdp_ep_unlock(ep);
 	return here;
 }
 
 /*
  * Copies what there is, up to the mark of urgent data unless it begins there;
- * @done is what the call has copied so far.  With MSG_PEEK @skip moves on.  @absent:
+ * @done is what the call has copied so far.  With MSG_PEEK @pos moves on.  @absent:
  * there is more, but not the memory where it goes.
  */
 static ssize_t sdp_rx_copy(struct sdp_conn *conn, struct iov_iter *to, size_t done,
-			   size_t *skip, unsigned int flags, bool *absent)
+			   u64 *pos, unsigned int flags, bool *absent)
 {
 	ssize_t copied = 0, n = 0;
 	bool hole;
 
 	while (iov_iter_count(to)) {
-		n = sdp_rx_copy_one(conn, to, *skip, flags, done + copied, &hole);
+		n = sdp_rx_copy_one(conn, to, pos, flags, done + copied, &hole);
 		if (n <= 0)
 			break;
 		if (!hole)
 			copied += n;
-		if (flags & MSG_PEEK)
-			*skip += n;
 	}
 	*absent = n == -EFAULT;
 	return copied ? copied : min_t(ssize_t, n, 0);
@@ -167,18 +160,24 @@ static bool sdp_rx_parted(struct sdp_conn *conn)
 	return ep->attempt == SDP_ATTEMPT_PARTING || ep->conn != conn;
 }
 
+/* Are there bytes behind @pos?  ep->lock held. */
+static bool sdp_rx_more(struct sdp_conn *conn, u64 pos)
+{
+	return conn->rx.queue.end > sdp_rx_from(conn, pos);
+}
+
 /**
  * sdp_rx_ready() - is there something to read, or never will be?
  * @conn: the connection
- * @more_than: bytes that do not count
+ * @pos: how far the reader has peeked, as sdp_rx_from() takes it
  */
-bool sdp_rx_ready(struct sdp_conn *conn, u64 more_than)
+bool sdp_rx_ready(struct sdp_conn *conn, u64 pos)
 {
 	struct sdp_ep *ep = conn->ep;
 	bool ready;
 
 	sdp_ep_lock(ep);
-	ready = sdp_rx_avail(conn) > more_than || ep->err ||
+	ready = sdp_rx_more(conn, pos) || ep->err ||
 		(ep->shut & RCV_SHUTDOWN) || sdp_rx_parted(conn);
 	sdp_ep_unlock(ep);
 	return ready;
@@ -187,12 +186,12 @@ bool sdp_rx_ready(struct sdp_conn *conn, u64 more_than)
 /**
  * sdp_rx_wait() - wait until there is something to read, or never will be
  * @conn: the connection
- * @more_than: bytes that are there already
+ * @pos: how far the reader has peeked, as sdp_rx_from() takes it
  * @timeo: in and out: jiffies to wait; zero: not at all
  *
  * Return: zero, -EAGAIN, -EINTR or -ERESTARTSYS.
  */
-int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo)
+int sdp_rx_wait(struct sdp_conn *conn, u64 pos, long *timeo)
 {
 	struct sdp_ep *ep = conn->ep;
 	long left;
@@ -203,8 +202,7 @@ int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 	left = wait_event_interruptible_timeout(ep->wait,
-						sdp_rx_ready(conn, more_than),
-						*timeo);
+						sdp_rx_ready(conn, pos), *timeo);
 	if (left < 0)
 		return sock_intr_errno(*timeo);
 	*timeo = left;
@@ -214,13 +212,13 @@ int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo)
 /**
  * sdp_rx_end() - whether to go on reading, in the order in which TCP looks
  * @conn: the connection
- * @seen: bytes of what is there that have been peeked at
+ * @pos: how far the reader has peeked, as sdp_rx_from() takes it
  * @done: bytes read so far
  *
  * Return: zero where more is there or may come, one where not, or a negative
  * errno, which is the pending error taken.
  */
-int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
+int sdp_rx_end(struct sdp_conn *conn, u64 pos, size_t done)
 {
 	struct sdp_ep *ep = conn->ep;
 	int ret = 0;
@@ -231,7 +229,7 @@ int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
 		sdp_tx_push(conn);
 	if (sdp_rx_parted(conn))
 		ret = -EPIPE;
-	else if (sdp_rx_avail(conn) > seen)
+	else if (sdp_rx_more(conn, pos))
 		ret = 0;
 	else if (conn->rx.state == SDP_RX_FIN || (done && ep->err))
 		ret = 1;
@@ -244,12 +242,19 @@ int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done)
 }
 
 /* Where a peek begins, and what any read does to that: SO_PEEK_OFF. */
-static size_t sdp_peek_begin(struct sdp_conn *conn, unsigned int flags)
+static u64 sdp_peek_begin(struct sdp_conn *conn, unsigned int flags)
 {
 	struct sdp_ep *ep = conn->ep;
 	struct sock *sk = sdp_native_sk(ep);
+	int off = sk ? sk_peek_offset(sk, flags) : 0;
+	u64 pos;
 
-	return sk ? max(sk_peek_offset(sk, flags), 0) : 0;
+	if (off <= 0)
+		return 0;
+	sdp_ep_lock(ep);
+	pos = sdp_rx_from(conn, 0) + off;
+	sdp_ep_unlock(ep);
+	return pos;
 }
 
 static void sdp_peek_end(struct sdp_conn *conn, unsigned int flags, size_t done)
@@ -270,21 +275,22 @@ static ssize_t sdp_recv_stream(struct sdp_conn *conn, struct iov_iter *to,
 			       unsigned int flags, long timeo)
 {
 	struct sdp_ep *ep = conn->ep;
-	size_t len = iov_iter_count(to), target, skip, done = 0;
+	size_t len = iov_iter_count(to), target, done = 0;
 	bool absent;
+	u64 pos;
 	ssize_t n;
 
 	target = flags & MSG_WAITALL ? len : min_t(size_t, sdp_rcvlowat(ep), len);
 	if (!target)
 		target = 1;
-	skip = sdp_peek_begin(conn, flags);
+	pos = sdp_peek_begin(conn, flags);
 
 	for (;;) {
 		if (mutex_lock_killable(&conn->rx.mutex)) {
 			n = -ERESTARTSYS;
 			break;
 		}
-		n = sdp_rx_copy(conn, to, done, &skip, flags, &absent);
+		n = sdp_rx_copy(conn, to, done, &pos, flags, &absent);
 		mutex_unlock(&conn->rx.mutex);
 		if (n > 0)
 			done += n;
@@ -298,13 +304,13 @@ static ssize_t sdp_recv_stream(struct sdp_conn *conn, struct iov_iter *to,
 		}
 		if (absent || n < 0)
 			break;
-		if (done >= target || (done && sdp_rx_at_mark(conn, skip)))
+		if (done >= target || (done && sdp_rx_at_mark(conn, pos)))
 			break;
-		n = sdp_rx_end(conn, skip, done);
+		n = sdp_rx_end(conn, pos, done);
 		/* A call for no bytes waits until something is there. */
-		if (n || (!len && sdp_rx_ready(conn, skip)))
+		if (n || (!len && sdp_rx_ready(conn, pos)))
 			break;
-		n = sdp_rx_wait(conn, skip, &timeo);
+		n = sdp_rx_wait(conn, pos, &timeo);
 		if (n < 0)
 			break;
 	}

@@ -173,16 +173,21 @@ void sdp_ring_rx_flags(struct sdp_conn *conn)
 }
 
 /**
- * sdp_rx_avail() - stream bytes that can be read
- * @conn: the connection, ep->lock held
+ * sdp_ring_from() - sdp_rx_from() where there are rings
+ * @conn: a connection with rings, ep->lock held
+ * @pos: as of sdp_rx_from()
+ *
+ * What is in the receive ring ends where the queue begins.
+ *
+ * Return: the position; where the index is bad that behind all that there is.
  */
-u64 sdp_rx_avail(struct sdp_conn *conn)
+u64 sdp_ring_from(struct sdp_conn *conn, u64 pos)
 {
-	u32 ring = 0;
+	u32 bytes;
 
-	if (conn->rings.rx.size && !sdp_ring_rx_check(conn, &ring))
-		return 0;
-	return ring + sdp_segs_bytes(&conn->rx.queue);
+	if (!sdp_ring_rx_check(conn, &bytes))
+		return conn->rx.queue.end;
+	return max(pos, conn->rx.queue.begin - bytes);
 }
 
 /* Copies @n bytes from @index on, in one or two pieces. */
@@ -222,37 +227,45 @@ static bool sdp_ring_move_head(struct sdp_conn *conn, u64 from, u64 to)
  * sdp_ring_consume() - read from the receive ring
  * @conn: a connection with rings, rx.mutex held
  * @to: where to
- * @skip: bytes to pass over
+ * @pos: in and out: with MSG_PEEK how far has been peeked, as sdp_rx_from() takes it; else
+ *	zero
  * @flags: MSG_PEEK, MSG_TRUNC
  *
  * User space consumes at the same time: who moves the head has the bytes.
  *
- * Return: bytes; zero where there are none after @skip; -EFAULT; -EBUSY where user
+ * Return: bytes; zero where there are none from @pos on; -EFAULT; -EBUSY where user
  * space was faster: who tries again lets go of the mutex first, as that may go on.
  */
-ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
+ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, u64 *pos,
 			 unsigned int flags)
 {
+	struct sdp_kring *ring = &conn->rings.rx;
 	struct sdp_ep *ep = conn->ep;
-	u64 head;
+	u64 head, index, from, end;
 	size_t n;
-	u32 bytes;
-	bool ok;
 
 	sdp_ep_lock(ep);
-	ok = sdp_ring_rx_check(conn, &bytes);
-	head = conn->rings.rx.user;
+	from = sdp_ring_from(conn, *pos);
+	end = conn->rx.queue.begin;
+	/* User space counts from where the ring began: its index of @end is the ring's own. */
+	index = ring->own - (end - from);
+	head = ring->user;
 	sdp_ep_unlock(ep);
-	if (!ok || bytes <= skip)
+	if (from >= end)
 		return 0;
 
-	n = min_t(size_t, bytes - skip, iov_iter_count(to));
-	n = sdp_ring_copy(&conn->rings.rx, head + skip, n, to, flags);
+	n = min_t(u64, end - from, iov_iter_count(to));
+	n = sdp_ring_copy(ring, index, n, to, flags);
 	if (!n)
 		return -EFAULT;
-	if (flags & MSG_PEEK ? sdp_kring_unmoved(&conn->rings.rx, head)
-			     : sdp_ring_move_head(conn, head, head + n))
+	if (flags & MSG_PEEK) {
+		if (sdp_kring_unmoved(ring, head)) {
+			*pos = from + n;
+			return n;
+		}
+	} else if (sdp_ring_move_head(conn, head, head + n)) {
 		return n;
+	}
 	iov_iter_revert(to, n);
 	return -EBUSY;
 }

@@ -450,9 +450,27 @@ bool sdp_ring_rx_check(struct sdp_conn *conn, u32 *bytes);
 bool sdp_ring_tx_sleep(struct sdp_conn *conn);
 void sdp_ring_tx_end(struct sdp_conn *conn);
 void sdp_ring_rx_flags(struct sdp_conn *conn);
-ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, size_t skip,
+ssize_t sdp_ring_consume(struct sdp_conn *conn, struct iov_iter *to, u64 *pos,
 			 unsigned int flags);
-u64 sdp_rx_avail(struct sdp_conn *conn);
+u64 sdp_ring_from(struct sdp_conn *conn, u64 pos);
+
+/**
+ * sdp_rx_from() - where a reader goes on
+ * @conn: the connection, ep->lock held
+ * @pos: position in the stream up to which it has peeked; zero if it has not
+ *
+ * Return: the position of its next byte, which is behind what others have taken.
+ */
+static inline u64 sdp_rx_from(struct sdp_conn *conn, u64 pos)
+{
+	return conn->rings.rx.size ? sdp_ring_from(conn, pos) : max(pos, conn->rx.queue.begin);
+}
+
+/* Stream bytes that can be read; ep->lock held. */
+static inline u64 sdp_rx_avail(struct sdp_conn *conn)
+{
+	return conn->rx.queue.end - sdp_rx_from(conn, 0);
+}
 
 /* phase.c */
 void sdp_phase_set(struct sdp_conn *conn, enum sdp_phase next);
@@ -476,7 +494,7 @@ void sdp_close_progress(struct sdp_conn *conn);
 void sdp_urg_announced(struct sdp_conn *conn);
 void sdp_urg_arrived(struct sdp_conn *conn, u8 byte);
 bool sdp_urg_inline(struct sdp_conn *conn);
-bool sdp_urg_here(struct sdp_conn *conn, u64 seen);
+bool sdp_urg_here(struct sdp_conn *conn, u64 pos);
 u64 sdp_urg_ahead(struct sdp_conn *conn);
 u64 sdp_urg_hidden(struct sdp_conn *conn);
 u32 sdp_urg_clip(struct sdp_conn *conn, u64 pos, u32 n, bool *hole);
@@ -518,9 +536,9 @@ ssize_t sdp_send(struct sdp_conn *conn, struct iov_iter *from, unsigned int flag
 
 /* recv.c */
 void sdp_rx_fetch(struct sdp_conn *conn);
-bool sdp_rx_ready(struct sdp_conn *conn, u64 more_than);
-int sdp_rx_end(struct sdp_conn *conn, u64 seen, size_t done);
-int sdp_rx_wait(struct sdp_conn *conn, u64 more_than, long *timeo);
+bool sdp_rx_ready(struct sdp_conn *conn, u64 pos);
+int sdp_rx_end(struct sdp_conn *conn, u64 pos, size_t done);
+int sdp_rx_wait(struct sdp_conn *conn, u64 pos, long *timeo);
 ssize_t sdp_recv(struct sdp_conn *conn, struct iov_iter *to, unsigned int flags,
 		 long timeo, struct msghdr *msg);
 

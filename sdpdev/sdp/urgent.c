@@ -19,11 +19,10 @@ static u64 sdp_urg_hole(const struct sdp_conn *conn, u64 pos)
 	return pos >= urg->hole && pos < urg->hole_end ? urg->hole_end - pos : 0;
 }
 
-/* Position of the next byte to be read after @seen that were peeked at. */
-static u64 sdp_urg_read_pos(struct sdp_conn *conn, u64 seen)
+/* Position of the next byte that is not in a hole; @pos as sdp_rx_from() takes it. */
+static u64 sdp_urg_read_pos(struct sdp_conn *conn, u64 pos)
 {
-	u64 pos = conn->rx.queue.end - sdp_rx_avail(conn) + seen;
-
+	pos = sdp_rx_from(conn, pos);
 	return pos + sdp_urg_hole(conn, pos);
 }
 
@@ -82,11 +81,11 @@ bool sdp_urg_inline(struct sdp_conn *conn)
 /**
  * sdp_urg_here() - does the reader stand at the mark?
  * @conn: the connection, ep->lock held
- * @seen: bytes that have been peeked at
+ * @pos: how far it has peeked, as sdp_rx_from() takes it
  */
-bool sdp_urg_here(struct sdp_conn *conn, u64 seen)
+bool sdp_urg_here(struct sdp_conn *conn, u64 pos)
 {
-	return conn->urg.state && sdp_urg_read_pos(conn, seen) == conn->urg.pos;
+	return conn->urg.state && sdp_urg_read_pos(conn, pos) == conn->urg.pos;
 }
 
 /**
@@ -182,8 +181,7 @@ bool sdp_urg_fetch(struct sdp_conn *conn)
 {
 	struct sdp_urg *urg = &conn->urg;
 
-	if (sdp_segs_empty(&conn->rx.queue) ||
-	    sdp_rx_avail(conn) != sdp_segs_bytes(&conn->rx.queue))
+	if (sdp_segs_empty(&conn->rx.queue) || sdp_rx_from(conn, 0) != conn->rx.queue.begin)
 		return false;
 	if (sdp_urg_hole(conn, conn->rx.queue.begin))
 		return true;
