@@ -5,7 +5,7 @@
 #include <linux/rcupdate_wait.h>
 #include <linux/workqueue.h>
 
-#include "core/ep.h"
+#include "core/core.h"
 
 /* By their numbers, which begin with one; an endpoint found there under RCU may have ended. */
 static DEFINE_XARRAY_FLAGS(sdp_eps, XA_FLAGS_LOCK_BH);

@@ -28,7 +28,7 @@
  * FAILED: the endpoint's work falls back to TCP, or tells the failure.  PARTING: connect(2)
  * with AF_UNSPEC waits until the work has taken the connection apart.
  */
-#include "core/ep.h"
+#include "core/core.h"
 
 /* The states that may follow each. */
 static const u8 sdp_state_next[] = {

@@ -11,7 +11,7 @@
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
-#include "core/ep.h"
+#include "core/core.h"
 
 /* SIGIO for what happened, as a socket of TCP's has it; @bands are EPOLLIN and EPOLLOUT. */
 static void sdp_ep_sigio(struct sdp_ep *ep, __poll_t events, __poll_t bands)

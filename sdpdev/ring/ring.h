@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings: memory that user space maps to move bytes without a system call.
+ * Rings: memory that user space maps to move bytes without a system call.  This header is
+ * for all.  It takes in kring.h, which is one ring's kernel side and nothing else, so that
+ * selftests/lib/litmus can build it.
  *
  * Everything in a mapping is hostile: user space may write anything there at any time.
  * kring.h reads each index once and bounds it; what the kernel knows of a ring is in
@@ -16,7 +18,7 @@
 #ifndef _SDP_RING_H
 #define _SDP_RING_H
 
-#include "core/ep.h"
+#include "core/core.h"
 #include "ring/kring.h"
 
 struct sdp_ring_mem;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol: one connection over SDP, from the first buffer to the last.
+ * The protocol: one connection over SDP, from the first buffer to the last.  This header is
+ * for all.  It takes in credit.h and wire.h, which are private: each is of one pure file.
  *
  * A byte that a program writes comes in at send.c, which fills a buffer.  tx.c cuts what
  * waits into messages as the credits allow (credit.c), and post.c hands each one to the
@@ -24,7 +25,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "core/ep.h"
+#include "core/core.h"
 #include "ring/ring.h"
 #include "sdp/credit.h"
 #include "sdp/wire.h"

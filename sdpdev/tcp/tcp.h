@@ -14,7 +14,7 @@
 #ifndef _SDP_TCP_H
 #define _SDP_TCP_H
 
-#include "core/ep.h"
+#include "core/core.h"
 #include "transport/transport.h"
 
 /**

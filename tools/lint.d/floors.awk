@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Reads the list of floors, then C files. Prints the include lines that lead up, and those
-# that lead into a folder that is no floor.
+# Reads the list of floors, then C files. Prints the include lines that lead up, those that
+# lead into a folder that is no floor, and those that take a private header of another one.
 
 FNR == 1 {
 	list = FILENAME == ARGV[1]
@@ -12,15 +12,20 @@ FNR == 1 {
 }
 
 list && !/^#/ && NF {
-	floor[$1] = NF > 1 ? floor[$3] : ++n
-	alone[$1] = NF > 1
+	floor[$1] = $2 == "<" ? floor[$3] : ++n
+	alone[$1] = $2 == "<"
+	main = $1
+	sub(/.*\//, "", main)
+	public[$1 "/" main ".h"] = 1
+	if ($2 == "+")
+		public[$1 "/" $3] = 2
 }
 
 !list && /^#include "[^"]*\/[^"]*"/ {
 	to = $2
 	gsub(/"/, "", to)
+	header = to = top "/" to
 	sub(/\/[^\/]*$/, "", to)
-	to = top "/" to
 	if (to == folder)
 		next
 	if (!(to in floor) || !(folder in floor))
@@ -28,4 +33,6 @@ list && !/^#/ && NF {
 			to in floor ? folder : to
 	else if (alone[to] || floor[to] > floor[folder])
 		printf "%s:%d: %s is above %s [up]\n", FILENAME, FNR, to, folder
+	else if (!(header in public) || public[header] + alone[folder] > 2)
+		printf "%s:%d: %s is private to its folder [private]\n", FILENAME, FNR, header
 }
