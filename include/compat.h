@@ -87,4 +87,11 @@
 #define IO_URING_F_COMPAT	0
 #endif
 
+/* The string of a trace event: newer kernels remember it from __string(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define compat_assign_str(dst, src)	__assign_str(dst)
+#else
+#define compat_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 #endif /* _COMPAT_H */

@@ -66,6 +66,9 @@ struct workqueue_struct;
 /* Room for the counters of bad messages. */
 #define SDP_CNT_BAD_KINDS	12
 
+/* Room for the counters of TCP sockets that stay with TCP. */
+#define SDP_CNT_STAY_KINDS	24
+
 /* Counters of /proc/net/sdp/snmp, in its order. */
 enum sdp_counter {
 	SDP_CNT_CONNECTED,
@@ -82,7 +85,13 @@ enum sdp_counter {
 	SDP_CNT_UNTRIED = SDP_CNT_REASON + SDP_REASON_POLICY + 1,
 	/* One for each kind of bad message: enum sdp_bad. */
 	SDP_CNT_BAD = SDP_CNT_UNTRIED + SDP_REASON_POLICY + 1,
-	SDP_CNT_MAX = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
+	/* TCP sockets with the ULP: directions that have moved; one for each enum sdp_stay that
+	 * a direction has stayed with TCP for, and one that it has come back for.
+	 */
+	SDP_CNT_MOVED = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
+	SDP_CNT_STAYED,
+	SDP_CNT_RETURNED = SDP_CNT_STAYED + SDP_CNT_STAY_KINDS,
+	SDP_CNT_MAX = SDP_CNT_RETURNED + SDP_CNT_STAY_KINDS,
 };
 
 /* What a user can have only so much of. */

@@ -12,8 +12,10 @@
 #include <net/tcp.h>
 #include <net/xfrm.h>
 
-#include "offload/offload.h"
+#define CREATE_TRACE_POINTS
 #include "offload/net.h"
+#include "offload/offload.h"
+#include "offload/trace.h"
 
 static const char * const sdp_stay_names[] = {
 	[SDP_STAY_NOT] = "moved",
@@ -34,7 +36,7 @@ static const char * const sdp_stay_names[] = {
 	[SDP_STAY_URGENT] = "urgent",
 	[SDP_STAY_CAPTURE] = "capture",
 	[SDP_STAY_MEMORY] = "memory",
-	[SDP_STAY_POLICY] = "policy",
+	[SDP_STAY_STALL] = "stall",
 	[SDP_STAY_CLOSED] = "closed",
 	[SDP_STAY_TOUCH] = "touch",
 	[SDP_STAY_ULP] = "ulp",
@@ -47,7 +49,26 @@ static const char * const sdp_stay_names[] = {
 const char *sdp_stay_name(enum sdp_stay stay)
 {
 	static_assert(ARRAY_SIZE(sdp_stay_names) == SDP_STAY_MAX);
+	static_assert(SDP_STAY_MAX <= SDP_CNT_STAY_KINDS);
 	return sdp_stay_names[stay];
+}
+
+/**
+ * sdp_stay_set() - remember why a sending direction is with TCP
+ * @ss: the endpoint, its socket locked
+ * @stay: the reason; SDP_STAY_NOT if it has moved
+ * @back: it has just come back
+ */
+void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
+{
+	if (back) {
+		sdp_count(SDP_CNT_RETURNED + stay);
+		trace_sdp_sock_return(ss, stay);
+	} else if (stay != ss->stay && stay && stay != SDP_STAY_CLOSED) {
+		sdp_count(SDP_CNT_STAYED + stay);
+		trace_sdp_sock_stay(ss, stay);
+	}
+	WRITE_ONCE(ss->stay, stay);
 }
 
 /**
@@ -123,10 +144,16 @@ static bool sdp_gate_capture(struct sock *sk)
 	return READ_ONCE(sdp_net(sock_net(sk))->capture) && dst && dev_nit_active(dst->dev);
 }
 
-/* What the reader's socket has to be as well, whoever asks. */
-static enum sdp_stay sdp_gate_reader(const struct sdp_sock *ss, const struct sock *sk)
+/*
+ * What both ends' sockets have to be, whoever asks.  The caller has the lock of its own end only,
+ * and is in an RCU read section.
+ */
+static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {
+	struct sock *sk = ss->sk;
+
 	if (READ_ONCE(sk->sk_data_ready) != ss->base->data_ready ||
+	    READ_ONCE(sk->sk_write_space) != ss->base->write_space ||
 	    rcu_access_pointer(sk->sk_user_data))
 		return SDP_STAY_KERNEL;
 	if (READ_ONCE(sk->sk_rcvlowat) > 1 || READ_ONCE(sk->sk_peek_off) >= 0)
@@ -135,7 +162,13 @@ static enum sdp_stay sdp_gate_reader(const struct sdp_sock *ss, const struct soc
 		return SDP_STAY_STAMPS;
 	if (READ_ONCE(tcp_sk(sk)->urg_data))
 		return SDP_STAY_URGENT;
-	return SDP_STAY_NOT;
+	if (sdp_gate_signed(tcp_sk(sk)))
+		return SDP_STAY_SIGNED;
+	if (sdp_gate_ipsec(sk))
+		return SDP_STAY_IPSEC;
+	if (sdp_gate_filter(sk))
+		return SDP_STAY_FILTER;
+	return sdp_gate_capture(sk) ? SDP_STAY_CAPTURE : SDP_STAY_NOT;
 }
 
 /**
@@ -148,7 +181,6 @@ static enum sdp_stay sdp_gate_reader(const struct sdp_sock *ss, const struct soc
 enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 {
 	struct sock *sk = ss->sk;
-	struct tcp_sock *tp = tcp_sk(sk);
 	enum sdp_stay stay = ss->stay;
 
 	if (sdp_stay_for_good(stay))
@@ -157,32 +189,36 @@ enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 		return SDP_STAY_STATE;
 	if (!sk->sk_socket || READ_ONCE(sk->sk_socket->ops) != ss->ops)
 		return SDP_STAY_OPS;
-	if (sdp_gate_signed(tp))
-		return SDP_STAY_SIGNED;
 	if (READ_ONCE(sk->sk_max_pacing_rate) != ~0UL)
 		return SDP_STAY_PACING;
-	stay = sdp_gate_reader(ss, sk);
-	if (stay)
-		return stay;
-
 	rcu_read_lock();
-	if (sdp_gate_ipsec(sk))
-		stay = SDP_STAY_IPSEC;
-	else if (sdp_gate_filter(sk))
-		stay = SDP_STAY_FILTER;
-	else if (sdp_gate_capture(sk))
-		stay = SDP_STAY_CAPTURE;
+	stay = sdp_gate_end(ss);
 	rcu_read_unlock();
 	return stay;
 }
 
 /**
- * sdp_gate_peer() - may the other end's socket be read from a pipe?
+ * sdp_gate_peer() - may the other end be sent to by a pipe?
  * @peer: the other end, whose socket need not be locked
+ *
+ * Its reasons not to send by one are its own business, but for those that speak of the whole
+ * connection.
  */
 enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer)
 {
-	if (sdp_stay_for_good(READ_ONCE(peer->stay)))
-		return READ_ONCE(peer->stay);
-	return sdp_gate_reader(peer, peer->sk);
+	enum sdp_stay stay = READ_ONCE(peer->stay);
+
+	switch (stay) {
+	case SDP_STAY_LIVE:
+	case SDP_STAY_WEAK:
+	case SDP_STAY_REPAIR:
+	case SDP_STAY_ULP:
+		return stay;
+	default:
+		break;
+	}
+	rcu_read_lock();
+	stay = sdp_gate_end(peer);
+	rcu_read_unlock();
+	return stay;
 }

@@ -59,6 +59,7 @@ enum sdp_pipe_state {
  * @tx: the sender's socket, NULL when it is gone; under @lock
  * @rx: the reader's socket, likewise
  * @reader: @rx's; valid while @rx is
+ * @write_space: what wakes @tx, if it is still the kernel's own
  * @head: bytes that the sender has put in, ever; the sender changes it, under @lock
  * @claim: bytes that the reader has taken or is bound to take; under @lock.  The sender takes
  *	nothing back that lies before it.
@@ -71,6 +72,8 @@ enum sdp_pipe_state {
  *	the reader reads it after it has seen a new @head under @lock.
  * @limit: bytes that the pipe holds, at most
  * @want_room: somebody waits until there is room
+ * @stalled: it has been full for a while, and the reader has not read: what the sender has goes
+ *	to TCP, which has more room
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
 struct sdp_pipe {
@@ -79,6 +82,7 @@ struct sdp_pipe {
 	struct sock *tx;
 	struct sock *rx;
 	struct sdp_sock *reader;
+	void (*write_space)(struct sock *sk);
 	u64 head;
 	u64 claim;
 	u64 back;
@@ -86,6 +90,7 @@ struct sdp_pipe {
 	u32 start;
 	u32 limit;
 	bool want_room;
+	bool stalled;
 	u64 tail ____cacheline_aligned_in_smp;
 	struct page *pages[SDP_PIPE_PAGES];
 };
@@ -94,15 +99,15 @@ struct sdp_pipe {
  * struct sdp_pair - both directions of a connection whose ends are on this kernel
  * @refs: one for each end
  * @pipe: index 0 carries what the end that connected sends, 1 what the other one sends
- * @list: in sdp_pairs, for the worker that gives idle pages back
- * @seen: @pipe's heads when that worker came last
+ * @list: in sdp_pairs, for the worker that looks after pipes that stand still
+ * @seen: @pipe's heads and tails when that worker came last
  * @rcu: for readers of sdp_sock.pair
  */
 struct sdp_pair {
 	refcount_t refs;
 	struct sdp_pipe pipe[2];
 	struct list_head list;
-	u64 seen[2];
+	u64 seen[2][2];
 	struct rcu_head rcu;
 };
 
@@ -130,7 +135,7 @@ enum sdp_stay {
 	SDP_STAY_URGENT,	/* urgent data was sent */
 	SDP_STAY_CAPTURE,	/* somebody captures on the device */
 	SDP_STAY_MEMORY,	/* memory is short */
-	SDP_STAY_POLICY,	/* the administrator said so */
+	SDP_STAY_STALL,		/* the reader does not read */
 	SDP_STAY_CLOSED,	/* shut down, or closed */
 	SDP_STAY_TOUCH,		/* it passes by TCP, as it does now and then */
 	SDP_STAY_ULP,		/* another ULP was asked for */
@@ -142,6 +147,7 @@ enum sdp_stay {
  * @prot: its struct proto
  * @ops: its struct proto_ops
  * @data_ready: its sk_data_ready
+ * @write_space: its sk_write_space
  * @ulp: the ULP, as ss(8) names it while the bytes go by TCP
  * @ulp_moved: the same ULP under the name that says that they do not
  */
@@ -149,6 +155,7 @@ struct sdp_base {
 	struct proto *prot;
 	const struct proto_ops *ops;
 	void (*data_ready)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
 	const struct tcp_ulp_ops *ulp;
 	const struct tcp_ulp_ops *ulp_moved;
 };
@@ -159,10 +166,11 @@ struct sdp_base {
  * @base: TCP's functions
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
  * @pair: set once, with release, by whichever end finds the other; freed by RCU
- * @in_tcp: calls that may sleep inside TCP's own functions that read.  A direction does not
- *	move to a pipe while its reader has one.
+ * @in_tcp: calls inside TCP's own functions that read.  A direction does not move to a pipe
+ *	while its reader has one.
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
+ * @joined: it was in the table at some time, and may have a pair; under the socket's lock
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @isn: own initial sequence number
  * @peer_isn: the peer's
@@ -185,6 +193,7 @@ struct sdp_sock {
 	atomic_t in_tcp;
 	atomic_t users;
 	bool accepted;
+	bool joined;
 	u8 stay;
 	u32 isn;
 	u32 peer_isn;
@@ -220,8 +229,8 @@ static inline struct sdp_pair *sdp_sock_pair(const struct sdp_sock *ss)
 void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader);
 void sdp_pipe_free(struct sdp_pipe *pipe);
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
-ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, gfp_t gfp);
-void sdp_pipe_publish(struct sdp_pipe *pipe, u64 head);
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp);
+bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len);
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);
 size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq);
 bool sdp_pipe_claim(struct sdp_pipe *pipe);
@@ -229,8 +238,9 @@ bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq);
 ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len);
 ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len);
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
-void sdp_pipe_lose_tx(struct sdp_pipe *pipe);
-void sdp_pipe_lose_rx(struct sdp_pipe *pipe);
+void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
+void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
+void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
 
 /* pair.c */
@@ -244,12 +254,17 @@ void sdp_pair_exit(void);
 /* gate.c */
 enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin);
 enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer);
+void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back);
 bool sdp_stay_for_good(enum sdp_stay stay);
 const char *sdp_stay_name(enum sdp_stay stay);
 
+/* move.c */
+bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe);
+enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
+int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
+
 /* tx.c */
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
-int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
 /* rx.c */
 int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len);

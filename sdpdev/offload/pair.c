@@ -18,8 +18,8 @@
 #include "offload/net.h"
 #include "offload/offload.h"
 
-/* Milliseconds after which a pipe that has carried nothing gives its pages back. */
-#define SDP_PIPE_IDLE_MS	5000
+/* Milliseconds after which a pipe that stands still is looked after. */
+#define SDP_PAIRS_MS		2000
 
 static DEFINE_HASHTABLE(sdp_table, 10);
 static LIST_HEAD(sdp_pairs);
@@ -27,7 +27,7 @@ static unsigned int sdp_pairs_count;
 static DEFINE_SPINLOCK(sdp_table_lock);
 
 static void sdp_pairs_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(sdp_pairs_trim, sdp_pairs_work);
+static DECLARE_DELAYED_WORK(sdp_pairs_later, sdp_pairs_work);
 
 /* The number of the end that connected comes first. */
 static u64 sdp_sock_key(const struct sdp_sock *ss)
@@ -77,7 +77,7 @@ static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct 
 	sdp_pipe_init(sdp_tx_pipe(peer, pair), peer->sk, ss);
 	list_add_tail(&pair->list, &sdp_pairs);
 	if (!sdp_pairs_count++)
-		schedule_delayed_work(&sdp_pairs_trim, msecs_to_jiffies(SDP_PIPE_IDLE_MS));
+		schedule_delayed_work(&sdp_pairs_later, msecs_to_jiffies(SDP_PAIRS_MS));
 	/* Pairs with sdp_sock_pair(): an end that sees the pair sees what is in it. */
 	smp_store_release(&ss->pair, pair);
 	smp_store_release(&peer->pair, pair);
@@ -89,9 +89,10 @@ static void sdp_pair_join(struct sdp_sock *ss)
 	struct sdp_pair *pair = NULL;
 	struct sdp_sock *peer;
 
-	if (!hash_hashed(&ss->node)) {
+	if (!ss->joined) {
 		sdp_sock_numbers(ss);
 		ss->passed = ss->isn;
+		ss->joined = true;
 	}
 again:
 	spin_lock_bh(&sdp_table_lock);
@@ -156,7 +157,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 		sdp_pair_join(ss);
 		stay = ss->pair ? SDP_STAY_NOT : SDP_STAY_PEER;
 	}
-	ss->stay = stay;
+	sdp_stay_set(ss, stay, false);
 }
 
 /**
@@ -171,6 +172,8 @@ void sdp_pair_close(struct sdp_sock *ss)
 {
 	struct sdp_pair *pair;
 
+	if (!ss->joined)
+		return;
 	spin_lock_bh(&sdp_table_lock);
 	pair = ss->pair;
 	if (hash_hashed(&ss->node))
@@ -182,13 +185,13 @@ void sdp_pair_close(struct sdp_sock *ss)
 	spin_unlock_bh(&sdp_table_lock);
 	if (!pair)
 		return;
-	sdp_pipe_lose_tx(sdp_tx_pipe(ss, pair));
-	sdp_pipe_lose_rx(sdp_rx_pipe(ss, pair));
+	sdp_pipe_detach_tx(sdp_tx_pipe(ss, pair));
+	sdp_pipe_detach_rx(sdp_rx_pipe(ss, pair));
 }
 
 /**
  * sdp_pair_leave() - an end lets go of its pair
- * @ss: the endpoint; the caller sees to it that it joins no other
+ * @ss: the endpoint; it joins no other, as the caller gives it a reason to stay for good
  *
  * The other end can still read what is in the pipe to it.
  *
@@ -196,9 +199,11 @@ void sdp_pair_close(struct sdp_sock *ss)
  */
 void sdp_pair_leave(struct sdp_sock *ss)
 {
-	struct sdp_pair *pair = ss->pair;
+	struct sdp_pair *pair;
 
+	/* The other end cannot find it any more. */
 	sdp_pair_close(ss);
+	pair = ss->pair;
 	if (!pair)
 		return;
 	ss->sent += sdp_tx_pipe(ss, pair)->head;
@@ -207,30 +212,42 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	sdp_pair_put(pair);
 }
 
-/* An idle connection has no pages.  A sender that is busy this very moment keeps them. */
-static void sdp_pair_trim(struct sdp_pair *pair, int i)
+/* An idle pipe has no pages.  A sender that is busy this very moment keeps them. */
+static void sdp_pipe_idle(struct sdp_pipe *pipe, struct sock *tx)
 {
-	struct sdp_pipe *pipe = &pair->pipe[i];
-	struct sock *tx;
-	bool idle;
-
-	spin_lock_bh(&pipe->lock);
-	idle = pipe->head == pair->seen[i] && pipe->pages[0];
-	pair->seen[i] = pipe->head;
-	tx = pipe->tx;
-	if (!idle || !tx)
-		tx = NULL;
-	else
-		sock_hold(tx);
-	spin_unlock_bh(&pipe->lock);
-	if (!tx)
-		return;
 	local_bh_disable();
 	bh_lock_sock(tx);
 	if (!sock_owned_by_user(tx))
 		sdp_pipe_trim(pipe);
 	bh_unlock_sock(tx);
 	local_bh_enable();
+}
+
+/*
+ * A pipe that has not moved since the last time is empty, or its reader does not read.  Both ends
+ * may wait for each other to read, in the trust that TCP has more room than a pipe: the sender
+ * is woken, and goes there.
+ */
+static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
+{
+	struct sock *tx = NULL;
+	bool still;
+
+	spin_lock_bh(&pipe->lock);
+	still = pipe->head == seen[0] && pipe->tail == seen[1];
+	seen[0] = pipe->head;
+	seen[1] = pipe->tail;
+	if (still && pipe->state == SDP_PIPE_MOVED && pipe->want_room && pipe->head != pipe->tail) {
+		WRITE_ONCE(pipe->stalled, true);
+		sdp_pipe_wake_tx(pipe);
+	} else if (still && pipe->head == pipe->tail && pipe->pages[0] && pipe->tx) {
+		tx = pipe->tx;
+		sock_hold(tx);
+	}
+	spin_unlock_bh(&pipe->lock);
+	if (!tx)
+		return;
+	sdp_pipe_idle(pipe, tx);
 	sock_put(tx);
 }
 
@@ -245,19 +262,19 @@ static void sdp_pairs_work(struct work_struct *work)
 		list_move_tail(&pair->list, &sdp_pairs);
 		refcount_inc(&pair->refs);
 		spin_unlock_bh(&sdp_table_lock);
-		sdp_pair_trim(pair, 0);
-		sdp_pair_trim(pair, 1);
+		sdp_pipe_look(&pair->pipe[0], pair->seen[0]);
+		sdp_pipe_look(&pair->pipe[1], pair->seen[1]);
 		sdp_pair_put(pair);
 		cond_resched();
 		spin_lock_bh(&sdp_table_lock);
 	}
 	if (sdp_pairs_count)
-		schedule_delayed_work(&sdp_pairs_trim, msecs_to_jiffies(SDP_PIPE_IDLE_MS));
+		schedule_delayed_work(&sdp_pairs_later, msecs_to_jiffies(SDP_PAIRS_MS));
 	spin_unlock_bh(&sdp_table_lock);
 }
 
 /* No endpoint is left. */
 void sdp_pair_exit(void)
 {
-	cancel_delayed_work_sync(&sdp_pairs_trim);
+	cancel_delayed_work_sync(&sdp_pairs_later);
 }

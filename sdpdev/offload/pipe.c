@@ -42,9 +42,35 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 	WRITE_ONCE(pipe->state, state);
 }
 
+/* Pages of all pipes; a part of the machine's memory is the most that they may be. */
+static atomic_long_t sdp_pipe_pages;
+
+static struct page *sdp_pipe_page(gfp_t gfp)
+{
+	struct page *page = NULL;
+
+	if (atomic_long_inc_return(&sdp_pipe_pages) <= totalram_pages() / 8)
+		page = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (!page)
+		atomic_long_dec(&sdp_pipe_pages);
+	return page;
+}
+
+static void sdp_pipe_drop(struct sdp_pipe *pipe)
+{
+	int i;
+
+	for (i = 0; i < SDP_PIPE_PAGES && pipe->pages[i]; i++) {
+		__free_page(pipe->pages[i]);
+		pipe->pages[i] = NULL;
+		atomic_long_dec(&sdp_pipe_pages);
+	}
+}
+
 void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader)
 {
 	spin_lock_init(&pipe->lock);
+	pipe->write_space = reader->base->write_space;
 	pipe->tx = tx;
 	pipe->rx = reader->sk;
 	pipe->reader = reader;
@@ -53,11 +79,7 @@ void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *read
 
 void sdp_pipe_free(struct sdp_pipe *pipe)
 {
-	int i;
-
-	for (i = 0; i < SDP_PIPE_PAGES; i++)
-		if (pipe->pages[i])
-			__free_page(pipe->pages[i]);
+	sdp_pipe_drop(pipe);
 }
 
 static unsigned int sdp_pipe_slot(const struct sdp_pipe *pipe, u64 pos)
@@ -73,7 +95,6 @@ static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
 /**
  * sdp_pipe_write() - copy bytes in, as far as there is room, and show them to nobody yet
  * @pipe: the direction
- * @head: where the bytes go: the pipe's head, or what a call before has added to it
  * @from: the bytes
  * @gfp: how to allocate pages; the caller's memory control group pays
  *
@@ -81,27 +102,26 @@ static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
  *
  * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none.
  */
-ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, gfp_t gfp)
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
 {
 	/* Pairs with the release in sdp_pipe_read(). */
-	u64 used = head - smp_load_acquire(&pipe->tail);
+	u64 used = pipe->head - smp_load_acquire(&pipe->tail);
 	size_t room = used < pipe->limit ? pipe->limit - used : 0;
-	size_t n, done = 0;
+	size_t done = 0;
 
 	/* All has been read, so nobody looks at the pages: begin with the first one again. */
 	if (!used)
-		pipe->base = head;
+		pipe->base = pipe->head;
 
 	while (done < room && iov_iter_count(from)) {
-		unsigned int slot = sdp_pipe_slot(pipe, head + done);
-		unsigned int offset = sdp_pipe_offset(pipe, head + done);
-		size_t got;
+		unsigned int slot = sdp_pipe_slot(pipe, pipe->head + done);
+		unsigned int offset = sdp_pipe_offset(pipe, pipe->head + done);
+		size_t n, got;
 
-		if (!pipe->pages[slot]) {
-			pipe->pages[slot] = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NOWARN);
-			if (!pipe->pages[slot])
-				return done ?: -ENOMEM;
-		}
+		if (!pipe->pages[slot])
+			pipe->pages[slot] = sdp_pipe_page(gfp);
+		if (!pipe->pages[slot])
+			return done ?: -ENOMEM;
 		n = min3(room - done, iov_iter_count(from), (size_t)PAGE_SIZE - offset);
 		got = copy_page_from_iter(pipe->pages[slot], offset, n, from);
 		done += got;
@@ -114,17 +134,24 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, u64 head, struct iov_iter *from, g
 /**
  * sdp_pipe_publish() - show the reader what has been copied in, and wake it
  * @pipe: the direction
- * @head: the new head
+ * @len: how many bytes
  *
  * Context: the sender, its socket locked.
+ *
+ * Return: false if there is no reader any more: the sender has to return them.
  */
-void sdp_pipe_publish(struct sdp_pipe *pipe, u64 head)
+bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len)
 {
+	struct sock *rx;
+
 	spin_lock_bh(&pipe->lock);
-	WRITE_ONCE(pipe->head, head);
-	if (pipe->rx)
-		pipe->rx->sk_data_ready(pipe->rx);
+	WRITE_ONCE(pipe->head, pipe->head + len);
+	rx = pipe->rx;
+	/* Callbacks of clients in the kernel want locks; the gate brings such a socket back. */
+	if (rx && likely(READ_ONCE(rx->sk_data_ready) == pipe->reader->base->data_ready))
+		rx->sk_data_ready(rx);
 	spin_unlock_bh(&pipe->lock);
+	return rx;
 }
 
 /**
@@ -140,7 +167,7 @@ bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 {
 	u64 head = READ_ONCE(pipe->head);
 
-	if (!READ_ONCE(pipe->rx))
+	if (!READ_ONCE(pipe->rx) || READ_ONCE(pipe->stalled))
 		return true;
 	if ((head - READ_ONCE(pipe->tail)) << wake < pipe->limit)
 		return true;
@@ -150,11 +177,25 @@ bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 	return (head - READ_ONCE(pipe->tail)) << wake < pipe->limit;
 }
 
+/**
+ * sdp_pipe_wake_tx() - wake a sender that waits for room
+ * @pipe: the direction, locked
+ */
+void sdp_pipe_wake_tx(struct sdp_pipe *pipe)
+{
+	struct sock *tx = pipe->tx;
+
+	if (!tx || READ_ONCE(tx->sk_write_space) != pipe->write_space)
+		return;
+	/* Keeps tx->sk_socket where it is. */
+	read_lock(&tx->sk_callback_lock);
+	tx->sk_write_space(tx);
+	read_unlock(&tx->sk_callback_lock);
+}
+
 /* The reader has made room. */
 static void sdp_pipe_freed(struct sdp_pipe *pipe)
 {
-	struct sock *tx;
-
 	/* Pairs with the barrier in sdp_pipe_has_room(). */
 	smp_mb();
 	if (!READ_ONCE(pipe->want_room) ||
@@ -162,13 +203,7 @@ static void sdp_pipe_freed(struct sdp_pipe *pipe)
 		return;
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->want_room, false);
-	tx = pipe->tx;
-	if (tx) {
-		/* Keeps tx->sk_socket where it is. */
-		read_lock(&tx->sk_callback_lock);
-		tx->sk_write_space(tx);
-		read_unlock(&tx->sk_callback_lock);
-	}
+	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);
 }
 
@@ -277,7 +312,7 @@ ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
 /* Copy what the sender may take back at any moment: through a page of our own. */
 static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len)
 {
-	void *page = (void *)__get_free_page(GFP_KERNEL);
+	void *page = (void *)__get_free_page(pipe->reader->sk->sk_allocation);
 	size_t n = 0, got;
 
 	if (!page)
@@ -289,7 +324,7 @@ static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *
 		memcpy(page, from, n);
 	}
 	spin_unlock_bh(&pipe->lock);
-	got = copy_to_iter(page, n, to);
+	got = to ? copy_to_iter(page, n, to) : n;
 	free_page((unsigned long)page);
 	return got || !n ? got : -EFAULT;
 }
@@ -298,7 +333,7 @@ static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *
  * sdp_pipe_peek() - copy bytes out that stay in
  * @pipe: the direction
  * @pos: from where; not before the tail
- * @to: where they go
+ * @to: where they go, or NULL
  * @len: how many, at most
  *
  * Context: the reader, its socket locked; copies to user memory.
@@ -311,20 +346,22 @@ ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_
 	size_t n, got;
 	void *from;
 
+	if (WARN_ON_ONCE(pos < pipe->tail))
+		return 0;
 	if (pos >= pipe->claim)
 		return sdp_pipe_bounce(pipe, pos, to, len);
 	from = sdp_pipe_slice(pipe, pos, min(pipe->claim, pos + len), &n);
-	got = copy_to_iter(from, n, to);
+	got = to ? copy_to_iter(from, n, to) : n;
 	return got || !n ? got : -EFAULT;
 }
 
 /**
- * sdp_pipe_lose_tx() - the sender is gone
+ * sdp_pipe_detach_tx() - the sender is gone
  * @pipe: the direction
  *
  * Context: any.
  */
-void sdp_pipe_lose_tx(struct sdp_pipe *pipe)
+void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
 	if (!pipe->tx) {
@@ -340,25 +377,18 @@ void sdp_pipe_lose_tx(struct sdp_pipe *pipe)
 }
 
 /**
- * sdp_pipe_lose_rx() - the reader is gone
+ * sdp_pipe_detach_rx() - the reader is gone
  * @pipe: the direction
  *
  * The sender brings its bytes back to TCP when it comes by.
  *
  * Context: any.
  */
-void sdp_pipe_lose_rx(struct sdp_pipe *pipe)
+void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 {
-	struct sock *tx;
-
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->rx, NULL);
-	tx = pipe->tx;
-	if (tx) {
-		read_lock(&tx->sk_callback_lock);
-		tx->sk_write_space(tx);
-		read_unlock(&tx->sk_callback_lock);
-	}
+	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);
 }
 
@@ -370,13 +400,7 @@ void sdp_pipe_lose_rx(struct sdp_pipe *pipe)
  */
 void sdp_pipe_trim(struct sdp_pipe *pipe)
 {
-	int i;
-
 	/* Pairs with the release in sdp_pipe_read(): the reader has let go of the pages. */
-	if (pipe->head != smp_load_acquire(&pipe->tail))
-		return;
-	for (i = 0; i < SDP_PIPE_PAGES && pipe->pages[i]; i++) {
-		__free_page(pipe->pages[i]);
-		pipe->pages[i] = NULL;
-	}
+	if (pipe->head == smp_load_acquire(&pipe->tail))
+		sdp_pipe_drop(pipe);
 }

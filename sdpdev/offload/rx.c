@@ -23,7 +23,7 @@ struct sdp_rx_copy {
 	int err;
 };
 
-static struct sdp_pipe *sdp_rx_here(const struct sdp_sock *ss)
+static struct sdp_pipe *sdp_sock_rx(const struct sdp_sock *ss)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
 
@@ -38,7 +38,7 @@ static struct sdp_pipe *sdp_rx_here(const struct sdp_sock *ss)
  */
 size_t sdp_rx_queued(const struct sdp_sock *ss)
 {
-	struct sdp_pipe *pipe = sdp_rx_here(ss);
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
 
 	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
 }
@@ -50,14 +50,14 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 	bool ret;
 
 	rcu_read_lock();
-	pipe = sdp_rx_here(ss);
+	pipe = sdp_sock_rx(ss);
 	ret = !pipe || (READ_ONCE(pipe->state) != SDP_PIPE_MOVED && !sdp_rx_queued(ss));
 	rcu_read_unlock();
 	return ret;
 }
 
 /**
- * sdp_rx_enter_tcp() - go to sleep in TCP's own reading, if that is where the bytes come from
+ * sdp_rx_enter_tcp() - go into TCP's own reading, if that is where the bytes come from
  * @ss: the endpoint
  *
  * Return: false if they do not.  Otherwise the direction does not move before
@@ -170,7 +170,7 @@ static ssize_t sdp_rx_peek_tcp(struct sock *sk, size_t skip, struct iov_iter *to
 		if (before(seq, TCP_SKB_CB(skb)->seq) || offset >= skb->len)
 			continue;
 		len = min_t(size_t, len, skb->len - offset);
-		return skb_copy_datagram_iter(skb, offset, to, len) ?: len;
+		return (to ? skb_copy_datagram_iter(skb, offset, to, len) : 0) ?: len;
 	}
 	return 0;
 }
@@ -184,15 +184,16 @@ static ssize_t sdp_rx_peek_some(struct sdp_sock *ss, struct sdp_pipe *pipe, size
 {
 	const struct tcp_sock *tp = tcp_sk(ss->sk);
 	size_t claimed = pipe ? pipe->claim - pipe->tail : 0;
+	u32 queued = tp->rcv_nxt - tp->copied_seq;
 	ssize_t n;
 
 	if (done < claimed)
 		return sdp_pipe_peek(pipe, pipe->tail + done, to, len);
 	n = sdp_rx_peek_tcp(ss->sk, done - claimed, to, len);
-	if (n || !pipe)
+	/* A FIN counts as queued, and nothing comes behind it. */
+	if (n || !pipe || done < claimed + queued)
 		return n;
-	done -= (u32)(tp->rcv_nxt - tp->copied_seq);
-	return sdp_pipe_peek(pipe, pipe->tail + done, to, len);
+	return sdp_pipe_peek(pipe, pipe->tail + done - queued, to, len);
 }
 
 /* What TCP's recvmsg tells of how much is left. */
@@ -211,86 +212,118 @@ static void sdp_rx_inq(struct sdp_sock *ss, struct msghdr *msg)
 		put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(msg->msg_inq), &msg->msg_inq);
 }
 
+/* What a read tells that finds nothing more: as tcp_recvmsg() has it, and in its order. */
+static int sdp_rx_end(struct sock *sk)
+{
+	if (sock_flag(sk, SOCK_DONE))
+		return 0;
+	if (sk->sk_err)
+		return sock_error(sk);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	return sk->sk_state == TCP_CLOSE || sk->sk_state == TCP_LISTEN ? -ENOTCONN : -EAGAIN;
+}
+
+/* What only TCP's own recvmsg does right. */
+static bool sdp_rx_tcp_only(struct sdp_sock *ss)
+{
+	const struct sock *sk = ss->sk;
+
+	return READ_ONCE(tcp_sk(sk)->urg_data) || tcp_sk(sk)->repair ||
+	       READ_ONCE(sk->sk_state) == TCP_LISTEN || sock_flag(sk, SOCK_RCVTSTAMP) ||
+	       READ_ONCE(sk->sk_tsflags) || READ_ONCE(sk->sk_peek_off) >= 0;
+}
+
 /*
  * Read from wherever the bytes come, behind @done of them, and wait for more.  Returns bytes
- * read; -errno without bytes; 0 if TCP's own recvmsg has to say what there is: the end, an
- * error, urgent data.
+ * read, 0 at the end, or -errno; -EXDEV if TCP's own recvmsg has to be asked.
  */
 static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
 			 size_t done, long *timeo)
 {
 	size_t target = sock_rcvlowat(ss->sk, flags & MSG_WAITALL, len);
 	struct iov_iter *to = flags & MSG_TRUNC ? NULL : &msg->msg_iter;
-	struct sdp_pipe *pipe;
+	bool told = done;
 	ssize_t n = 0;
 
 	/* A call for no byte at all waits for the first, too. */
 	while (len ? done < len : !sdp_rx_more(ss, 0)) {
-		pipe = sdp_rx_here(ss);
-		if (flags & MSG_PEEK)
-			n = sdp_rx_peek_some(ss, pipe, done, &msg->msg_iter, len - done);
-		else
-			n = sdp_rx_some(ss, pipe, to, len - done);
+		n = -EXDEV;
+		if (unlikely(READ_ONCE(tcp_sk(ss->sk)->urg_data)) && sdp_rx_by_tcp(ss))
+			break;
+		n = flags & MSG_PEEK ? sdp_rx_peek_some(ss, sdp_sock_rx(ss), done, to, len - done) :
+				       sdp_rx_some(ss, sdp_sock_rx(ss), to, len - done);
 		if (n < 0)
 			break;
 		done += n;
 		if (n)
 			continue;
-		if (done >= target || sdp_rx_ended(ss->sk) || tcp_sk(ss->sk)->urg_data)
+		if (done >= target)
 			break;
-		n = *timeo ? sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, timeo) : -EAGAIN;
+		n = sdp_rx_ended(ss->sk) && !done ? sdp_rx_end(ss->sk) : -EAGAIN;
+		if (sdp_rx_ended(ss->sk) || !*timeo)
+			break;
+		n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, timeo);
 		if (n < 0)
 			break;
 	}
-	if (done)
+	if (done && !told)
 		sdp_rx_inq(ss, msg);
 	return done ?: n;
 }
 
-/* Only TCP's own recvmsg can do what this socket asks for. */
-static bool sdp_rx_tcp_only(struct sdp_sock *ss)
+/*
+ * Bytes that come by TCP are read by TCP's own recvmsg, which must not sleep.  Returns -EXDEV if
+ * they do not, or if there are not enough yet and the call may wait: *done has those that were
+ * read.
+ */
+static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
+			     int *addr_len, size_t *done)
 {
-	const struct sock *sk = ss->sk;
+	struct sock *sk = ss->sk;
+	bool wait = !(flags & MSG_DONTWAIT);
+	int n;
 
-	return sock_flag(sk, SOCK_RCVTSTAMP) || READ_ONCE(sk->sk_tsflags) ||
-	       READ_ONCE(sk->sk_state) == TCP_LISTEN || tcp_sk(sk)->repair ||
-	       READ_ONCE(tcp_sk(sk)->urg_data);
+	if (!sdp_rx_enter_tcp(ss))
+		return -EXDEV;
+	if (wait && !sdp_rx_tcp_only(ss)) {
+		n = -EAGAIN;
+		if (sdp_rx_more(ss, 0) || sdp_rx_ended(sk))
+			n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
+	} else {
+		n = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
+		wait = false;
+	}
+	sdp_rx_leave_tcp(ss);
+	if (!wait || (n < 0 && n != -EAGAIN) || !n || READ_ONCE(tcp_sk(sk)->urg_data) ||
+	    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len))
+		return n;
+	if (n > 0 && flags & MSG_PEEK) {
+		/* All of it is looked at anew. */
+		if (!(flags & MSG_TRUNC))
+			iov_iter_revert(&msg->msg_iter, n);
+		n = 0;
+	}
+	*done = max(n, 0);
+	return -EXDEV;
 }
 
 static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
 		       int *addr_len)
 {
 	struct sock *sk = ss->sk;
-	typeof(sk->sk_prot->recvmsg) recvmsg = ss->base->prot->recvmsg;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	size_t done = 0;
 	int n;
 
-	if (timeo && sdp_rx_tcp_only(ss) && sdp_rx_enter_tcp(ss)) {
-		n = recvmsg(sk, msg, len, flags, addr_len);
-		sdp_rx_leave_tcp(ss);
-		return n;
-	}
-again:
-	n = 0;
-	if (sdp_rx_by_tcp(ss) && (!timeo || sdp_rx_more(ss, 0) || sdp_rx_ended(sk))) {
-		n = recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
-		/* But for a part, or nothing yet, of what this call waits for. */
-		if (!timeo || !n || (n < 0 && n != -EAGAIN) || READ_ONCE(tcp_sk(sk)->urg_data) ||
-		    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len))
-			return n;
-	}
-
-	lock_sock(sk);
-	if (n > 0 && flags & MSG_PEEK)
-		iov_iter_revert(&msg->msg_iter, n);
-	n = sdp_rx_locked(ss, msg, len, flags, n > 0 && !(flags & MSG_PEEK) ? n : 0, &timeo);
-	release_sock(sk);
-	if (n || (!len && !sdp_rx_ended(sk)))
-		return n;
-
-	n = recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
-	if (n == -EAGAIN && timeo)
-		goto again;
+	do {
+		n = sdp_rx_by_recvmsg(ss, msg, len, flags, addr_len, &done);
+		if (n != -EXDEV)
+			break;
+		lock_sock(sk);
+		n = sdp_rx_locked(ss, msg, len, flags, done, &timeo);
+		release_sock(sk);
+	} while (n == -EXDEV);
 	return n;
 }
 

@@ -7,6 +7,7 @@
 #include <net/net_namespace.h>
 
 #include "front/dev/dev.h"
+#include "offload/offload.h"
 
 static const char * const sdp_state_names[] = {
 	[SDP_STATE_IDLE]	= "IDLE",
@@ -200,6 +201,20 @@ static const struct seq_operations sdp_seq_ops = {
 	.show	= sdp_seq_show,
 };
 
+/* Of TCP sockets with the ULP. */
+static void sdp_snmp_sockets(struct seq_file *seq)
+{
+	unsigned int i;
+
+	seq_printf(seq, "moved %ld\n", sdp_counter(SDP_CNT_MOVED));
+	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
+		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
+			   sdp_counter(SDP_CNT_STAYED + i));
+		seq_printf(seq, "returned_%s %ld\n", sdp_stay_name(i),
+			   sdp_counter(SDP_CNT_RETURNED + i));
+	}
+}
+
 static int sdp_snmp_show(struct seq_file *seq, void *v)
 {
 	unsigned int i;
@@ -208,6 +223,7 @@ static int sdp_snmp_show(struct seq_file *seq, void *v)
 		if (sdp_counter_names[i])
 			seq_printf(seq, "%s %ld\n", sdp_counter_names[i],
 				   sdp_counter(i));
+	sdp_snmp_sockets(seq);
 	sdp_xprt_stats(seq);
 	return 0;
 }

@@ -34,6 +34,7 @@ static int sdp_family_learn(int family, struct sdp_family *fam)
 	fam->base.prot = sock->sk->sk_prot;
 	fam->base.ops = sock->ops;
 	fam->base.data_ready = sock->sk->sk_data_ready;
+	fam->base.write_space = sock->sk->sk_write_space;
 	fam->base.ulp = &sdp_ulp;
 	fam->base.ulp_moved = &sdp_ulp_local;
 	fam->prot = *fam->base.prot;

@@ -4,6 +4,7 @@
  */
 #include <asm/ioctls.h>
 #include <linux/fs.h>
+#include <linux/module.h>
 #include <linux/sdp_sock.h>
 #include <linux/sockios.h>
 #include <linux/splice.h>
@@ -11,25 +12,32 @@
 
 #include "front/sock/sock.h"
 
-static const struct sdp_base *sdp_base_of(const struct sock *sk)
+static const struct sdp_base *sdp_sk_base(const struct sock *sk)
 {
 	return &sdp_family(sk)->base;
 }
 
 /* Keep the ULP for the time of a call that is not under the socket's lock. */
-static struct sdp_sock *sdp_sock_enter(const struct sock *sk)
+static struct sdp_sock *sdp_sock_get(const struct sock *sk)
 {
 	struct sdp_sock *ss;
 
 	rcu_read_lock();
 	ss = sdp_sk(sk);
-	if (ss)
+	if (ss) {
 		atomic_inc(&ss->users);
+		/* Pairs with the barrier in sdp_sock_give_up(): one of both sees the other. */
+		smp_mb__after_atomic();
+		if (!sdp_ulp_ours(sk)) {
+			atomic_dec(&ss->users);
+			ss = NULL;
+		}
+	}
 	rcu_read_unlock();
 	return ss;
 }
 
-static void sdp_sock_leave(struct sdp_sock *ss)
+static void sdp_sock_put(struct sdp_sock *ss)
 {
 	atomic_dec(&ss->users);
 }
@@ -44,7 +52,7 @@ static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 	if (likely(ss)) {
 		atomic_inc(&ss->users);
 		ret = sdp_tx_send(ss, msg, len);
-		sdp_sock_leave(ss);
+		sdp_sock_put(ss);
 	} else {
 		ret = tcp_sendmsg_locked(sk, msg, len);
 	}
@@ -55,23 +63,23 @@ static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		       int *addr_len)
 {
-	struct sdp_sock *ss = sdp_sock_enter(sk);
+	struct sdp_sock *ss = sdp_sock_get(sk);
 	int ret;
 
 	if (unlikely(!ss))
-		return sdp_base_of(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
+		return sdp_sk_base(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
 	if (flags & (MSG_OOB | MSG_ERRQUEUE))
 		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
 	else
 		ret = sdp_rx_recv(ss, msg, len, flags, addr_len);
-	sdp_sock_leave(ss);
+	sdp_sock_put(ss);
 	return ret;
 }
 
 /* A FIN or RST is TCP's, and goes behind the bytes that come back to TCP before it. */
 static void sdp_close(struct sock *sk, long timeout)
 {
-	const struct sdp_base *base = sdp_base_of(sk);
+	const struct sdp_base *base = sdp_sk_base(sk);
 	struct sdp_sock *ss;
 
 	lock_sock(sk);
@@ -87,7 +95,7 @@ static void sdp_close(struct sock *sk, long timeout)
 		}
 	}
 	if (ss) {
-		ss->stay = SDP_STAY_CLOSED;
+		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
 		sdp_pair_leave(ss);
 	}
 	release_sock(sk);
@@ -102,14 +110,14 @@ static int sdp_disconnect(struct sock *sk, int flags)
 	if (ss) {
 		sdp_pair_leave(ss);
 		/* The old peer can compute where the next connection's numbers begin. */
-		ss->stay = SDP_STAY_WEAK;
+		sdp_stay_set(ss, SDP_STAY_WEAK, false);
 	}
-	return sdp_base_of(sk)->prot->disconnect(sk, flags);
+	return sdp_sk_base(sk)->prot->disconnect(sk, flags);
 }
 
 static void sdp_shutdown(struct sock *sk, int how)
 {
-	const struct sdp_base *base = sdp_base_of(sk);
+	const struct sdp_base *base = sdp_sk_base(sk);
 	struct sdp_sock *ss = sdp_sk(sk);
 
 	if (ss && how & SEND_SHUTDOWN) {
@@ -118,7 +126,7 @@ static void sdp_shutdown(struct sock *sk, int how)
 			sk->sk_prot->disconnect(sk, 0);
 			return;
 		}
-		ss->stay = SDP_STAY_CLOSED;
+		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
 	}
 	base->prot->shutdown(sk, how);
 }
@@ -128,14 +136,14 @@ static void sdp_unhash(struct sock *sk)
 {
 	struct sdp_sock *ss = sdp_sk(sk);
 
-	if (ss && ss->pair)
+	if (ss)
 		sdp_pair_close(ss);
-	sdp_base_of(sk)->prot->unhash(sk);
+	sdp_sk_base(sk)->prot->unhash(sk);
 }
 
 static bool sdp_memory_free(const struct sock *sk, int wake)
 {
-	const struct sdp_base *base = sdp_base_of(sk);
+	const struct sdp_base *base = sdp_sk_base(sk);
 	struct sdp_pair *pair;
 	struct sdp_sock *ss;
 	bool moved = false, room = true;
@@ -187,7 +195,7 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 static int sdp_ioctl(struct sock *sk, int cmd, int *karg)
 {
-	int err = sdp_base_of(sk)->prot->ioctl(sk, cmd, karg);
+	int err = sdp_sk_base(sk)->prot->ioctl(sk, cmd, karg);
 
 	if (!err)
 		*karg += sdp_ioctl_more(sk, cmd);
@@ -196,7 +204,7 @@ static int sdp_ioctl(struct sock *sk, int cmd, int *karg)
 #else
 static int sdp_ioctl(struct sock *sk, int cmd, unsigned long arg)
 {
-	int err = sdp_base_of(sk)->prot->ioctl(sk, cmd, arg);
+	int err = sdp_sk_base(sk)->prot->ioctl(sk, cmd, arg);
 	int more = err ? 0 : sdp_ioctl_more(sk, cmd);
 	int n;
 
@@ -221,7 +229,7 @@ static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t s
 			sdp_sock_look(ss);
 		ret = ss->pair ? sdp_tx_send(ss, &msg, size) :
 				 tcp_sendpage_locked(sk, page, offset, size, flags);
-		sdp_sock_leave(ss);
+		sdp_sock_put(ss);
 	} else {
 		ret = tcp_sendpage_locked(sk, page, offset, size, flags);
 	}
@@ -241,10 +249,12 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 	if (level == SOL_TCP && optname == TCP_ULP) {
 		if (copy_from_sockptr(name, optval, min_t(size_t, optlen, sizeof(name) - 1)))
 			return -EFAULT;
-		if (!strcmp(name, sdp_ulp.name))
+		if (strcmp(name, "tls") && strcmp(name, "espintcp"))
 			return 0;
-	} else if (!(level == SOL_TCP && optname == TCP_REPAIR) &&
-		   !(level == SOL_IPV6 && optname == IPV6_ADDRFORM)) {
+	} else if (level == SOL_IPV6 && optname == IPV6_ADDRFORM) {
+		if (sk->sk_family != AF_INET6 || sk->sk_state != TCP_ESTABLISHED)
+			return 0;
+	} else if (level != SOL_TCP || optname != TCP_REPAIR) {
 		return 0;
 	}
 	lock_sock(sk);
@@ -254,7 +264,7 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 			err = -EBUSY;
 		if (ss && !err) {
 			sdp_pair_close(ss);
-			ss->stay = SDP_STAY_REPAIR;
+			sdp_stay_set(ss, SDP_STAY_REPAIR, false);
 			err = sdp_rx_queued(ss) ? -EBUSY : 0;
 		}
 	} else {
@@ -267,10 +277,15 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 static int sdp_setsockopt(struct sock *sk, int level, int optname, sockptr_t optval,
 			  unsigned int optlen)
 {
-	const struct sdp_base *base = sdp_base_of(sk);
-	int err = sdp_setsockopt_first(sk, level, optname, optval, optlen);
+	const struct sdp_base *base = sdp_sk_base(sk);
+	int err;
 
-	return err ?: base->prot->setsockopt(sk, level, optname, optval, optlen);
+	/* What is done first may let go of the socket's own reference. */
+	__module_get(THIS_MODULE);
+	err = sdp_setsockopt_first(sk, level, optname, optval, optlen) ?:
+	      base->prot->setsockopt(sk, level, optname, optval, optlen);
+	module_put(THIS_MODULE);
+	return err;
 }
 
 /* Pages of a pipe cannot be mapped: the program is told to read. */
@@ -302,9 +317,9 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 	if (level == IPPROTO_SDP && optname == SDP_SOCK_INFO)
 		return sdp_info_getsockopt(sk, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE)
-		ss = sdp_sock_enter(sk);
+		ss = sdp_sock_get(sk);
 	if (!ss)
-		return sdp_base_of(sk)->prot->getsockopt(sk, level, optname, optval, optlen);
+		return sdp_sk_base(sk)->prot->getsockopt(sk, level, optname, optval, optlen);
 	if (sdp_rx_enter_tcp(ss)) {
 		ret = ss->base->prot->getsockopt(sk, level, optname, optval, optlen);
 		sdp_rx_leave_tcp(ss);
@@ -314,7 +329,7 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 		release_sock(sk);
 		ret = sdp_getsockopt_zc(ret, optval, optlen);
 	}
-	sdp_sock_leave(ss);
+	sdp_sock_put(ss);
 	return ret;
 }
 
@@ -323,12 +338,12 @@ static ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 			       size_t len, unsigned int flags)
 {
 	struct sock *sk = sock->sk;
-	struct sdp_sock *ss = sdp_sock_enter(sk);
+	struct sdp_sock *ss = sdp_sock_get(sk);
 	loff_t pos = 0;
 	ssize_t ret;
 
 	if (!ss)
-		return sdp_base_of(sk)->ops->splice_read(sock, ppos, pipe, len, flags);
+		return sdp_sk_base(sk)->ops->splice_read(sock, ppos, pipe, len, flags);
 	if (*ppos) {
 		ret = -ESPIPE;
 		goto out;
@@ -343,8 +358,30 @@ static ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos, struct pipe_in
 		ret = copy_splice_read(sock->file, &pos, pipe, len, flags);
 	}
 out:
-	sdp_sock_leave(ss);
+	sdp_sock_put(ss);
 	return ret;
+}
+
+/* A child without the ULP has no reference to the module, and so none of its functions. */
+static void sdp_accepted(struct socket *sock, struct socket *newsock)
+{
+	if (!sdp_ulp_ours(newsock->sk))
+		newsock->ops = sdp_sk_base(sock->sk)->ops;
+}
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+static int sdp_accept(struct socket *sock, struct socket *newsock, struct proto_accept_arg *arg)
+{
+	int err = sdp_sk_base(sock->sk)->ops->accept(sock, newsock, arg);
+#else
+static int sdp_accept(struct socket *sock, struct socket *newsock, int flags, bool kern)
+{
+	int err = sdp_sk_base(sock->sk)->ops->accept(sock, newsock, flags, kern);
+#endif
+
+	if (!err)
+		sdp_accepted(sock, newsock);
+	return err;
 }
 
 /**
@@ -373,5 +410,6 @@ void sdp_proto_build(struct sdp_family *fam)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	prot->sendpage = sdp_sendpage;
 #endif
+	fam->ops.accept = sdp_accept;
 	fam->ops.splice_read = sdp_splice_read;
 }

@@ -66,13 +66,22 @@ static inline bool sdp_ulp_ours(const struct sock *sk)
  * sdp_sk() - the ULP's part of a socket
  * @sk: the socket
  *
+ * Another ULP that comes in our place uses the same pointer: it is ours if the ULP is, before
+ * and after the look.  Pairs with sdp_sock_give_up().
+ *
  * Return: NULL if the socket has not our ULP.  Valid while the socket is locked, or in an RCU
  * read section, or while sdp_sock.users counts the caller.
  */
 static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 {
-	return sdp_ulp_ours(sk) ?
-	       rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true) : NULL;
+	struct sdp_sock *ss;
+
+	if (!sdp_ulp_ours(sk))
+		return NULL;
+	smp_rmb();
+	ss = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true);
+	smp_rmb();
+	return sdp_ulp_ours(sk) ? ss : NULL;
 }
 
 #endif /* _SDP_SOCK_H */

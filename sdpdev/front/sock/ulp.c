@@ -7,7 +7,6 @@
  * socket is destroyed.
  */
 #include <linux/module.h>
-#include <linux/skmsg.h>
 #include <linux/slab.h>
 
 #include "front/sock/sock.h"
@@ -73,13 +72,17 @@ static int sdp_ulp_init(struct sock *sk)
 	struct sdp_family *fam = sdp_family(sk);
 	struct sdp_sock *ss;
 
-	/* MPTCP's, a socket map's: somebody else is in front of this socket already. */
-	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk_psock(sk))
+	/*
+	 * MPTCP's, a socket map's, a client's in the kernel: somebody else is in front of this
+	 * socket already.
+	 */
+	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk->sk_kern_sock ||
+	    rcu_access_pointer(sk->sk_user_data))
 		return -EOPNOTSUPP;
-	ss = sdp_sock_alloc(sk, fam, GFP_KERNEL);
+	ss = sdp_sock_alloc(sk, fam, GFP_KERNEL_ACCOUNT);
 	if (!ss)
 		return -ENOMEM;
-	ss->stay = sdp_ulp_past(sk);
+	sdp_stay_set(ss, sdp_ulp_past(sk), false);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, ss);
 	if (sk->sk_socket) {
 		/* The kernel has taken it away on the way here. */
@@ -102,13 +105,17 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 
 	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
 	newsk->sk_prot_creator = fam->base.prot;
+	/* The listener's reference may be gone already. */
+	if (ss && !try_module_get(THIS_MODULE)) {
+		kfree(ss);
+		ss = NULL;
+	}
 	rcu_assign_pointer(icsk->icsk_ulp_data, ss);
 	if (!ss) {
 		icsk->icsk_ulp_ops = NULL;
 		newsk->sk_prot = fam->base.prot;
 		return;
 	}
-	__module_get(THIS_MODULE);
 	icsk->icsk_ulp_ops = &sdp_ulp;
 	newsk->sk_prot = &fam->prot;
 	ss->accepted = true;
@@ -162,21 +169,27 @@ int sdp_sock_attach(struct sock *sk)
  */
 int sdp_sock_give_up(struct sock *sk)
 {
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_ulp_ops *ulp = icsk->icsk_ulp_ops;
 	struct sdp_sock *ss = sdp_sk(sk);
 
 	if (!ss)
 		return 0;
-	if (sk->sk_state == TCP_LISTEN || atomic_read(&ss->users) || sdp_tx_return(ss, SDP_STAY_ULP))
+	if (sk->sk_state == TCP_LISTEN || sdp_tx_return(ss, SDP_STAY_ULP))
 		return -EBUSY;
 	/* From here on the other end sends by TCP. */
+	sdp_stay_set(ss, SDP_STAY_ULP, false);
 	sdp_pair_close(ss);
-	ss->stay = SDP_STAY_ULP;
-	if (sdp_rx_queued(ss))
+	WRITE_ONCE(icsk->icsk_ulp_ops, NULL);
+	/* Pairs with the barrier in sdp_sock_get(): one of both sees the other. */
+	smp_mb();
+	if (atomic_read(&ss->users) || sdp_rx_queued(ss)) {
+		WRITE_ONCE(icsk->icsk_ulp_ops, ulp);
 		return -EBUSY;
+	}
 	if (sk->sk_socket && sk->sk_socket->ops == ss->ops)
 		WRITE_ONCE(sk->sk_socket->ops, ss->base->ops);
 	sdp_ulp_release(sk);
-	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, NULL);
 	module_put(THIS_MODULE);
 	return 0;
 }
@@ -200,9 +213,8 @@ void sdp_sock_exit(void)
 	tcp_unregister_ulp(&sdp_ulp);
 	sdp_pair_exit();
 	/*
-	 * The last call of the last socket can still be on its way out of a wrapper: it does not
-	 * sleep there.
+	 * The last call of the last socket can still be on its way out of a wrapper.  It does not
+	 * sleep there: what sleeps holds the module.
 	 */
 	synchronize_rcu_tasks();
-	rcu_barrier();
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A sending direction moves to a pipe, and comes back by sdp_tx_return().
+ *
+ * A direction moves between two bytes of its stream.  The pipe remembers the sequence number at
+ * which it left TCP, so that the reader takes nothing from it before TCP has delivered what came
+ * before (rx.c).  The direction comes back when the sender appends to TCP's queue what the
+ * reader has not claimed.
+ */
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "offload/net.h"
+#include "offload/offload.h"
+#include "offload/trace.h"
+
+/* ss(8) shows the name of the ULP: where the bytes go. */
+static void sdp_tx_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
+{
+	WRITE_ONCE(inet_csk(ss->sk)->icsk_ulp_ops, ulp);
+}
+
+/*
+ * TCP has delivered more than the direction had sent when it returned last.  A peer whose TCP
+ * waits for bytes that this end has never sent is none.
+ */
+static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
+{
+	u32 got = READ_ONCE(tcp_sk(rx)->rcv_nxt);
+
+	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
+}
+
+/* As many bytes as either end has asked for, if it has. */
+static void sdp_tx_limit(struct sock *sk, struct sdp_pipe *pipe)
+{
+	u32 limit = SDP_PIPE_BYTES;
+
+	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK)
+		limit = min_t(u32, limit, READ_ONCE(sk->sk_sndbuf));
+	if (pipe->rx && (pipe->rx->sk_userlocks & SOCK_RCVBUF_LOCK))
+		limit = min_t(u32, limit, READ_ONCE(pipe->rx->sk_rcvbuf));
+	pipe->limit = max_t(u32, limit, PAGE_SIZE);
+}
+
+/**
+ * sdp_tx_try() - let the next bytes go by the pipe, if they can
+ * @ss: the endpoint, its socket locked
+ * @pipe: the direction, IDLE or ENDED
+ *
+ * Return: whether they do.
+ */
+bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
+{
+	struct sock *sk = ss->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+	enum sdp_stay stay;
+	bool moved = false;
+
+	/* Another call sleeps in TCP with the rest of its bytes. */
+	if (sk->sk_write_pending)
+		return false;
+	/* The gate is asked when TCP has got a message, and so at each touch. */
+	stay = sdp_gate(ss, true);
+	if (stay) {
+		sdp_stay_set(ss, stay, false);
+		return false;
+	}
+	spin_lock_bh(&pipe->lock);
+	stay = pipe->rx ? sdp_gate_peer(pipe->reader) : SDP_STAY_CLOSED;
+	/* A way back by TCP is open if it has delivered a message since the last time. */
+	if (!stay && pipe->state == SDP_PIPE_IDLE && sdp_tx_passed(ss, pipe->rx)) {
+		WRITE_ONCE(pipe->start, tp->write_seq);
+		sdp_pipe_set(pipe, SDP_PIPE_MOVED);
+		/* Pairs with the barrier in sdp_rx_enter_tcp(): one of both sees the other. */
+		smp_mb();
+		moved = !atomic_read(&pipe->reader->in_tcp);
+		if (!moved)
+			sdp_pipe_set(pipe, SDP_PIPE_IDLE);
+	}
+	if (moved) {
+		pipe->stalled = false;
+		sdp_tx_limit(sk, pipe);
+	}
+	spin_unlock_bh(&pipe->lock);
+	sdp_stay_set(ss, stay, false);
+	if (!moved)
+		return false;
+
+	ss->moves++;
+	sdp_count(SDP_CNT_MOVED);
+	trace_sdp_sock_move(ss, SDP_STAY_NOT);
+	ss->checked = jiffies;
+	ss->touched = jiffies;
+	sdp_tx_show(ss, ss->base->ulp_moved);
+	return true;
+}
+
+/**
+ * sdp_tx_recheck() - has a moved direction to come back now?
+ * @ss: the endpoint, its socket locked
+ * @pipe: the direction
+ *
+ * The rules are looked at once a tick of the clock.
+ *
+ * Return: why it has, or SDP_STAY_NOT.
+ */
+enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
+{
+	unsigned int touch;
+	enum sdp_stay stay;
+
+	if (!READ_ONCE(pipe->rx))
+		return SDP_STAY_CLOSED;
+	if (READ_ONCE(pipe->stalled))
+		return SDP_STAY_STALL;
+	if (likely(ss->checked == jiffies))
+		return SDP_STAY_NOT;
+	ss->checked = jiffies;
+	touch = READ_ONCE(sdp_net(sock_net(ss->sk))->touch);
+	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ))
+		return SDP_STAY_TOUCH;
+	stay = sdp_gate(ss, false);
+	if (stay)
+		return stay;
+	spin_lock_bh(&pipe->lock);
+	stay = pipe->rx ? sdp_gate_peer(pipe->reader) : SDP_STAY_CLOSED;
+	sdp_tx_limit(ss->sk, pipe);
+	spin_unlock_bh(&pipe->lock);
+	return stay;
+}
+
+/* Append bytes of the pipe to TCP's queue; as far as it goes. */
+static u64 sdp_tx_append(struct sock *sk, struct sdp_pipe *pipe, u64 pos, u64 end)
+{
+	while (pos != end) {
+		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+		struct kvec vec;
+		int n;
+
+		vec.iov_base = sdp_pipe_slice(pipe, pos, end, &vec.iov_len);
+		if (pos + vec.iov_len != end)
+			msg.msg_flags |= MSG_MORE;
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, vec.iov_len);
+		n = tcp_sendmsg_locked(sk, &msg, vec.iov_len);
+		if (n <= 0)
+			break;
+		pos += n;
+	}
+	return pos;
+}
+
+/* Append them whatever the limits are, and whatever waits for the program to be told. */
+static bool sdp_tx_bring(struct sock *sk, struct sdp_pipe *pipe)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 lowat = tp->notsent_lowat;
+	int err, sndbuf = sk->sk_sndbuf;
+	bool shut = sk->sk_shutdown & SEND_SHUTDOWN;
+
+	if (sk->sk_state == TCP_CLOSE)
+		return true;
+	err = xchg(&sk->sk_err, 0);
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX / 2);
+	WRITE_ONCE(tp->notsent_lowat, UINT_MAX);
+	/* inet_shutdown() has set it before it asks the protocol. */
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown & ~SEND_SHUTDOWN);
+	pipe->back = sdp_tx_append(sk, pipe, pipe->back, pipe->head);
+	if (shut)
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	WRITE_ONCE(tp->notsent_lowat, lowat);
+	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
+	if (err && !sk->sk_err)
+		WRITE_ONCE(sk->sk_err, err);
+	return pipe->back == pipe->head || sk->sk_state == TCP_CLOSE;
+}
+
+/**
+ * sdp_tx_return() - bring the sending direction back to TCP
+ * @ss: the endpoint, its socket locked
+ * @why: the reason
+ *
+ * The one way back, for whatever reason.
+ *
+ * Context: process; not after sock_orphan().
+ *
+ * Return: 0, or -ENOBUFS if memory was short in the middle: nothing may be sent before another
+ * call has brought back the rest.
+ */
+int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
+{
+	struct sdp_pair *pair = sdp_sock_pair(ss);
+	struct sock *sk = ss->sk;
+	struct sdp_pipe *pipe;
+
+	if (!pair)
+		return 0;
+	pipe = sdp_tx_pipe(ss, pair);
+	if (pipe->state != SDP_PIPE_MOVED && pipe->state != SDP_PIPE_RETURNING)
+		return 0;
+	sdp_stay_set(ss, why, pipe->state == SDP_PIPE_MOVED);
+	spin_lock_bh(&pipe->lock);
+	if (pipe->state == SDP_PIPE_MOVED) {
+		sdp_pipe_set(pipe, SDP_PIPE_RETURNING);
+		pipe->back = pipe->claim;
+	}
+	spin_unlock_bh(&pipe->lock);
+
+	if (pipe->back != pipe->head && !sdp_tx_bring(sk, pipe))
+		return -ENOBUFS;
+	ss->passed = tcp_sk(sk)->write_seq;
+	spin_lock_bh(&pipe->lock);
+	/* A reset among the packets that came meanwhile has ended it. */
+	if (pipe->state == SDP_PIPE_RETURNING) {
+		WRITE_ONCE(pipe->head, pipe->claim);
+		sdp_pipe_set(pipe, SDP_PIPE_IDLE);
+	}
+	spin_unlock_bh(&pipe->lock);
+	sdp_tx_show(ss, ss->base->ulp);
+	/* Calls that wait for room in the pipe. */
+	sk->sk_write_space(sk);
+	return 0;
+}
