@@ -36,6 +36,14 @@
 #define ib_cq_udata	ib_udata
 #endif
 
+/* What the tracepoint sched_process_exit calls. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define compat_exit_probe(fn) \
+	void fn(void *data, struct task_struct *task, bool group_dead)
+#else
+#define compat_exit_probe(fn)	void fn(void *data, struct task_struct *task)
+#endif
+
 /* The file that a handler of sysctl is called for. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define compat_ctl_table	const struct ctl_table

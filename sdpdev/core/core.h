@@ -79,6 +79,8 @@ enum sdp_counter {
 	SDP_CNT_REFUSED_BAD_HELLO,
 	SDP_CNT_LISTEN_FAILED,
 	SDP_CNT_OVER_LIMIT,
+	/* A child has not inherited the rule of its process, for want of memory. */
+	SDP_CNT_RULE_LOST,
 	/* One for each SDP_REASON_* that a connection has ended for. */
 	SDP_CNT_REASON,
 	/* One for each that SDP was not tried for. */

@@ -29,18 +29,18 @@ static void test_numbers(void)
 	struct sdp_init init = { .size = sizeof(init) };
 	int fd = end_open(SDP, AF_INET), i;
 
-	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0e), &init), ENOTTY),
+	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0f), &init), ENOTTY),
 	   "the number behind the last: ENOTTY");
 	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0xff), &init), ENOTTY), "unknown number: ENOTTY");
 	ok(fails(ioctl(fd, _IO('x', 0x01), &init), ENOTTY), "other magic: ENOTTY");
 	ok(fails(ioctl(fd, _IOW(SDP_IOC_MAGIC, 0x01, int), &init), ENOTTY),
 	   "size in the number: ENOTTY");
 	ok(fails(ioctl(fd, 0x5401 /* TCGETS */, &init), ENOTTY) && !isatty(fd), "not a terminal");
-	for (i = 0; i <= 0x0d; i++)
+	for (i = 0; i <= 0x0e; i++)
 		if (!fails(ioctl(fd, _IO(SDP_IOC_MAGIC, i), NULL), EFAULT) ||
 		    !fails(ioctl(fd, _IO(SDP_IOC_MAGIC, i), (void *)-4096UL), EFAULT))
 			break;
-	ok(i == 0x0e, "bad addresses: EFAULT (%d)", i);
+	ok(i == 0x0f, "bad addresses: EFAULT (%d)", i);
 	close(fd);
 }
 
@@ -376,6 +376,56 @@ static void test_fallback(void)
 	close(c);
 }
 
+static int set_rule(int fd, struct sdp_rule rule)
+{
+	rule.size = sizeof(rule);
+	return ioctl(fd, SDP_IOC_RULE, &rule);
+}
+
+/* What rules do is in selftests/sock/attach.sh. */
+static void test_rules(void)
+{
+	const __u32 both = SDP_RULE_CONNECT | SDP_RULE_LISTEN;
+	struct { struct sdp_rule r; unsigned char more[8]; } big = {
+		.r = { .size = sizeof(big), .verdict = SDP_RULE_NEVER, .calls = both },
+	};
+	int fd = raw_open();
+
+#define RULE(...)	set_rule(fd, (struct sdp_rule){ __VA_ARGS__ })
+	ok(sizeof(struct sdp_rule) == 56 && offsetof(struct sdp_rule, ports) == 24,
+	   "RULE: its layout");
+	ok(fails(RULE(.scope = 2, .verdict = SDP_RULE_NEVER, .calls = both), EINVAL),
+	   "RULE: undefined scope: EINVAL");
+	ok(fails(RULE(.verdict = 3, .calls = both), EINVAL), "RULE: undefined verdict: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = 4 | both), EINVAL),
+	   "RULE: undefined call: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_MOVE), EINVAL), "RULE: no call: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NONE, .calls = both), EINVAL),
+	   "RULE: none, and calls: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = both, .reserved = 1), EINVAL),
+	   "RULE: reserved field: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = both, .fd = 1), EINVAL),
+	   "RULE: of a process, and a descriptor: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = both, .ports = { { 9, 8 } }), EINVAL),
+	   "RULE: ports that end before they begin: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = both, .ports[7] = { 0, 8 }), EINVAL),
+	   "RULE: ports from zero on: EINVAL");
+	ok(fails(RULE(.scope = SDP_RULE_CGROUP, .verdict = SDP_RULE_NEVER, .calls = both,
+		      .fd = fd), EBADF) &&
+	   fails(RULE(.scope = SDP_RULE_CGROUP, .verdict = SDP_RULE_NONE, .fd = -1), EBADF),
+	   "RULE: no control group: EBADF");
+	ok(RULE(.verdict = SDP_RULE_NEVER, .calls = both) == 0, "RULE: taken before INIT");
+	big.more[7] = 1;
+	ok(fails(ioctl(fd, SDP_IOC_RULE, &big), EINVAL), "RULE: larger, not zero: EINVAL");
+	big.more[7] = 0;
+	ok(ioctl(fd, SDP_IOC_RULE, &big) == 0, "RULE: larger, zero: taken");
+	big.r.size = sizeof(big.r) - 1;
+	ok(fails(ioctl(fd, SDP_IOC_RULE, &big), EINVAL), "RULE: too small: EINVAL");
+	ok(RULE(.verdict = SDP_RULE_NONE) == 0 && RULE(.verdict = SDP_RULE_NONE) == 0,
+	   "RULE: none, twice");
+	close(fd);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -386,6 +436,7 @@ int main(void)
 	test_info();
 	test_rings();
 	test_fallback();
+	test_rules();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

@@ -34,7 +34,7 @@
  * compare the minor version that SDP_IOC_INIT gives back.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		6
+#define SDP_API_MINOR		7
 
 #define SDP_IOC_MAGIC		0xD5
 
@@ -53,6 +53,7 @@
 #define SDP_IOC_RING_SETUP	_IO(SDP_IOC_MAGIC, 0x0B)
 #define SDP_IOC_RING_ENTER	_IO(SDP_IOC_MAGIC, 0x0C)
 #define SDP_IOC_REPLACE		_IO(SDP_IOC_MAGIC, 0x0D)	/* since 1.4 */
+#define SDP_IOC_RULE		_IO(SDP_IOC_MAGIC, 0x0E)	/* since 1.7 */
 
 /**
  * struct sdp_init - argument of SDP_IOC_INIT, the first ioctl on a new file
@@ -509,6 +510,72 @@ struct sdp_ring_enter {
 #define SDP_ENTER_RX		(1U << 1)
 #define SDP_ENTER_WAIT_TX	(1U << 2)
 #define SDP_ENTER_WAIT_RX	(1U << 3)
+
+#define SDP_RULE_PORTS		8
+
+/**
+ * struct sdp_ports - a range of ports
+ * @first: the first one, not zero
+ * @last: the last one
+ */
+struct sdp_ports {
+	__u16 first;
+	__u16 last;
+};
+
+/**
+ * struct sdp_rule - argument of SDP_IOC_RULE, which needs no SDP_IOC_INIT; since 1.7
+ * @size: sizeof(struct sdp_rule)
+ * @scope: SDP_RULE_PROCESS or SDP_RULE_CGROUP: whose sockets the rule is for
+ * @verdict: SDP_RULE_MOVE: TCP sockets get the upper layer protocol "sdp" (see tcp(7),
+ *	TCP_ULP) on their way to connect or listen, as if the program had asked for it;
+ *	SDP_RULE_NEVER: they do not; SDP_RULE_NONE: there is no rule any more
+ * @calls: SDP_RULE_CONNECT, SDP_RULE_LISTEN or both: on the way to what; zero with
+ *	SDP_RULE_NONE
+ * @fd: SDP_RULE_CGROUP: a descriptor of the control group's directory; else zero
+ * @reserved: zero
+ * @ports: the ports that are connected to or listened on; ranges that are zero are not
+ *	used, and with none every port counts
+ *
+ * SDP_RULE_PROCESS: a rule in place of the one that the calling process has.  All threads
+ * of the process have the rule, and so do the children that it will have, whatever they
+ * execute, until they end or set another one.  Everybody may do so.  SDP_RULE_MOVE does not
+ * reach a process with another effective user than the one that the caller has now, or with
+ * more rights than that user (PR_GET_DUMPABLE is not 1), unless the caller has CAP_NET_ADMIN
+ * in its user namespace and the process is in that one or in an inner one.
+ *
+ * SDP_RULE_CGROUP: the same for sockets that are made in a control group (version 2), or in
+ * one inside it that has no rule for the call, in network namespaces that belong to the user
+ * namespace of the caller's network namespace, or to an inner one; there the caller needs
+ * CAP_NET_ADMIN.  The rule lasts as long as the group and the module.
+ *
+ * A socket is not touched where either kind says SDP_RULE_NEVER.  Otherwise it is where
+ * one of them says SDP_RULE_MOVE, or net.sdp.attach is 1.  Accepted sockets follow their
+ * listener.
+ *
+ * Errors: EINVAL, EPERM (no CAP_NET_ADMIN), EBADF (@fd is no control group's), ENOSPC
+ * (1024 control groups of that user namespace have rules), ENOMEM and EOPNOTSUPP (the
+ * kernel has no tracepoints, or no control groups of sockets).
+ */
+struct sdp_rule {
+	__u32 size;
+	__u32 scope;
+	__u32 verdict;
+	__u32 calls;
+	__s32 fd;
+	__u32 reserved;
+	struct sdp_ports ports[SDP_RULE_PORTS];
+};
+
+#define SDP_RULE_PROCESS	0
+#define SDP_RULE_CGROUP		1
+
+#define SDP_RULE_NONE		0
+#define SDP_RULE_MOVE		1
+#define SDP_RULE_NEVER		2
+
+#define SDP_RULE_CONNECT	(1U << 0)
+#define SDP_RULE_LISTEN		(1U << 1)
 
 /**
  * struct sdp_uring - what IORING_OP_URING_CMD carries in the entry's cmd

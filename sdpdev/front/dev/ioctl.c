@@ -11,6 +11,7 @@
 #include <net/ipv6.h>
 
 #include "front/dev/dev.h"
+#include "front/sock/sock.h"
 
 /* What a handler gets; @arg is zero behind what user space gave. */
 union sdp_arg {
@@ -27,6 +28,7 @@ union sdp_arg {
 	struct sdp_replace replace;
 	struct sdp_ring_setup ring_setup;
 	struct sdp_ring_enter ring_enter;
+	struct sdp_rule rule;
 };
 
 /**
@@ -292,6 +294,11 @@ static long sdp_ioc_ring_enter(struct sdp_call *call)
 	return sdp_io_ring_enter(call->ep, flags, call->nonblock);
 }
 
+static long sdp_ioc_rule(struct sdp_call *call)
+{
+	return sdp_rule_set(&call->arg.rule);
+}
+
 /* One that has grown: its first version ended with the member @last. */
 #define SDP_IOCTL_GROWN(cmd, handler, type, last, ...) \
 	[_IOC_NR(cmd)] = { .fn = handler, .size = offsetofend(struct type, last), \
@@ -315,6 +322,7 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_RING_SETUP, sdp_ioc_ring_setup, sdp_ring_setup, .out = true),
 	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
 	SDP_IOCTL(SDP_IOC_REPLACE, sdp_ioc_replace, sdp_replace),
+	SDP_IOCTL(SDP_IOC_RULE, sdp_ioc_rule, sdp_rule, .bare = true),
 };
 
 /* What a TCP socket is asked about its stream. */

@@ -16,12 +16,6 @@ static struct miscdevice sdp_misc = {
 	.mode	= 0666,
 };
 
-/* The socket that it would be for comes later. */
-static int sdp_attach(bool on)
-{
-	return on ? -EOPNOTSUPP : 0;
-}
-
 static int __init sdp_init(void)
 {
 	int err;
@@ -42,6 +36,7 @@ static int __init sdp_init(void)
 	err = misc_register(&sdp_misc);
 	if (err)
 		goto err_sock;
+	sdp_attach_start();
 	return 0;
 
 err_sock:
@@ -62,6 +57,9 @@ err_wq:
 static void __exit sdp_exit(void)
 {
 	misc_deregister(&sdp_misc);
+	sdp_attach_stop();
+	sdp_tree_exit();
+	sdp_group_exit();
 	sdp_sock_exit();
 	sdp_net_exit();
 	sdp_ep_wait_idle();

@@ -56,6 +56,7 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_REFUSED_BAD_HELLO]	= "refused_bad_hello",
 	[SDP_CNT_LISTEN_FAILED]		= "listen_failed",
 	[SDP_CNT_OVER_LIMIT]		= "over_limit",
+	[SDP_CNT_RULE_LOST]		= "rule_lost",
 
 	[SDP_CNT_REASON + SDP_REASON_PEER_ABORT]	= "ended_peer_abort",
 	[SDP_CNT_REASON + SDP_REASON_LOCAL_ABORT]	= "ended_local_abort",

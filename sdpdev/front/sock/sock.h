@@ -55,6 +55,16 @@ int sdp_sock_give_up(struct sock *sk);
 int sdp_sock_init(void);
 void sdp_sock_exit(void);
 
+/* attach.c */
+int sdp_attach(bool on);
+void sdp_attach_start(void);
+void sdp_attach_stop(void);
+
+/* rule.c, tree.c, group.c */
+int sdp_rule_set(const struct sdp_rule *arg);
+void sdp_tree_exit(void);
+void sdp_group_exit(void);
+
 static inline bool sdp_ulp_ours(const struct sock *sk)
 {
 	const struct tcp_ulp_ops *ulp = READ_ONCE(inet_csk(sk)->icsk_ulp_ops);

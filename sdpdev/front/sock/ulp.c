@@ -67,7 +67,7 @@ static enum sdp_stay sdp_ulp_past(const struct sock *sk)
 	}
 }
 
-static int sdp_ulp_init(struct sock *sk)
+static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 {
 	struct sdp_family *fam = sdp_family(sk);
 	struct sdp_sock *ss;
@@ -79,7 +79,7 @@ static int sdp_ulp_init(struct sock *sk)
 	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk->sk_kern_sock ||
 	    rcu_access_pointer(sk->sk_user_data))
 		return -EOPNOTSUPP;
-	ss = sdp_sock_alloc(sk, fam, GFP_KERNEL_ACCOUNT);
+	ss = sdp_sock_alloc(sk, fam, gfp);
 	if (!ss)
 		return -ENOMEM;
 	sdp_stay_set(ss, sdp_ulp_past(sk), false);
@@ -94,6 +94,11 @@ static int sdp_ulp_init(struct sock *sk)
 	if (sk->sk_state != TCP_LISTEN)
 		WRITE_ONCE(sk->sk_prot, &fam->prot);
 	return 0;
+}
+
+static int sdp_ulp_init(struct sock *sk)
+{
+	return sdp_ulp_give(sk, GFP_KERNEL_ACCOUNT);
 }
 
 /* In softirq.  A child that cannot have the ULP is a plain TCP socket. */
@@ -140,9 +145,10 @@ static void sdp_ulp_release(struct sock *sk)
  * sdp_sock_attach() - give a socket the ULP, as setsockopt(2) would
  * @sk: a TCP socket without a connection, locked
  *
- * Context: process.
+ * Context: any.  Unlike setsockopt(2) it does not sleep: a tracepoint may call.
  *
- * Return: 0; -EEXIST if it has a ULP; -EOPNOTSUPP if something else is in front of it; -ENOMEM.
+ * Return: 0; -EEXIST if it has a ULP; -EOPNOTSUPP if something else is in front of it, or the
+ * module ends; -ENOMEM.
  */
 int sdp_sock_attach(struct sock *sk)
 {
@@ -151,8 +157,9 @@ int sdp_sock_attach(struct sock *sk)
 
 	if (icsk->icsk_ulp_ops)
 		return -EEXIST;
-	__module_get(THIS_MODULE);
-	err = sdp_ulp_init(sk);
+	if (!try_module_get(THIS_MODULE))
+		return -EOPNOTSUPP;
+	err = sdp_ulp_give(sk, GFP_ATOMIC | __GFP_ACCOUNT);
 	if (err)
 		module_put(THIS_MODULE);
 	else

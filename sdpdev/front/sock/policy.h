@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to this folder: which TCP sockets become endpoints although nobody has asked for it.
+ *
+ *	attach.c	looks at each socket that is about to connect or listen
+ *	rule.c		what a rule says of a call and a port
+ *	tree.c		rules of processes, which their children inherit
+ *	group.c		rules of control groups
+ *	hook.c		tracepoints
+ *
+ * A rule says "move" or "never".  A socket becomes an endpoint where its process's rule, its
+ * control group's rule or net.sdp.attach says so and neither rule says never.
+ *
+ * Nothing here costs anything before there is a rule: attach.c holds its tracepoint only as
+ * long as somebody has asked for it by sdp_attach(), and tree.c those of fork and exit only
+ * as long as a process has a rule.
+ *
+ * Locks: sdp_net_lock, sdp_tree_mutex and sdp_group_mutex are taken from outside, one of
+ * them at a time, and sdp_attach_lock inside.  Who looks for a rule holds rcu_read_lock().
+ */
+#ifndef _SDP_POLICY_H
+#define _SDP_POLICY_H
+
+#include <linux/types.h>
+
+#include "front/sock/sock.h"
+
+struct tracepoint;
+struct user_namespace;
+
+/**
+ * struct sdp_hook - a function of ours that a tracepoint calls
+ * @name: the tracepoint's
+ * @fn: the function
+ * @tp: the tracepoint, while it calls
+ */
+struct sdp_hook {
+	const char *name;
+	void *fn;
+	struct tracepoint *tp;
+};
+
+/* hook.c */
+int sdp_hook_on(struct sdp_hook *hook);
+void sdp_hook_off(struct sdp_hook *hook);
+
+/**
+ * struct sdp_say - what a rule says; does not change
+ * @verdict: SDP_RULE_MOVE or SDP_RULE_NEVER
+ * @calls: SDP_RULE_CONNECT, SDP_RULE_LISTEN
+ * @ports: ranges of them; those that are not used are zero, all where every port will do
+ */
+struct sdp_say {
+	u32 verdict;
+	u32 calls;
+	struct sdp_ports ports[SDP_RULE_PORTS];
+};
+
+/* rule.c */
+u32 sdp_say_verdict(const struct sdp_say *say, u32 call, u16 port);
+bool sdp_userns_below(const struct user_namespace *ns, const struct user_namespace *top);
+
+/* tree.c */
+int sdp_tree_set(const struct sdp_say *say);
+u32 sdp_tree_verdict(u32 call, u16 port);
+
+/* group.c */
+int sdp_group_set(int fd, const struct sdp_say *say);
+u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port);
+
+#endif /* _SDP_POLICY_H */

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What rules say, and to whom.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/user_namespace.h>
+
+#include "front/sock/policy.h"
+
+/**
+ * sdp_say_verdict() - what a rule says of a call
+ * @say: the rule
+ * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
+ * @port: to which, or where; zero where a listener has none yet
+ *
+ * Return: SDP_RULE_NONE where the rule does not speak of it.
+ */
+u32 sdp_say_verdict(const struct sdp_say *say, u32 call, u16 port)
+{
+	bool every = true;
+	unsigned int i;
+
+	if (!(say->calls & call))
+		return SDP_RULE_NONE;
+	for (i = 0; i < SDP_RULE_PORTS; i++) {
+		if (!say->ports[i].first)
+			continue;
+		if (port >= say->ports[i].first && port <= say->ports[i].last)
+			return say->verdict;
+		every = false;
+	}
+	return every ? say->verdict : SDP_RULE_NONE;
+}
+
+/**
+ * sdp_userns_below() - is a user namespace another one, or inside it?
+ * @ns: the one, which the caller holds
+ * @top: the other one, which is compared only
+ */
+bool sdp_userns_below(const struct user_namespace *ns, const struct user_namespace *top)
+{
+	for (; ns; ns = ns->parent)
+		if (ns == top)
+			return true;
+	return false;
+}
+
+static bool sdp_ports_valid(const struct sdp_ports *ports)
+{
+	return ports->first ? ports->last >= ports->first : !ports->last;
+}
+
+static bool sdp_rule_valid(const struct sdp_rule *arg)
+{
+	unsigned int i;
+
+	if (arg->reserved || (arg->calls & ~(SDP_RULE_CONNECT | SDP_RULE_LISTEN)) ||
+	    arg->verdict > SDP_RULE_NEVER || !arg->calls != !arg->verdict)
+		return false;
+	if (arg->scope == SDP_RULE_PROCESS ? arg->fd : arg->scope != SDP_RULE_CGROUP)
+		return false;
+	for (i = 0; i < SDP_RULE_PORTS; i++)
+		if (!sdp_ports_valid(&arg->ports[i]))
+			return false;
+	return true;
+}
+
+/**
+ * sdp_rule_set() - SDP_IOC_RULE
+ * @arg: what user space says
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_rule_set(const struct sdp_rule *arg)
+{
+	struct sdp_say say = { .verdict = arg->verdict, .calls = arg->calls };
+
+	if (!sdp_rule_valid(arg))
+		return -EINVAL;
+	memcpy(say.ports, arg->ports, sizeof(say.ports));
+	if (arg->scope == SDP_RULE_PROCESS)
+		return sdp_tree_set(&say);
+	return sdp_group_set(arg->fd, &say);
+}
