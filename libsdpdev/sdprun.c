@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sdprun - run a program with its TCP connections over SDP where that goes.
+ * sdprun - run a program with its TCP connections over SDP where that goes, or with sockets
+ * that the kernel moves.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "move.h"
 #include "policy.h"
 #include "runtime.h"
 
@@ -33,15 +35,27 @@
 
 static const char usage[] =
 "Usage: sdprun PROGRAM [ARG...]\n"
+"       sdprun --move[=RULE] PROGRAM [ARG...]\n"
+"       sdprun --cgroup DIR RULE\n"
 "       sdprun --check HOST PORT [PROGRAM]\n"
 "\n"
 "Run PROGRAM with its TCP connections over the Sockets Direct Protocol where the\n"
 "route to the peer leaves by an IPoIB interface and the peer listens on SDP, and\n"
 "over TCP everywhere else.\n"
 "\n"
-"      --check    make such a connection, and tell what carries it and why\n"
+"      --move     leave PROGRAM and its sockets as they are: connections within this\n"
+"                 machine leave TCP for shared memory while they run; also those of\n"
+"                 static programs, of Go's, and of every program that PROGRAM runs\n"
+"      --must-move  the same, or do not run PROGRAM where the kernel cannot do it\n"
+"      --cgroup   the same for all programs of a control group; DIR: its directory, or\n"
+"                 self\n"
+"      --check    make a connection over SDP, and tell what carries it and why\n"
 "  -h, --help     show this\n"
 "  -V, --version  show the version\n"
+"\n"
+"RULE: words with commas between them: never, instead of moving; none, to remove a\n"
+"rule; connect or listen, for only those; ports, and FIRST-LAST, for only those.\n"
+"Or move, for all.\n"
 "\n"
 "Environment:\n"
 "  SDPDEV_CONF=FILE            rules, instead of those in " CONF_PATH "\n"
@@ -326,21 +340,28 @@ static bool interpreter(int fd, char *path, size_t size)
 	return *name && snprintf(path, size, "%s", name) < (int)size;
 }
 
-/* Whether the program may run without the library, and says so. */
-static bool tcp_only(const char *name, const char *why)
+/* Whether the program must not use TCP, and says so. */
+static bool refused(const char *name, const char *why)
 {
 	const struct conf_rule *rule;
 
-	if (!policy_needs_sdp(&rule)) {
-		say("%s: %s: TCP only", name, why);
-		return true;
-	}
+	if (!policy_needs_sdp(&rule))
+		return false;
 	if (rule)
 		say("%s: %s, but %s:%u refuses TCP: %s", name, why, policy_conf()->path,
 		    rule->line, rule->text);
 	else
 		say("%s: %s, but SDPDEV_MODE=only refuses TCP", name, why);
-	return false;
+	return true;
+}
+
+/* Whether the program may run without the library, and says so. */
+static bool tcp_only(const char *name, const char *why)
+{
+	if (refused(name, why))
+		return false;
+	say("%s: %s: TCP only", name, why);
+	return true;
 }
 
 /* The same of one that we cannot look into: without a rule there is nothing to say. */
@@ -440,27 +461,118 @@ static bool read_policy(const char *name, const char *program)
 	return !error;
 }
 
-static int run(char **argv)
+static int execute(char **argv)
 {
-	char program[PATH_MAX], runtime[64];
-	const char *library;
 	int error;
-
-	if (!find_program(argv[0], program, sizeof(program))) {
-		say("%s: program not found", argv[0]);
-		return EXIT_NOT_FOUND;
-	}
-	if (!read_policy(argv[0], program))
-		return EXIT_TROUBLE;
-	library = library_for(argv[0], program, runtime, sizeof(runtime));
-	if (!library || set_preload(library, runtime) || set_sanitizer())
-		return EXIT_TROUBLE;
-	warn_of_device();
 
 	execvp(argv[0], argv);
 	error = errno;
 	say("%s: %s", argv[0], strerror(error));
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NO_EXEC;
+}
+
+/* Finds the program, and reads the rules for it; zero, or an exit status. */
+static int prepare(const char *name, char *program, size_t size)
+{
+	if (!find_program(name, program, size)) {
+		say("%s: program not found", name);
+		return EXIT_NOT_FOUND;
+	}
+	return read_policy(name, program) ? 0 : EXIT_TROUBLE;
+}
+
+static int run(char **argv)
+{
+	char program[PATH_MAX], runtime[64];
+	const char *library;
+	int status = prepare(argv[0], program, sizeof(program));
+
+	if (status)
+		return status;
+	library = library_for(argv[0], program, runtime, sizeof(runtime));
+	if (!library || set_preload(library, runtime) || set_sanitizer())
+		return EXIT_TROUBLE;
+	warn_of_device();
+	return execute(argv);
+}
+
+/* The kernel attaches the program's sockets; @must: or the program does not run. */
+static int run_move(const char *text, bool must, char **argv)
+{
+	const char *mode = getenv("SDPDEV_MODE"), *error;
+	char program[PATH_MAX];
+	struct sdp_rule rule;
+	int status;
+
+	error = move_parse(text, &rule);
+	if (error) {
+		say("%s %s", text, error);
+		return EXIT_TROUBLE;
+	}
+	status = prepare(argv[0], program, sizeof(program));
+	if (status)
+		return status;
+	if (refused(argv[0], "its connections begin with TCP"))
+		return EXIT_TROUBLE;
+	if (mode && !strcmp(mode, "off"))
+		rule.verdict = SDP_RULE_NEVER;
+	error = move_set(&rule);
+	if (error && rule.verdict == SDP_RULE_MOVE) {
+		say("%s: %s%s", SDP_DEVICE_PATH, error, must ? "" : "; going on over TCP");
+		if (must)
+			return EXIT_TROUBLE;
+	} else if (!move_listeners(&rule)) {
+		say("a listener that there is already stays with TCP: %s", strerror(errno));
+	}
+	return execute(argv);
+}
+
+/* The directory of the control group that this process is in. */
+static bool own_cgroup(char *path, size_t size)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[PATH_MAX];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		found = !strncmp(line, "0::", 3) &&
+			snprintf(path, size, "/sys/fs/cgroup%s", line + 3) < (int)size;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static int set_cgroup(const char *dir, const char *text)
+{
+	char path[PATH_MAX];
+	struct sdp_rule rule;
+	const char *error;
+
+	error = move_parse(text, &rule);
+	if (error) {
+		say("%s %s", text, error);
+		return EXIT_TROUBLE;
+	}
+	if (!strcmp(dir, "self") && own_cgroup(path, sizeof(path)))
+		dir = path;
+	rule.scope = SDP_RULE_CGROUP;
+	rule.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = rule.fd < 0 ? strerror(errno) : move_set(&rule);
+	if (error)
+		say("%s: %s", dir, error);
+	return error ? EXIT_TROUBLE : 0;
+}
+
+/* The value of @option, which begins with @name; NULL where it is another one. */
+static const char *option_value(const char *option, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!option || strncmp(option, name, n) || (option[n] && option[n] != '='))
+		return NULL;
+	return option[n] ? option + n + 1 : "move";
 }
 
 /* HOST PORT [PROGRAM]; a program that is not there may be known to the rules. */
@@ -483,6 +595,7 @@ static int run_check(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *option = argc > 1 && argv[1][0] == '-' ? argv[1] : NULL;
+	const char *rule, *must;
 
 	if (option && (!strcmp(option, "--help") || !strcmp(option, "-h"))) {
 		fputs(usage, stdout);
@@ -494,14 +607,26 @@ int main(int argc, char **argv)
 	}
 	if (option && !strcmp(option, "--check"))
 		return run_check(argc - 2, argv + 2);
-	if (option && strcmp(option, "--")) {
+	if (option && !strcmp(option, "--cgroup")) {
+		if (argc == 4)
+			return set_cgroup(argv[2], argv[3]);
+		say("--cgroup takes a directory and a rule");
+		return EXIT_TROUBLE;
+	}
+	rule = option_value(option, "--move");
+	must = option_value(option, "--must-move");
+	if (option && strcmp(option, "--") && !rule && !must) {
 		say("unknown option %s; see sdprun --help", option);
 		return EXIT_TROUBLE;
 	}
 	argv += option ? 2 : 1;
+	if ((rule || must) && *argv && !strcmp(*argv, "--"))
+		argv++;
 	if (!*argv) {
 		say("no program given; see sdprun --help");
 		return EXIT_TROUBLE;
 	}
-	return run(argv);
+	if (must)
+		return run_move(must, true, argv);
+	return rule ? run_move(rule, false, argv) : run(argv);
 }

@@ -1,0 +1,346 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Sockets that get the ULP without asking for it: rules of processes, of control groups and
+# of network namespaces, for programs that no library reaches.
+
+. "$(dirname "$0")/../tap.sh"
+
+root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
+build=${BUILD:-$root/build}
+attach=$build/selftests/sock/attach
+sdprun=$build/libsdpdev/sdprun
+module=$build/$KERNEL/sdpdev/sdpdev.ko
+all='sdp sdp sdp'
+none='- - -'
+work=$(mktemp -d)
+chmod 755 "$work"
+
+# gives OUTPUT COMMAND...: prints it, and nothing on standard error
+gives() {
+	local want=$1 got
+
+	shift
+	got=$("$@" 2> "$work/err") || echo "exit status $?"
+	echo "$got; wanted $want"
+	cat "$work/err"
+	[ "$got" = "$want" ] && [ ! -s "$work/err" ]
+}
+
+# fails STATUS TEXT COMMAND...: and says so on standard error
+fails() {
+	local status=0
+
+	"${@:3}" 2> "$work/err" || status=$?
+	echo "exit status $status"
+	cat "$work/err"
+	[ "$status" -eq "$1" ] && grep -qF -e "$2" "$work/err"
+}
+
+# The checked kernel has neither 32-bit programs nor MPTCP, user namespaces, control groups.
+checked() {
+	[ "$KERNEL" = debug ]
+}
+
+move() {
+	"$sdprun" --must-move "$@"
+}
+
+# with RULE COMMAND...
+with() {
+	"$sdprun" "--must-move=$1" "${@:2}"
+}
+
+as_user() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+# in_group GROUP COMMAND...
+in_group() {
+	# shellcheck disable=SC2016 # for the new shell to expand
+	sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$@"
+}
+
+without_device() {
+	unshare -m sh -c 'mount -t tmpfs none /dev && exec "$@"' sh "$@"
+}
+
+load() {
+	modprobe -q udp_tunnel
+	modprobe -q ip6_udp_tunnel
+	modprobe -q ib_core
+	modprobe -q rdma_cm
+	insmod "$module"
+}
+
+# --- whom a process's rule reaches
+
+processes() {
+	check "without a rule a socket is TCP's" gives "$none" "$attach"
+	check "with the rule of its process it is not" gives "$all" move "$attach"
+	check "nor is one of a static program" gives "$all" move "$attach-static"
+	checked || check "of a 32-bit program" gives "$all" move "$attach-32"
+	check "of one with AddressSanitizer" gives "$all" move "$attach-asan"
+	check "of Python" gives sdp move python3 -c '
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+print(c.getsockopt(6, 31, 16).decode().rstrip("\0")[:3])'
+	check "without environment" gives "$all" move env -i "$attach"
+	check "of a program that executes itself anew" gives "$all" move "$attach" -e
+	check "by io_uring" gives "$all" move "$attach" -u
+	check "by a worker of io_uring" gives "$all" move "$attach" -a
+	check "by its thread that polls" gives "$all" move "$attach" -q
+	check "of a static program by io_uring" gives "$all" move "$attach-static" -u
+	rm -f "$work/daemon"
+	move "$attach" -d "$work/daemon"
+	check "of a daemon" until_true 10 grep -qx "$all" "$work/daemon"
+	check "that connects with its first bytes" gives sdp move python3 -c '
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.socket()
+c.sendto(b"x", socket.MSG_FASTOPEN, s.getsockname())
+print(c.getsockopt(6, 31, 16).decode().rstrip("\0")[:3])'
+	checked || check "MPTCP has its own" gives no move python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+s.bind(("127.0.0.1", 0))
+s.listen()
+c = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+c.connect(s.getsockname())
+a, b = s.accept()
+a.send(b"x")
+print("no" if c.recv(1) == b"x" else "bytes")'
+	check "outside all is as before" gives "$none" "$attach"
+	check "and inside never is never" gives "$none" move sh -c "$sdprun --move=never $attach"
+}
+
+calls_and_ports() {
+	check "only what connects" gives "- sdp -" with connect "$attach"
+	check "only what listens" gives "sdp - sdp" with listen "$attach"
+	check "a port" gives "$all" with 7001 "$attach" -p 7001
+	check "another port" gives "$none" with 7001 "$attach" -p 7002
+	check "a range of ports" gives "$all" with 1-9,7000-7002 "$attach" -p 7002
+	check "all but a port" gives "$none" with never,7003 sh -c "$attach -p 7003"
+	check "words that are no rule" fails 125 "is no rule" with connect,maybe true
+	check "ports that are none" fails 125 "is no rule" with 70000 true
+	check "a range that ends before it begins" fails 125 "is no rule" with 9-1 true
+	check "more ports than there is room for" fails 125 "is no rule" \
+		with 1,2,3,4,5,6,7,8,9 true
+}
+
+# --- and whom not
+
+users() {
+	cp "$attach" "$work/setuid"
+	chmod 4755 "$work/setuid"
+	cp "$attach" "$work/capable"
+	python3 -c '
+import os, struct, sys
+os.setxattr(sys.argv[1], "security.capability",
+	    struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))' "$work/capable"
+	cp "$sdprun" "$work/sdprun"
+
+	check "a user's own rule" gives "$all" as_user "$work/sdprun" --must-move "$attach"
+	check "does not reach a setuid program" gives "$none" \
+		as_user "$work/sdprun" --must-move "$work/setuid"
+	check "nor one with capabilities of its own" gives "$none" \
+		as_user "$work/sdprun" --must-move "$work/capable"
+	check "root's reaches another user" gives "$all" \
+		move setpriv --reuid 65534 --clear-groups "$attach"
+	check "and a setuid program of that user" gives "$all" \
+		move setpriv --reuid 65534 --clear-groups "$work/setuid"
+	checked || check "one of a user namespace's root inside it" gives "$all" \
+		as_user unshare -Ur "$work/sdprun" --must-move "$attach"
+}
+
+# --- what is there already
+
+activation() {
+	timeout 20 "$@" > "$work/activated" 2> "$work/err" &
+	until_true 10 port_open 7005
+	python3 -c '
+import socket
+first = socket.create_connection(("127.0.0.1", 7005))
+first.recv(1)
+socket.create_connection(("127.0.0.1", 7005))'
+	wait $!
+	cat "$work/activated" "$work/err"
+	[ "$(< "$work/activated")" = "sdp ? sdp" ]
+}
+
+# called PID NAME: the process executes the program by now
+called() {
+	[ "$(< "/proc/$1/comm")" = "$2" ]
+}
+
+port_open() {
+	[ -n "$(ss -Hltn "sport = :$1" 2> /dev/null)" ]
+}
+
+listeners() {
+	local activate=(systemd-socket-activate -l 127.0.0.1:7005)
+
+	check "a listener that the service is started with" \
+		activation "${activate[@]}" "$sdprun" --must-move "$attach" -i
+	check "or that starts it" \
+		activation "$sdprun" --must-move "${activate[@]}" "$attach" -i
+	mkfifo "$work/hold"
+	move "$attach" -p 7006 -w < "$work/hold" > "$work/held" &
+	exec {hold}> "$work/hold"
+	until_true 10 test -s "$work/held"
+	ss -Htnlie 'sport = :7006' > "$work/ss" 2> /dev/null
+	check "ss shows it" grep -q tcp-ulp-sdp "$work/ss"
+	exec {hold}>&-
+	wait $!
+	result $? "and the program ends well"
+}
+
+# --- namespaces and control groups
+
+namespaces() {
+	ip netns add other
+	ip -n other link set lo up
+	check "a namespace that attaches all" ip netns exec other sysctl -qw net.sdp.attach=1
+	check "does so" gives "$all" ip netns exec other "$attach"
+	check "but not for who says never" gives "$none" ip netns exec other \
+		"$sdprun" --move=never "$attach"
+	check "nor outside" gives "$none" "$attach"
+	check "a process's rule goes along into a namespace" gives "$all" \
+		move ip netns exec other sh -c "sysctl -qw net.sdp.attach=0; $attach"
+	ip netns exec other sysctl -qw net.sdp.attach=1
+	check "a namespace that goes" ip netns del other
+	# shellcheck disable=SC2016 # for the new shell to expand
+	as_user unshare -Urn sh -c '
+		echo 1 > /proc/sys/net/sdp/attach
+		ip link set lo up
+		exec "$0"' "$attach" > "$work/user" 2>&1
+	checked || check "a user namespace's root switches it on there" grep -qx "$all" "$work/user"
+	check "and a user does not here" fails 2 denied as_user \
+		sh -c 'echo 1 > /proc/sys/net/sdp/attach'
+}
+
+groups() {
+	local groups=$work/cgroup
+
+	if checked; then
+		check "without control groups no rule" fails 125 "lacks what rules need" \
+			"$sdprun" --cgroup "$work" move
+		return
+	fi
+	mkdir "$groups"
+	mount -t cgroup2 none "$groups"
+	mkdir -p "$groups/a/b"
+	check "a control group's rule" "$sdprun" --cgroup "$groups/a" move
+	check "is for its programs" gives "$all" in_group "$groups/a" "$attach"
+	check "for those of a group inside" gives "$all" in_group "$groups/a/b" "$attach-static"
+	check "and for no other" gives "$none" in_group "$groups" "$attach"
+	"$sdprun" --cgroup "$groups/a/b" never,7007
+	check "the inner group goes first" gives "$none" \
+		in_group "$groups/a/b" "$attach" -p 7007
+	check "where it says something" gives "$all" \
+		in_group "$groups/a/b" "$attach" -p 7008
+	"$sdprun" --cgroup "$groups/a/b" never
+	check "its never holds against a process's rule" gives "$none" \
+		in_group "$groups/a/b" "$sdprun" --move "$attach"
+	check "a process sets the rule of its own group" \
+		in_group "$groups/a/b" sh -c "mount --bind $groups /sys/fs/cgroup &&
+			$sdprun --cgroup self move; got=\$?; umount /sys/fs/cgroup; exit \$got"
+	check "which holds" gives "$all" in_group "$groups/a/b" "$attach"
+
+	in_group "$groups/a" "$attach" -w < "$work/hold" > "$work/held" &
+	exec {hold}> "$work/hold"
+	until_true 10 grep -qx "$all" "$work/held"
+	check "a rule is removed" "$sdprun" --cgroup "$groups/a" none
+	check "and is gone" gives "$none" in_group "$groups/a" "$attach"
+	exec {hold}>&-
+	wait $!
+	result $? "what it has attached goes on"
+
+	check "a user may not" fails 125 "needs CAP_NET_ADMIN" \
+		as_user "$work/sdprun" --cgroup "$groups/a" move
+	check "a folder that is no group" fails 125 "not the directory of a control group" \
+		"$sdprun" --cgroup "$work" move
+	# shellcheck disable=SC2016 # for the new shell to expand
+	setpriv --reuid 65534 --clear-groups unshare -Urn \
+		sh -c '"$0" --cgroup "$1" move && exec sleep 1000' "$work/sdprun" "$groups/a" &
+	pid=$!
+	until_true 10 called $pid sleep
+	check "a container's rule does not reach out" gives "$none" in_group "$groups/a" "$attach"
+	kill $pid
+	wait $pid 2> /dev/null
+
+	rmdir "$groups/a/b"
+	mkdir "$groups/a/b"
+	check "a group of the same name is another one" gives "$none" \
+		in_group "$groups/a/b" "$attach"
+	check "as many as allowed" gives "1024 ENOSPC" python3 "$root/selftests/sock/groups.py" \
+		"$groups"
+	"$sdprun" --cgroup "$groups/a" move
+	check "removed groups make room" gives "$all" in_group "$groups/a" "$attach"
+	rmdir "$groups"/a/b "$groups"/a
+	umount "$groups"
+}
+
+# --- ends
+
+storm() {
+	local n
+
+	n=$(fewer 300)
+	check "$n children and theirs" gives "$n" move "$attach" -s "$n"
+}
+
+unload() {
+	sysctl -qw net.sdp.attach=1
+	"$sdprun" --must-move sleep 1000 & pid=$!
+	until_true 10 called $pid sleep
+	"$attach" -w < "$work/hold" > "$work/held" &
+	exec {hold}> "$work/hold"
+	until_true 10 grep -qx "$all" "$work/held"
+	check "the module stays while sockets are there" eval '! rmmod sdpdev 2> /dev/null'
+	exec {hold}>&-
+	wait $!
+	result $? "they end well"
+	check "then it goes, with its rules" until_true 20 rmmod sdpdev
+	check "sockets are TCP's" gives "$none" "$attach"
+	kill $pid
+	wait $pid 2> /dev/null
+	check "without it a program runs on TCP" fails 0 "loaded?); going on over TCP" \
+		"$sdprun" --move true
+	check "or not at all" fails 125 "is the module sdpdev loaded?" move true
+	check "it comes again" load
+	check "without rules" gives "$none" "$attach"
+	check "and takes new ones" gives "$all" move "$attach"
+}
+
+refusals() {
+	check "SDP or nothing is not what moves" fails 125 "SDPDEV_MODE=only refuses TCP" \
+		env SDPDEV_MODE=only "$sdprun" --move "$attach"
+	check "never is no connection that moves" gives "$none" env SDPDEV_MODE=off \
+		"$sdprun" --move "$attach"
+	check "the program's exit status" eval 'move sh -c "exit 7"; [ $? -eq 7 ]'
+	check "a program that is not there" fails 127 "program not found" move no-such-program
+	check "without /dev/sdp" fails 0 "going on over TCP" without_device "$sdprun" --move true
+}
+
+# Also what an interrupted run has left
+if [ -e /sys/module/sdpdev ]; then
+	rmmod sdp_ib 2> /dev/null
+	rmmod sdpdev
+fi
+ip link set lo up
+load
+
+plan $((78 - $(checked && echo 21 || echo 0)))
+processes
+calls_and_ports
+users
+listeners
+namespaces
+groups
+storm
+refusals
+unload
+rm -rf "$work"
+finish
