@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A connection's directions move to pipes and come back: programs see what they see on TCP.
+ *
+ *	moves [-6] [-l LISTEN] [-c CONNECT] [-S NETNS] [-C NETNS] [ROW...]
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/conn.h"
+#include "common/row.h"
+#include "moves/rows.h"
+
+static const struct row *const lists[] = {
+	stream_rows, read_rows, wait_rows, share_rows, option_rows, NULL,
+};
+
+int main(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "6l:c:S:C:")) != -1) {
+		switch (c) {
+		case '6':
+			place.family = AF_INET6;
+			break;
+		case 'l':
+			place.listen = optarg;
+			break;
+		case 'c':
+			place.connect = optarg;
+			break;
+		case 'S':
+			place.server = optarg;
+			break;
+		case 'C':
+			place.client = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	return rows_main(lists, argv + optind);
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting: for time, signals, poll(), epoll, SIGIO; and what ends a wait.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "../common/conn.h"
+#include "rows.h"
+
+static volatile sig_atomic_t signals;
+
+static void count(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static void handle(int sig, int flags)
+{
+	struct sigaction act = { .sa_handler = count, .sa_flags = flags };
+
+	need(!sigaction(sig, &act, NULL));
+}
+
+static void timeouts(int fd, int ms)
+{
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+
+	need(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	need(!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)));
+}
+
+/* Fill the direction; how much fits is no fact. */
+static void stuff(struct end *e)
+{
+	while (put_some(e, 65536, MSG_DONTWAIT) > 0)
+		;
+	need(errno == EAGAIN);
+	/* TCP may move bytes on for a while. */
+	do {
+		usleep(20000);
+	} while (put_some(e, 65536, MSG_DONTWAIT) > 0);
+	want(e, true);
+}
+
+static void drain(struct conn *c)
+{
+	while (c->b.in < c->a.out)
+		need(get(&c->b, 1 << 20, 0) > 0);
+}
+
+static void receive_timeout(void)
+{
+	struct conn c = conn_moved();
+	long long start = now_ms();
+
+	timeouts(c.b.fd, 60);
+	SAY(get(&c.b, 10, 0));
+	say("not before: %d", now_ms() - start >= 55);
+	put(&c.a, 5, 0);
+	SAY(get(&c.b, 10, MSG_WAITALL));
+	put(&c.a, 5, 0);
+	SAY(get(&c.b, 10, MSG_WAITALL | MSG_PEEK));
+	SAY(get(&c.b, 10, 0));
+	SAY(get(&c.b, 10, MSG_PEEK));
+}
+
+static void send_timeout(void)
+{
+	struct conn c = conn_moved();
+	long long start;
+
+	stuff(&c.a);
+	timeouts(c.a.fd, 60);
+	do
+		start = now_ms();
+	while (put_some(&c.a, 1 << 20, 0) > 0);
+	say("%s", strerrorname_np(errno));
+	say("not before: %d", now_ms() - start >= 55);
+	drain(&c);
+	SAY(put_some(&c.a, 1000, 0));
+	drain(&c);
+}
+
+struct later {
+	struct end *end;
+	pthread_t thread;
+	int signal;
+	size_t bytes;
+	bool shut;
+};
+
+/* In a moment the other thread sends a signal, bytes, or FIN. */
+static void *later_run(void *arg)
+{
+	struct later *l = arg;
+
+	usleep(40000);
+	if (l->signal)
+		pthread_kill(l->thread, l->signal);
+	if (l->bytes)
+		put(l->end, l->bytes, 0);
+	if (l->shut)
+		shutdown(l->end->fd, SHUT_WR);
+	return NULL;
+}
+
+#define LATER(...)							\
+({									\
+	static struct later later_;					\
+	pthread_t thread_;						\
+	later_ = (struct later){ .thread = pthread_self(), __VA_ARGS__ };	\
+	need(!pthread_create(&thread_, NULL, later_run, &later_));	\
+	thread_;							\
+})
+
+static void interrupted(void)
+{
+	struct conn c = conn_moved();
+	pthread_t t;
+
+	handle(SIGUSR1, 0);
+	handle(SIGUSR2, SA_RESTART);
+	t = LATER(.signal = SIGUSR1);
+	SAY(get(&c.b, 10, 0));
+	pthread_join(t, NULL);
+
+	put(&c.a, 4, 0);
+	t = LATER(.signal = SIGUSR1);
+	SAY(get(&c.b, 10, MSG_WAITALL));
+	pthread_join(t, NULL);
+
+	t = LATER(.signal = SIGUSR2, .end = &c.a, .bytes = 7);
+	SAY(get(&c.b, 7, MSG_WAITALL));
+	pthread_join(t, NULL);
+
+	/* With a limit in time no call is begun again. */
+	timeouts(c.b.fd, 5000);
+	t = LATER(.signal = SIGUSR2);
+	SAY(get(&c.b, 10, 0));
+	pthread_join(t, NULL);
+
+	stuff(&c.a);
+	t = LATER(.signal = SIGUSR1);
+	SAY(send(c.a.fd, "x", 1, 0));
+	pthread_join(t, NULL);
+	say("%d signals", signals);
+}
+
+static void woken(void)
+{
+	struct conn c = conn_moved();
+	pthread_t t;
+
+	t = LATER(.end = &c.a, .bytes = 1);
+	SAY(get(&c.b, 10, 0));
+	pthread_join(t, NULL);
+	t = LATER(.end = &c.a, .bytes = 3000);
+	SAY(get(&c.b, 3000, MSG_WAITALL));
+	pthread_join(t, NULL);
+	/* The bytes come by TCP, and the reader has begun to wait at the pipe. */
+	gate(&c.a, false);
+	t = LATER(.end = &c.a, .bytes = 3);
+	SAY(get(&c.b, 10, 0));
+	pthread_join(t, NULL);
+	gate(&c.a, true);
+	t = LATER(.end = &c.a, .bytes = 3, .shut = true);
+	SAY(get(&c.b, 10, MSG_WAITALL));
+	pthread_join(t, NULL);
+	SAY(get(&c.b, 10, 0));
+}
+
+static int bits(int fd, int events, int ms)
+{
+	struct pollfd p = { fd, events, 0 };
+	int n = poll(&p, 1, ms);
+
+	return n < 0 ? -errno : p.revents;
+}
+
+#define BITS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP | POLLRDNORM | POLLWRNORM)
+
+static void polled(void)
+{
+	struct conn c = conn_moved();
+
+	SAY(bits(c.b.fd, BITS, 0));
+	put(&c.a, 1, 0);
+	SAY(bits(c.b.fd, BITS, 1000));
+	get_all(&c.b, 1);
+	SAY(bits(c.b.fd, BITS, 0));
+	SAY(bits(c.b.fd, POLLIN, 30));
+	stuff(&c.a);
+	SAY(bits(c.a.fd, BITS, 0));
+	SAY(bits(c.b.fd, BITS, 0));
+	drain(&c);
+	SAY(bits(c.a.fd, POLLOUT, 5000));
+	SAY(bits(c.b.fd, BITS, 0));
+	c = conn_three();
+	SAY(bits(c.b.fd, BITS, 0));
+	get_all(&c.b, THREE_CLAIMED);
+	SAY(bits(c.b.fd, BITS, 0));
+	get_all(&c.b, THREE_TCP);
+	SAY(bits(c.b.fd, BITS, 0));
+	get_all(&c.b, THREE_PIPE);
+	SAY(bits(c.b.fd, BITS, 0));
+}
+
+static int watch(int fd, int events)
+{
+	struct epoll_event e = { .events = events };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	need(ep >= 0 && !epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e));
+	return ep;
+}
+
+static int event(int ep, int ms)
+{
+	struct epoll_event e = {};
+	int n = epoll_wait(ep, &e, 1, ms);
+
+	return n < 0 ? -errno : (int)e.events;
+}
+
+/* Each byte that comes is an event, read or not. */
+static void edges(void)
+{
+	struct conn c = conn_moved();
+	int i, ep = watch(c.b.fd, EPOLLIN | EPOLLOUT | EPOLLET | EPOLLRDHUP);
+
+	SAY(event(ep, 0));
+	SAY(event(ep, 0));
+	for (i = 0; i < 6; i++) {
+		if (i == 3)
+			gate(&c.a, false);
+		put(&c.a, 1, 0);
+		SAY(event(ep, 1000));
+		SAY(event(ep, 0));
+		if (i & 1)
+			SAY(get(&c.b, 1, 0));
+	}
+	SAY(get(&c.b, 99, 0));
+	SAY(get(&c.b, 99, MSG_DONTWAIT));
+	SAY(event(ep, 0));
+	gate(&c.a, true);
+	put(&c.a, 1, 0);
+	want(&c.a, true);
+	SAY(event(ep, 1000));
+	put(&c.a, 1, 0);
+	shutdown(c.a.fd, SHUT_WR);
+	need(bits(c.b.fd, POLLRDHUP, 1000));
+	SAY(event(ep, 1000));
+	SAY(get(&c.b, 99, 0));
+	SAY(get(&c.b, 99, 0));
+}
+
+static void levels(void)
+{
+	struct conn c = conn_moved();
+	int i, ep = watch(c.b.fd, EPOLLIN | EPOLLRDHUP);
+
+	for (i = 0; i < 4; i++) {
+		put(&c.a, 2, 0);
+		SAY(event(ep, 1000));
+		SAY(get(&c.b, 1, 0));
+		SAY(event(ep, 1000));
+		SAY(get(&c.b, 1, 0));
+		SAY(event(ep, 0));
+	}
+	shutdown(c.a.fd, SHUT_WR);
+	SAY(event(ep, 1000));
+	SAY(event(ep, 1000));
+}
+
+/* A writer that waits for room by edges is told of it, and not before. */
+static void edges_of_room(void)
+{
+	struct conn c = conn_moved();
+	int i, ep = watch(c.a.fd, EPOLLOUT | EPOLLET);
+
+	SAY(event(ep, 0));
+	for (i = 0; i < 3; i++) {
+		do
+			stuff(&c.a);
+		while (event(ep, 50) > 0);
+		drain(&c);
+		SAY(event(ep, 5000));
+	}
+}
+
+static void wait_signals(int n)
+{
+	int ms;
+
+	for (ms = 0; signals < n && ms < 1000; ms++)
+		usleep(1000);
+}
+
+static void sigio(void)
+{
+	struct conn c = conn_moved();
+	int i;
+
+	handle(SIGIO, SA_RESTART);
+	need(!fcntl(c.b.fd, F_SETOWN, getpid()));
+	need(!fcntl(c.b.fd, F_SETFL, fcntl(c.b.fd, F_GETFL) | O_ASYNC));
+	for (i = 0; i < 4; i++) {
+		if (i == 2)
+			gate(&c.a, false);
+		signals = 0;
+		put(&c.a, 1, 0);
+		wait_signals(1);
+		say("signals: %d", !!signals);
+		get_all(&c.b, 1);
+	}
+	want(&c.a, false);
+}
+
+static void half_closed(void)
+{
+	struct conn c = conn_moved();
+
+	put(&c.a, 3000, 0);
+	want(&c.a, true);
+	SAY(shutdown(c.a.fd, SHUT_WR));
+	SAY(put_some(&c.a, 1, 0));
+	need(bits(c.b.fd, POLLRDHUP, 1000));
+	SAY(bits(c.b.fd, BITS, 0));
+	SAY(get(&c.b, 9999, MSG_WAITALL));
+	SAY(get(&c.b, 9999, 0));
+	/* The end that sends no more still reads. */
+	gate(&c.b, true);
+	SAY(put_some(&c.b, 2000, 0));
+	want(&c.b, true);
+	SAY(put_some(&c.b, 2000, 0));
+	SAY(get(&c.a, 4000, MSG_WAITALL));
+	SAY(shutdown(c.b.fd, SHUT_WR));
+	SAY(get(&c.a, 1, 0));
+	SAY(bits(c.a.fd, BITS, 100));
+}
+
+const struct row wait_rows[] = {
+	{ "SO_RCVTIMEO", receive_timeout },
+	{ "SO_SNDTIMEO", send_timeout },
+	{ "signals interrupt calls that wait", interrupted },
+	{ "bytes and FIN end a wait", woken },
+	{ "poll()", polled },
+	{ "epoll: levels", levels },
+	{ "epoll: edges, a byte at a time", edges },
+	{ "epoll: edges of room", edges_of_room },
+	{ "SIGIO", sigio },
+	{ "half-close", half_closed },
+	{ }
+};

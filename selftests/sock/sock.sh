@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For tests of TCP sockets with the ULP "sdp", in a machine that has nothing yet.
+
+. "$(dirname "$0")/../tap.sh"
+
+root=$(dirname "$(readlink -f "$0")")/../..
+build=${BUILD:-$root/build}
+# shellcheck disable=SC2034 # for the tests
+programs=$build/selftests/sock
+
+# start: the module is there, and so is a loopback device.
+start() {
+	[ -d /sys/module/sdpdev ] || insmod "$build/$KERNEL/sdpdev/sdpdev.ko" || return
+	ip link set lo up
+}
+
+# two_hosts: two network namespaces, red 10.9.0.1 and blue 10.9.0.2, and veth between them
+two_hosts() {
+	ip netns add red && ip netns add blue &&
+	ip link add r0 netns red type veth peer name b0 netns blue &&
+	ip -n red addr add 10.9.0.1/24 dev r0 && ip -n blue addr add 10.9.0.2/24 dev b0 &&
+	ip -n red link set lo up && ip -n blue link set lo up &&
+	ip -n red link set r0 up && ip -n blue link set b0 up
+}
+
+# within PREFIX COMMAND...: a program's results as lines behind a prefix, renumbered; the
+# caller has to plan for as many as there are
+within() {
+	local prefix=$1 line name
+
+	shift
+	while read -r line; do
+		name=${line#* - }
+		case $line in
+		'ok '*) result 0 "$prefix: $name" ;;
+		'not ok '*) result 1 "$prefix: $name" ;;
+		'1..'*|TAP*) ;;
+		*) echo "$line" ;;
+		esac
+	done < <("$@" 2>&1)
+}
