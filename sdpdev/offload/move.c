@@ -14,8 +14,14 @@
 #include "offload/offload.h"
 #include "offload/trace.h"
 
-/* ss(8) shows the name of the ULP: where the bytes go. */
-static void sdp_tx_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
+/**
+ * sdp_sock_show() - the name of the ULP, which ss(8) shows, says where the bytes go
+ * @ss: the endpoint, its socket locked
+ * @ulp: the ULP under this name
+ *
+ * Context: any.
+ */
+void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 {
 	WRITE_ONCE(inet_csk(ss->sk)->icsk_ulp_ops, ulp);
 }
@@ -92,7 +98,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	trace_sdp_sock_move(ss, SDP_STAY_NOT);
 	ss->checked = jiffies;
 	ss->touched = jiffies;
-	sdp_tx_show(ss, ss->base->ulp_moved);
+	sdp_sock_show(ss, ss->base->ulp_moved);
 	return true;
 }
 
@@ -216,7 +222,7 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 		sdp_pipe_set(pipe, SDP_PIPE_IDLE);
 	}
 	spin_unlock_bh(&pipe->lock);
-	sdp_tx_show(ss, ss->base->ulp);
+	sdp_sock_show(ss, ss->base->ulp);
 	/* Calls that wait for room in the pipe. */
 	sk->sk_write_space(sk);
 	return 0;

@@ -261,6 +261,7 @@ const char *sdp_stay_name(enum sdp_stay stay);
 /* move.c */
 bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
+void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
 /* tx.c */

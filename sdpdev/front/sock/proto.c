@@ -109,6 +109,7 @@ static int sdp_disconnect(struct sock *sk, int flags)
 
 	if (ss) {
 		sdp_pair_leave(ss);
+		sdp_sock_show(ss, &sdp_ulp);
 		/* The old peer can compute where the next connection's numbers begin. */
 		sdp_stay_set(ss, SDP_STAY_WEAK, false);
 	}
@@ -136,8 +137,10 @@ static void sdp_unhash(struct sock *sk)
 {
 	struct sdp_sock *ss = sdp_sk(sk);
 
-	if (ss)
+	if (ss) {
 		sdp_pair_close(ss);
+		sdp_sock_show(ss, &sdp_ulp);
+	}
 	sdp_sk_base(sk)->prot->unhash(sk);
 }
 
@@ -171,7 +174,10 @@ static bool sdp_is_readable(struct sock *sk)
 	return ret;
 }
 
-/* What TCP counts, and what the pipes have. */
+/*
+ * What TCP does not count.  The other end's kernel has the bytes of a pipe, so they are as good
+ * as acknowledged, unless they are on their way back.
+ */
 static int sdp_ioctl_more(struct sock *sk, int cmd)
 {
 	struct sdp_pair *pair;
@@ -184,9 +190,10 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	pair = ss ? sdp_sock_pair(ss) : NULL;
 	if (pair && cmd == SIOCINQ) {
 		n = sdp_rx_queued(ss);
-	} else if (pair && cmd == SIOCOUTQ) {
+	} else if (pair && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {
 		pipe = sdp_tx_pipe(ss, pair);
-		n = READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
+		if (READ_ONCE(pipe->state) == SDP_PIPE_RETURNING)
+			n = READ_ONCE(pipe->head) - READ_ONCE(pipe->back);
 	}
 	rcu_read_unlock();
 	return n;
