@@ -172,7 +172,7 @@ static void sent_urgent(void)
 	say("at mark: %d", at);
 	put(&c.a, 9, 0);
 	SAY(get(&c.b, 9, MSG_WAITALL));
-	traffic_by(&c, "urgent", "urgent");
+	traffic_by(&c, "urgent", NULL);
 }
 
 /* Who reads a socket's state out gets all of it, or is told to wait. */
@@ -351,7 +351,7 @@ const struct row option_rows[] = {
 	{ "SO_ATTACH_FILTER keeps it with TCP", keeps_filter },
 	{ "SO_MAX_PACING_RATE keeps its direction with TCP", keeps_pacing },
 	{ "TCP_MD5SIG keeps it with TCP", signatures },
-	{ "urgent data brings it back for good", sent_urgent },
+	{ "urgent data brings its direction back for good", sent_urgent },
 	{ "TCP_REPAIR brings it back for good", repair },
 	{ "MSG_MORE and TCP_CORK", more },
 	{ "the ULP \"tls\" is granted", tls },
