@@ -62,7 +62,7 @@ tcp_listens() {
 	[ -n "$(ip netns exec node2 ss -Hltn "sport = :$port")" ]
 }
 
-plan 22
+plan 23
 check "a listener that does as it is told" \
 	insmod "$BUILD/$KERNEL/selftests/wire/answer/answer.ko" device=softib1 port=$port
 answered "rejected by the consumer" "rej 28" "$refused"
@@ -111,6 +111,12 @@ check "HelloAck: nothing at all: over TCP" falls "rep " 8
 check "HelloAck: version: over TCP" falls "$(hello_ack 01 0010 $len $zero $zero 11 $size)" 8
 kill $plain
 wait $plain 2> /dev/null
+
+# Of node1's own adapter: the listener above has the port on node2's.
+serve echo
+check "a port that is taken on one adapter is there on the others" ip netns exec node2 \
+	"$programs/sdp_end" send 10.77.0.1 $port 100000 10000
+stop_serving
 rmmod answer
 
 serve echo

@@ -25,7 +25,7 @@ struct sdp_ib_port {
 /* Under sdp_ib_mutex. */
 static LIST_HEAD(sdp_ib_ports);
 
-/* Under sdp_ib_mutex. */
+/* Under sdp_ib_mutex.  A device that cannot, as another driver has the service, is left out. */
 static int sdp_ib_listen_on(struct sdp_ib_dev *dev, struct sdp_ib_port *port)
 {
 	struct sdp_ib_listener *listener;
@@ -54,6 +54,8 @@ err_destroy:
 	ib_destroy_cm_id(listener->cm_id);
 err_free:
 	kfree(listener);
+	ibdev_warn_ratelimited(dev->device, "SDP port %u: cannot listen: %d\n", port->port,
+			       ret);
 	return ret;
 }
 
@@ -113,11 +115,11 @@ static int sdp_ib_port_make(u16 number)
 
 	mutex_lock(&sdp_ib_mutex);
 	list_add_tail(&port->list, &sdp_ib_ports);
-	list_for_each_entry(dev, &sdp_ib_devs, list) {
-		ret = sdp_ib_listen_on(dev, port);
-		if (ret)
-			break;
-	}
+	list_for_each_entry(dev, &sdp_ib_devs, list)
+		ret = sdp_ib_listen_on(dev, port) ? : ret;
+	/* Peers come by the other devices. */
+	if (!list_empty(&port->listeners))
+		ret = 0;
 	if (ret)
 		sdp_ib_port_unlink(port);
 	mutex_unlock(&sdp_ib_mutex);
@@ -174,16 +176,11 @@ void sdp_ib_unlisten(struct net *net, u16 number)
 void sdp_ib_listen_dev(struct sdp_ib_dev *dev)
 {
 	struct sdp_ib_port *port;
-	int ret;
 
 	mutex_lock(&sdp_ib_mutex);
 	list_add_tail(&dev->list, &sdp_ib_devs);
-	list_for_each_entry(port, &sdp_ib_ports, list) {
-		ret = sdp_ib_listen_on(dev, port);
-		if (ret)
-			ibdev_warn(dev->device, "SDP port %u: cannot listen: %d\n",
-				   port->port, ret);
-	}
+	list_for_each_entry(port, &sdp_ib_ports, list)
+		sdp_ib_listen_on(dev, port);
 	mutex_unlock(&sdp_ib_mutex);
 }
 
