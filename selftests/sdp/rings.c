@@ -282,6 +282,59 @@ static void test_urgent(void)
 	close(e[1]);
 }
 
+/* The bands of the next two signals; zero for one that does not come. */
+static long next_bands(const sigset_t *set)
+{
+	struct timespec soon = { .tv_sec = SOON / 1000 };
+	long bands = 0;
+	siginfo_t si;
+
+	for (int i = 0; i < 2 && sigtimedwait(set, &si, &soon) > 0; i++)
+		bands |= si.si_band;
+	return bands;
+}
+
+/* A call has looked for room, and did not wait: bytes that come then tell of both. */
+static void test_sigio(void)
+{
+	sigset_t set;
+	char byte;
+	int e[2];
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	must(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+	pair(SDP, e);
+	set_up(&side[0], e[0]);
+	must(fcntl(e[0], F_SETOWN, getpid()) == 0 && fcntl(e[0], F_SETSIG, SIGRTMIN) == 0);
+	must(fcntl(e[0], F_SETFL, fcntl(e[0], F_GETFL) | O_ASYNC) == 0);
+	must(enter(&side[0], SDP_ENTER_WAIT_TX) == 0);
+	must(write(e[1], "x", 1) == 1);
+	ok(next_bands(&set) == (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLWRBAND),
+	   "SIGIO of bytes and of room at once");
+	must(read(e[0], &byte, 1) == 1);
+	tear_down(&side[0]);
+	close(e[1]);
+}
+
+/* A message that is held back for more gets the ring's bytes, and then those of a call. */
+static void test_held(void)
+{
+	char buf[4];
+	int e[2];
+
+	pair(SDP, e);
+	set_up(&side[0], e[0]);
+	must(end_send(SDP, e[0], "01", 2, MSG_MORE) == 2);
+	*((char *)side[0].tx + side[0].data) = '2';
+	__atomic_store_n(&side[0].tx->tail, 1, __ATOMIC_RELEASE);
+	must(end_send(SDP, e[0], "3", 1, 0) == 1);
+	ok(end_recv(SDP, e[1], buf, 4, MSG_WAITALL) == 4 && !memcmp(buf, "0123", 4) &&
+	   load(&side[0].tx->head) == 1, "MSG_MORE, a ring and a call: in that order");
+	tear_down(&side[0]);
+	close(e[1]);
+}
+
 /* Small things that the doors must agree on. */
 static void test_agreement(void)
 {
@@ -340,6 +393,8 @@ static void test_agreement(void)
 	tear_down(&side[0]);
 
 	test_urgent();
+	test_sigio();
+	test_held();
 
 	/* Closing sends what is in the ring without anybody asking. */
 	pair(SDP, e);
