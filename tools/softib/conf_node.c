@@ -99,22 +99,53 @@ static ssize_t node_enable_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_conf_node(item)->node));
 }
 
-static ssize_t node_enable_store(struct config_item *item, const char *page,
-				 size_t count)
+static ssize_t store_bool(struct config_item *item, const char *page, size_t count,
+			  int (*set)(struct conf_node *conf, bool on))
 {
-	struct conf_node *conf = to_conf_node(item);
 	bool on;
 	int ret = kstrtobool(page, &on);
 
 	if (ret)
 		return ret;
 	mutex_lock(&softib_topology);
-	if (on)
-		ret = enable(conf);
-	else
-		disable(conf);
+	ret = set(to_conf_node(item), on);
 	mutex_unlock(&softib_topology);
 	return ret ?: count;
+}
+
+/* One that only a node that is not enabled may be given. */
+static ssize_t store_number(struct config_item *item, const char *page, size_t count,
+			    unsigned int *number, unsigned int min, unsigned int max)
+{
+	struct conf_node *conf = to_conf_node(item);
+	unsigned int value;
+	int ret = kstrtouint(page, 0, &value);
+
+	if (ret)
+		return ret;
+	if (value < min || value > max)
+		return -EINVAL;
+	mutex_lock(&softib_topology);
+	if (conf->node)
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(*number, value);
+	mutex_unlock(&softib_topology);
+	return ret ?: count;
+}
+
+static int set_enabled(struct conf_node *conf, bool on)
+{
+	if (on)
+		return enable(conf);
+	disable(conf);
+	return 0;
+}
+
+static ssize_t node_enable_store(struct config_item *item, const char *page,
+				 size_t count)
+{
+	return store_bool(item, page, count, set_enabled);
 }
 
 CONFIGFS_ATTR(node_, enable);
@@ -156,21 +187,7 @@ static ssize_t node_ports_show(struct config_item *item, char *page)
 static ssize_t node_ports_store(struct config_item *item, const char *page,
 				size_t count)
 {
-	struct conf_node *conf = to_conf_node(item);
-	unsigned int ports;
-	int ret = kstrtouint(page, 0, &ports);
-
-	if (ret)
-		return ret;
-	if (!ports || ports > SOFTIB_MAX_PORTS)
-		return -EINVAL;
-	mutex_lock(&softib_topology);
-	if (conf->node)
-		ret = -EBUSY;
-	else
-		WRITE_ONCE(conf->ports, ports);
-	mutex_unlock(&softib_topology);
-	return ret ?: count;
+	return store_number(item, page, count, &to_conf_node(item)->ports, 1, SOFTIB_MAX_PORTS);
 }
 
 CONFIGFS_ATTR(node_, ports);
@@ -183,21 +200,7 @@ static ssize_t node_vfs_show(struct config_item *item, char *page)
 static ssize_t node_vfs_store(struct config_item *item, const char *page,
 			      size_t count)
 {
-	struct conf_node *conf = to_conf_node(item);
-	unsigned int vfs;
-	int ret = kstrtouint(page, 0, &vfs);
-
-	if (ret)
-		return ret;
-	if (vfs > SOFTIB_MAX_VFS)
-		return -EINVAL;
-	mutex_lock(&softib_topology);
-	if (conf->node)
-		ret = -EBUSY;
-	else
-		WRITE_ONCE(conf->vfs, vfs);
-	mutex_unlock(&softib_topology);
-	return ret ?: count;
+	return store_number(item, page, count, &to_conf_node(item)->vfs, 0, SOFTIB_MAX_VFS);
 }
 
 CONFIGFS_ATTR(node_, vfs);
@@ -225,24 +228,20 @@ static ssize_t node_vf_stats_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR_WO(node_, vf_stats);
 
+static int set_fatal(struct conf_node *conf, bool on)
+{
+	if (!on)
+		return -EINVAL;
+	if (!conf->node)
+		return -ENODEV;
+	softib_hca_kill(node_to_hca(conf->node));
+	return 0;
+}
+
 static ssize_t node_fatal_store(struct config_item *item, const char *page,
 				size_t count)
 {
-	struct conf_node *conf = to_conf_node(item);
-	bool on;
-	int ret = kstrtobool(page, &on);
-
-	if (ret)
-		return ret;
-	if (!on)
-		return -EINVAL;
-	mutex_lock(&softib_topology);
-	if (conf->node)
-		softib_hca_kill(node_to_hca(conf->node));
-	else
-		ret = -ENODEV;
-	mutex_unlock(&softib_topology);
-	return ret ?: count;
+	return store_bool(item, page, count, set_fatal);
 }
 
 CONFIGFS_ATTR_WO(node_, fatal);
@@ -258,22 +257,18 @@ static ssize_t node_halted_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%d\n", on);
 }
 
+static int set_halted(struct conf_node *conf, bool on)
+{
+	if (!conf->node)
+		return -ENODEV;
+	softib_hca_halt(node_to_hca(conf->node), on);
+	return 0;
+}
+
 static ssize_t node_halted_store(struct config_item *item, const char *page,
 				 size_t count)
 {
-	struct conf_node *conf = to_conf_node(item);
-	bool on;
-	int ret = kstrtobool(page, &on);
-
-	if (ret)
-		return ret;
-	mutex_lock(&softib_topology);
-	if (conf->node)
-		softib_hca_halt(node_to_hca(conf->node), on);
-	else
-		ret = -ENODEV;
-	mutex_unlock(&softib_topology);
-	return ret ?: count;
+	return store_bool(item, page, count, set_halted);
 }
 
 CONFIGFS_ATTR(node_, halted);
