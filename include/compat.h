@@ -102,4 +102,24 @@
 #define compat_assign_str(dst, src)	__assign_str(dst, src)
 #endif
 
+/* What accept() of struct proto_ops is told. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define COMPAT_ACCEPT_ARGS	struct proto_accept_arg *arg
+#define COMPAT_ACCEPT_PASS	arg
+#else
+#define COMPAT_ACCEPT_ARGS	int flags, bool kern
+#define COMPAT_ACCEPT_PASS	flags, kern
+#endif
+
+/* Where ioctl() of struct proto puts its answer, and how to read and write it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define compat_ioctl_arg		int *
+#define compat_ioctl_get(n, arg)	({ (n) = *(arg); 0; })
+#define compat_ioctl_put(n, arg)	({ *(arg) = (n); 0; })
+#else
+#define compat_ioctl_arg		unsigned long
+#define compat_ioctl_get(n, arg)	get_user(n, (int __user *)(arg))
+#define compat_ioctl_put(n, arg)	put_user(n, (int __user *)(arg))
+#endif
+
 #endif /* _COMPAT_H */

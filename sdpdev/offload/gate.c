@@ -154,7 +154,7 @@ static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 
 	if (READ_ONCE(sk->sk_data_ready) != ss->base->data_ready ||
 	    READ_ONCE(sk->sk_write_space) != ss->base->write_space ||
-	    rcu_access_pointer(sk->sk_user_data))
+	    READ_ONCE(sk->sk_user_data))
 		return SDP_STAY_KERNEL;
 	if (READ_ONCE(sk->sk_rcvlowat) > 1 || READ_ONCE(sk->sk_peek_off) >= 0)
 		return SDP_STAY_READS;

@@ -120,7 +120,7 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 		return SDP_STAY_CLOSED;
 	if (READ_ONCE(pipe->stalled))
 		return SDP_STAY_STALL;
-	if (likely(ss->checked == jiffies))
+	if (likely(!time_after(jiffies, ss->checked)))
 		return SDP_STAY_NOT;
 	ss->checked = jiffies;
 	touch = READ_ONCE(sdp_net(sock_net(ss->sk))->touch);

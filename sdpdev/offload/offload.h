@@ -77,7 +77,7 @@ enum sdp_pipe_state {
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
 struct sdp_pipe {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	enum sdp_pipe_state state;
 	struct sock *tx;
 	struct sock *rx;
@@ -113,32 +113,55 @@ struct sdp_pair {
 
 /**
  * enum sdp_stay - why a connection stays with TCP, or has come back to it
+ * @SDP_STAY_NOT: it does not: the direction has moved
+ * @SDP_STAY_YOUNG: it has not carried enough yet
+ * @SDP_STAY_PEER: the other end is no endpoint of this kernel
+ * @SDP_STAY_LIVE: it had a connection before it had the ULP
+ * @SDP_STAY_WEAK: its initial sequence number may be known to others
+ * @SDP_STAY_STATE: it is not established
+ * @SDP_STAY_OPS: others' operations are in front of it
+ * @SDP_STAY_KERNEL: a client in the kernel has its own callbacks on it
+ * @SDP_STAY_REPAIR: TCP_REPAIR is, or was, on
+ * @SDP_STAY_SIGNED: MD5 or AO keys
+ * @SDP_STAY_IPSEC: an IPsec policy
+ * @SDP_STAY_FILTER: SO_ATTACH_FILTER, or a control group's packet programs
+ * @SDP_STAY_PACING: SO_MAX_PACING_RATE
+ * @SDP_STAY_STAMPS: SO_TIMESTAMP, SO_TIMESTAMPING
+ * @SDP_STAY_READS: SO_RCVLOWAT, SO_PEEK_OFF
+ * @SDP_STAY_URGENT: urgent data was sent
+ * @SDP_STAY_CAPTURE: somebody captures on the device
+ * @SDP_STAY_MEMORY: memory is short
+ * @SDP_STAY_STALL: the reader does not read
+ * @SDP_STAY_CLOSED: shut down, or closed
+ * @SDP_STAY_TOUCH: it passes by TCP, as it does now and then
+ * @SDP_STAY_ULP: another ULP was asked for
+ * @SDP_STAY_MAX: their number
  *
  * Their names are in gate.c; the order is that of the counters.
  */
 enum sdp_stay {
 	SDP_STAY_NOT,
-	SDP_STAY_YOUNG,		/* it has not carried enough yet */
-	SDP_STAY_PEER,		/* the other end is no endpoint of this kernel */
-	SDP_STAY_LIVE,		/* it had a connection before it had the ULP */
-	SDP_STAY_WEAK,		/* its initial sequence number may be known to others */
-	SDP_STAY_STATE,		/* it is not established */
-	SDP_STAY_OPS,		/* others' operations are in front of it */
-	SDP_STAY_KERNEL,	/* a client in the kernel has its own callbacks on it */
-	SDP_STAY_REPAIR,	/* TCP_REPAIR is, or was, on */
-	SDP_STAY_SIGNED,	/* MD5 or AO keys */
-	SDP_STAY_IPSEC,		/* an IPsec policy */
-	SDP_STAY_FILTER,	/* SO_ATTACH_FILTER, or a control group's packet programs */
-	SDP_STAY_PACING,	/* SO_MAX_PACING_RATE */
-	SDP_STAY_STAMPS,	/* SO_TIMESTAMP, SO_TIMESTAMPING */
-	SDP_STAY_READS,		/* SO_RCVLOWAT, SO_PEEK_OFF */
-	SDP_STAY_URGENT,	/* urgent data was sent */
-	SDP_STAY_CAPTURE,	/* somebody captures on the device */
-	SDP_STAY_MEMORY,	/* memory is short */
-	SDP_STAY_STALL,		/* the reader does not read */
-	SDP_STAY_CLOSED,	/* shut down, or closed */
-	SDP_STAY_TOUCH,		/* it passes by TCP, as it does now and then */
-	SDP_STAY_ULP,		/* another ULP was asked for */
+	SDP_STAY_YOUNG,
+	SDP_STAY_PEER,
+	SDP_STAY_LIVE,
+	SDP_STAY_WEAK,
+	SDP_STAY_STATE,
+	SDP_STAY_OPS,
+	SDP_STAY_KERNEL,
+	SDP_STAY_REPAIR,
+	SDP_STAY_SIGNED,
+	SDP_STAY_IPSEC,
+	SDP_STAY_FILTER,
+	SDP_STAY_PACING,
+	SDP_STAY_STAMPS,
+	SDP_STAY_READS,
+	SDP_STAY_URGENT,
+	SDP_STAY_CAPTURE,
+	SDP_STAY_MEMORY,
+	SDP_STAY_STALL,
+	SDP_STAY_CLOSED,
+	SDP_STAY_TOUCH,
+	SDP_STAY_ULP,
 	SDP_STAY_MAX,
 };
 
@@ -219,9 +242,9 @@ static inline struct sdp_pipe *sdp_rx_pipe(const struct sdp_sock *ss, struct sdp
 	return &pair->pipe[!ss->accepted];
 }
 
-/* Pairs with the release in sdp_pair_join(). */
 static inline struct sdp_pair *sdp_sock_pair(const struct sdp_sock *ss)
 {
+	/* Pairs with the release in sdp_pair_connect(). */
 	return smp_load_acquire(&ss->pair);
 }
 

@@ -80,6 +80,7 @@ static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct 
 		schedule_delayed_work(&sdp_pairs_later, msecs_to_jiffies(SDP_PAIRS_MS));
 	/* Pairs with sdp_sock_pair(): an end that sees the pair sees what is in it. */
 	smp_store_release(&ss->pair, pair);
+	/* The same for the other end. */
 	smp_store_release(&peer->pair, pair);
 }
 

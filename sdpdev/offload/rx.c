@@ -85,7 +85,7 @@ static bool sdp_rx_ended(const struct sock *sk)
 	       READ_ONCE(sk->sk_state) == TCP_CLOSE || sock_flag(sk, SOCK_DONE);
 }
 
-/* Are there more than @have bytes to read?  Without the lock a guess, which wakes once too often. */
+/* Are there more than @have bytes to read?  Without the socket's lock that is a guess. */
 static bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 {
 	const struct tcp_sock *tp = tcp_sk(ss->sk);

@@ -100,11 +100,10 @@ static void choose(struct side *side, const char *kind)
 		/* Nothing but SDP: TCP in its place would be measured unseen. */
 		side->family = AF_INET_OFFLOAD;
 	else if (!strcmp(kind, "ulp"))
-		side->ulp = side->moved = true;
-	else if (!strcmp(kind, "ulp-alone"))
-		side->ulp = true;
-	else if (strcmp(kind, "tcp"))
+		side->moved = true;
+	else if (strcmp(kind, "tcp") && strcmp(kind, "ulp-alone"))
 		wrong();
+	side->ulp = !strncmp(kind, "ulp", strlen("ulp"));
 	side->rings = !strcmp(kind, "rings");
 }
 

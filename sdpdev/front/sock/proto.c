@@ -199,17 +199,7 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	return n;
 }
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-static int sdp_ioctl(struct sock *sk, int cmd, int *karg)
-{
-	int err = sdp_sk_base(sk)->prot->ioctl(sk, cmd, karg);
-
-	if (!err)
-		*karg += sdp_ioctl_more(sk, cmd);
-	return err;
-}
-#else
-static int sdp_ioctl(struct sock *sk, int cmd, unsigned long arg)
+static int sdp_ioctl(struct sock *sk, int cmd, compat_ioctl_arg arg)
 {
 	int err = sdp_sk_base(sk)->prot->ioctl(sk, cmd, arg);
 	int more = err ? 0 : sdp_ioctl_more(sk, cmd);
@@ -217,9 +207,11 @@ static int sdp_ioctl(struct sock *sk, int cmd, unsigned long arg)
 
 	if (!more)
 		return err;
-	return get_user(n, (int __user *)arg) ?: put_user(n + more, (int __user *)arg);
+	return compat_ioctl_get(n, arg) ?: compat_ioctl_put(n + more, arg);
 }
 
+/* Newer kernels have MSG_SPLICE_PAGES of sendmsg instead. */
+#ifndef MSG_SPLICE_PAGES
 static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t size, int flags)
 {
 	struct bio_vec bv = { .bv_page = page, .bv_len = size, .bv_offset = offset };
@@ -370,24 +362,13 @@ out:
 }
 
 /* A child without the ULP has no reference to the module, and so none of its functions. */
-static void sdp_accepted(struct socket *sock, struct socket *newsock)
+static int sdp_accept(struct socket *sock, struct socket *newsock, COMPAT_ACCEPT_ARGS)
 {
-	if (!sdp_ulp_ours(newsock->sk))
-		newsock->ops = sdp_sk_base(sock->sk)->ops;
-}
+	const struct proto_ops *ops = sdp_sk_base(sock->sk)->ops;
+	int err = ops->accept(sock, newsock, COMPAT_ACCEPT_PASS);
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
-static int sdp_accept(struct socket *sock, struct socket *newsock, struct proto_accept_arg *arg)
-{
-	int err = sdp_sk_base(sock->sk)->ops->accept(sock, newsock, arg);
-#else
-static int sdp_accept(struct socket *sock, struct socket *newsock, int flags, bool kern)
-{
-	int err = sdp_sk_base(sock->sk)->ops->accept(sock, newsock, flags, kern);
-#endif
-
-	if (!err)
-		sdp_accepted(sock, newsock);
+	if (!err && !sdp_ulp_ours(newsock->sk))
+		newsock->ops = ops;
 	return err;
 }
 
@@ -414,7 +395,7 @@ void sdp_proto_build(struct sdp_family *fam)
 	/* A socket map must not put its functions in front of ours. */
 	prot->psock_update_sk_prot = NULL;
 #endif
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#ifndef MSG_SPLICE_PAGES
 	prot->sendpage = sdp_sendpage;
 #endif
 	fam->ops.accept = sdp_accept;

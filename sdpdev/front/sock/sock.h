@@ -88,8 +88,10 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 
 	if (!sdp_ulp_ours(sk))
 		return NULL;
+	/* The ULP, then its data, then the ULP again. */
 	smp_rmb();
 	ss = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true);
+	/* As above. */
 	smp_rmb();
 	return sdp_ulp_ours(sk) ? ss : NULL;
 }

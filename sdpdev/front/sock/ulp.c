@@ -77,7 +77,7 @@ static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 	 * socket already.
 	 */
 	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk->sk_kern_sock ||
-	    rcu_access_pointer(sk->sk_user_data))
+	    READ_ONCE(sk->sk_user_data))
 		return -EOPNOTSUPP;
 	ss = sdp_sock_alloc(sk, fam, gfp);
 	if (!ss)
@@ -177,7 +177,6 @@ int sdp_sock_attach(struct sock *sk)
 int sdp_sock_give_up(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
-	const struct tcp_ulp_ops *ulp = icsk->icsk_ulp_ops;
 	struct sdp_sock *ss = sdp_sk(sk);
 
 	if (!ss)
@@ -191,7 +190,7 @@ int sdp_sock_give_up(struct sock *sk)
 	/* Pairs with the barrier in sdp_sock_get(): one of both sees the other. */
 	smp_mb();
 	if (atomic_read(&ss->users) || sdp_rx_queued(ss)) {
-		WRITE_ONCE(icsk->icsk_ulp_ops, ulp);
+		WRITE_ONCE(icsk->icsk_ulp_ops, &sdp_ulp);
 		return -EBUSY;
 	}
 	if (sk->sk_socket && sk->sk_socket->ops == ss->ops)
