@@ -284,11 +284,23 @@ groups() {
 
 # --- ends
 
+# Processes that have a rule
+members() {
+	[ "$(awk '$1 == "rule_processes" { print $2 }' /proc/net/sdp/snmp)" = "$1" ]
+}
+
 storm() {
 	local n
 
+	check "of the processes so far none is left" until_true 10 members 0
+	"$sdprun" --must-move sleep 1000 & pid=$!
+	check "one more is" until_true 10 members 1
+	kill $pid
+	wait $pid 2> /dev/null
+
 	n=$(fewer 300)
 	check "$n children and theirs" gives "$n" move "$attach" -s "$n"
+	check "which are forgotten" until_true 10 members 0
 }
 
 unload() {
@@ -332,7 +344,7 @@ fi
 ip link set lo up
 load
 
-plan $((78 - $(checked && echo 21 || echo 0)))
+plan $((81 - $(checked && echo 21 || echo 0)))
 processes
 calls_and_ports
 users

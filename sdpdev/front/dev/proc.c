@@ -7,6 +7,7 @@
 #include <net/net_namespace.h>
 
 #include "front/dev/dev.h"
+#include "front/sock/sock.h"
 #include "offload/offload.h"
 
 static const char * const sdp_state_names[] = {
@@ -225,6 +226,7 @@ static int sdp_snmp_show(struct seq_file *seq, void *v)
 			seq_printf(seq, "%s %ld\n", sdp_counter_names[i],
 				   sdp_counter(i));
 	sdp_snmp_sockets(seq);
+	seq_printf(seq, "rule_processes %u\n", sdp_tree_members());
 	sdp_xprt_stats(seq);
 	return 0;
 }

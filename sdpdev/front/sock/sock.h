@@ -62,6 +62,7 @@ void sdp_attach_stop(void);
 
 /* rule.c, tree.c, group.c */
 int sdp_rule_set(const struct sdp_rule *arg);
+unsigned int sdp_tree_members(void);
 void sdp_tree_exit(void);
 void sdp_group_exit(void);
 

@@ -109,7 +109,7 @@ static struct sdp_member *sdp_member_take(const struct signal_struct *signal)
 
 	if (member) {
 		hash_del_rcu(&member->node);
-		sdp_member_count--;
+		WRITE_ONCE(sdp_member_count, sdp_member_count - 1);
 	}
 	return member;
 }
@@ -129,7 +129,7 @@ static int sdp_member_set(const struct signal_struct *signal, struct sdp_tree *t
 	spin_lock(&sdp_tree_lock);
 	old = sdp_member_take(signal);
 	hash_add_rcu(sdp_members, &new->node, (unsigned long)signal);
-	sdp_member_count++;
+	WRITE_ONCE(sdp_member_count, sdp_member_count + 1);
 	spin_unlock(&sdp_tree_lock);
 	sdp_member_free(old);
 	return 0;
@@ -191,16 +191,19 @@ static void sdp_tree_off(void)
 	sdp_attach(false);
 }
 
+/**
+ * sdp_tree_members() - how many processes have a rule
+ */
+unsigned int sdp_tree_members(void)
+{
+	return READ_ONCE(sdp_member_count);
+}
+
 /* The last member may have gone. */
 static void sdp_tree_idle(struct work_struct *work)
 {
-	unsigned int count;
-
 	mutex_lock(&sdp_tree_mutex);
-	spin_lock(&sdp_tree_lock);
-	count = sdp_member_count;
-	spin_unlock(&sdp_tree_lock);
-	if (!count)
+	if (!sdp_tree_members())
 		sdp_tree_off();
 	mutex_unlock(&sdp_tree_mutex);
 }
