@@ -294,6 +294,7 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len);
 bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
+void sdp_rx_stop(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 size_t sdp_rx_queued(const struct sdp_sock *ss);
 

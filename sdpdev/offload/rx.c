@@ -79,6 +79,24 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 	atomic_dec(&ss->in_tcp);
 }
 
+/**
+ * sdp_rx_stop() - what comes from here on comes by TCP
+ * @ss: the endpoint, its socket locked
+ *
+ * The program can still read what has come, unless TCP has bytes that lie before it: then the
+ * sender brings it back.
+ */
+void sdp_rx_stop(struct sdp_sock *ss)
+{
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
+
+	if (!pipe)
+		return;
+	if (skb_queue_empty(&ss->sk->sk_receive_queue))
+		sdp_pipe_claim(pipe);
+	sdp_pipe_detach_rx(pipe);
+}
+
 static bool sdp_rx_ended(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_err) || (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) ||
