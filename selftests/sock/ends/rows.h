@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SELFTESTS_SOCK_ENDS_ROWS_H
+#define SELFTESTS_SOCK_ENDS_ROWS_H
+
+#include "../common/row.h"
+
+extern const struct row close_rows[], queue_rows[];
+
+/* A network namespace of its own, with a loopback device and all counters at zero. */
+void fresh(void);
+/* Nothing holds the module when all sockets are closed. */
+void nothing_left(void);
+/* Write @value to a file of /proc/sys. */
+void sysctl(const char *name, const char *value);
+
+#endif /* SELFTESTS_SOCK_ENDS_ROWS_H */
