@@ -14,8 +14,9 @@ struct net;
  * struct sdp_net - a network namespace's settings
  * @attach: not zero: each TCP socket that connects or listens becomes an endpoint,
  *	without a rule; changes under sdp_net_lock
- * @move_messages: so many messages of a direction make it worth a move
- * @move_bytes: and so many bytes do
+ * @move_messages: an end that has made so many calls to send or receive looks for its other
+ *	end
+ * @move_bytes: so does one that has sent and received so many bytes
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @capture: not zero: the connections of a device return to TCP while somebody captures
  *	packets there
