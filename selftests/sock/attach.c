@@ -3,13 +3,15 @@
  * A program that knows nothing of SDP: it connects to itself, carries some bytes, and prints
  * which upper layer protocol its listener, its connecting and its accepted socket have.
  *
- *	attach [-a|-q|-u] [-e] [-d FILE] [-i] [-p PORT] [-s N] [-w]
+ *	attach [-a|-q|-u] [-e] [-d FILE] [-i] [-n] [-p PORT] [-s N] [-w]
  *
  *	-a  connects by a worker of io_uring
  *	-d  in the grandchild, of its own session; prints into FILE
  *	-e  executes itself anew, without environment
  *	-i  takes the listener from descriptor 3, and does not connect; leaves out the first
  *	    connection, which may be older than the program
+ *	-n  prints only how many children's listeners have not got the protocol, with each
+ *	    allocation of fork(2) failing once that does not wait for memory
  *	-p  listens on this port
  *	-q  connects by a thread of io_uring that polls
  *	-s  prints only how many of N children have the protocol on all their sockets
@@ -39,6 +41,7 @@ struct options {
 	int uring;
 	bool exec;
 	bool inherit;
+	bool failing;
 	bool wait;
 	int port;
 	int children;
@@ -211,6 +214,39 @@ static void storm(const struct options *o)
 	printf("%d\n", with);
 }
 
+/* Whether the allocation that was to fail has; from here on none fails. */
+static bool fail_nth(int fd, int n)
+{
+	char text[12], was[12] = "";
+	int len = snprintf(text, sizeof(text), "%d", n);
+	bool failed = pread(fd, was, sizeof(was) - 1, 0) > 0 && !atoi(was);
+
+	must(pwrite(fd, text, len, 0) == len, "fail-nth");
+	return failed;
+}
+
+static void failing(const struct options *o)
+{
+	int fd = open("/proc/self/fail-nth", O_RDWR), n, status, without = 0;
+	struct sockaddr_in addr;
+	bool failed = true;
+	pid_t pid;
+
+	must(fd >= 0, "fail-nth");
+	for (n = 1; failed; n++) {
+		fail_nth(fd, n);
+		pid = fork();
+		if (!pid)
+			_exit(*ulp(listener(o, &addr)) == 's' ? 0 : 1);
+		failed = fail_nth(fd, 0);
+		if (pid < 0)
+			continue;
+		must(waitpid(pid, &status, 0) == pid, "wait");
+		without += status != 0;
+	}
+	printf("%d\n", without);
+}
+
 static FILE *as_daemon(const char *file)
 {
 	FILE *out;
@@ -235,7 +271,7 @@ int main(int argc, char **argv)
 	FILE *out = stdout;
 	int c;
 
-	while ((c = getopt(argc, argv, "ad:eip:qs:uw")) != -1) {
+	while ((c = getopt(argc, argv, "ad:einp:qs:uw")) != -1) {
 		switch (c) {
 		case 'a':
 		case 'q':
@@ -250,6 +286,9 @@ int main(int argc, char **argv)
 			break;
 		case 'i':
 			o.inherit = true;
+			break;
+		case 'n':
+			o.failing = true;
 			break;
 		case 'p':
 			o.port = atoi(optarg);
@@ -271,7 +310,9 @@ int main(int argc, char **argv)
 		execl("/proc/self/exe", argv[0], NULL);
 		err(2, "exec");
 	}
-	if (o.children)
+	if (o.failing)
+		failing(&o);
+	else if (o.children)
 		storm(&o);
 	else
 		test(&o, out);

@@ -284,23 +284,41 @@ groups() {
 
 # --- ends
 
-# Processes that have a rule
-members() {
-	[ "$(awk '$1 == "rule_processes" { print $2 }' /proc/net/sdp/snmp)" = "$1" ]
+# counted NAME NUMBER
+counted() {
+	[ "$(awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp)" = "$2" ]
 }
 
 storm() {
 	local n
 
-	check "of the processes so far none is left" until_true 10 members 0
+	check "of the processes so far none is left" until_true 10 counted rule_processes 0
 	"$sdprun" --must-move sleep 1000 & pid=$!
-	check "one more is" until_true 10 members 1
+	check "one more is" until_true 10 counted rule_processes 1
 	kill $pid
 	wait $pid 2> /dev/null
 
 	n=$(fewer 300)
 	check "$n children and theirs" gives "$n" move "$attach" -s "$n"
-	check "which are forgotten" until_true 10 members 0
+	check "which are forgotten" until_true 10 counted rule_processes 0
+}
+
+# The checked kernel fails allocations, the others have what they need to be clients.
+kernel() {
+	if checked; then
+		echo 0 > /sys/kernel/debug/failslab/verbose
+		check "without memory a child has no rule" gives 1 move "$attach" -n
+		check "which is counted" counted rule_lost 1
+		return
+	fi
+	sysctl -qw net.sdp.attach=1
+	modprobe rds_tcp
+	check "a client in the kernel listens" until_true 10 port_open 16385
+	ss -Htnlie 'sport = :16385' > "$work/ss" 2> /dev/null
+	! grep tcp-ulp "$work/ss"
+	result $? "and its socket is its own"
+	modprobe -r rds_tcp
+	sysctl -qw net.sdp.attach=0
 }
 
 unload() {
@@ -344,7 +362,7 @@ fi
 ip link set lo up
 load
 
-plan $((81 - $(checked && echo 21 || echo 0)))
+plan $((83 - $(checked && echo 21 || echo 0)))
 processes
 calls_and_ports
 users
@@ -352,6 +370,7 @@ listeners
 namespaces
 groups
 storm
+kernel
 refusals
 unload
 rm -rf "$work"
