@@ -70,6 +70,8 @@ void conn_close(struct conn *c);
 bool moved(int fd);
 /* Send to and fro until both directions have moved; TCP's run sends as well. */
 void move(struct conn *c);
+/* Wait for a tick of the kernel's clock, after which the module asks its gate again. */
+void tick(void);
 /* The end's direction moves, or not, with the next send. */
 void gate(struct end *e, bool open);
 /* It has to be where it is said to be. */

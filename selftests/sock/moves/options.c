@@ -31,8 +31,8 @@ static void traffic(struct conn *c)
 {
 	int i;
 
-	usleep(10000);
-	for (i = 0; i < 40; i++) {
+	tick();
+	for (i = 0; i < 20; i++) {
 		put(&c->a, 100, 0);
 		get_all(&c->b, 100);
 		put(&c->b, 100, 0);
