@@ -67,7 +67,7 @@ struct workqueue_struct;
 #define SDP_CNT_BAD_KINDS	12
 
 /* Room for the counters of TCP sockets that stay with TCP. */
-#define SDP_CNT_STAY_KINDS	24
+#define SDP_CNT_STAY_KINDS	32
 
 /* Counters of /proc/net/sdp/snmp, in its order. */
 enum sdp_counter {

@@ -20,6 +20,7 @@
 static const char * const sdp_stay_names[] = {
 	[SDP_STAY_NOT] = "moved",
 	[SDP_STAY_YOUNG] = "young",
+	[SDP_STAY_PASSING] = "passing",
 	[SDP_STAY_PEER] = "peer",
 	[SDP_STAY_LIVE] = "live",
 	[SDP_STAY_WEAK] = "weak",
@@ -189,6 +190,8 @@ enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 		return SDP_STAY_STATE;
 	if (!sk->sk_socket || READ_ONCE(sk->sk_socket->ops) != ss->ops)
 		return SDP_STAY_OPS;
+	if (tcp_sk(sk)->snd_una != tcp_sk(sk)->snd_up)
+		return SDP_STAY_URGENT;
 	if (READ_ONCE(sk->sk_max_pacing_rate) != ~0UL)
 		return SDP_STAY_PACING;
 	rcu_read_lock();

@@ -37,6 +37,14 @@ static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
 	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
 }
 
+/* Bytes that TCP keeps back until the program sends more: they have to go with it. */
+static bool sdp_tx_held(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tcp_send_head(sk) && (!tp->packets_out || tp->nonagle & TCP_NAGLE_CORK);
+}
+
 /* As many bytes as either end has asked for, if it has. */
 static void sdp_tx_limit(struct sock *sk, struct sdp_pipe *pipe)
 {
@@ -64,7 +72,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	bool moved = false;
 
 	/* Another call sleeps in TCP with the rest of its bytes. */
-	if (sk->sk_write_pending)
+	if (sk->sk_write_pending || sdp_tx_held(sk))
 		return false;
 	/* The gate is asked when TCP has got a message, and so at each touch. */
 	stay = sdp_gate(ss, true);
@@ -89,7 +97,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 		sdp_tx_limit(sk, pipe);
 	}
 	spin_unlock_bh(&pipe->lock);
-	sdp_stay_set(ss, stay, false);
+	sdp_stay_set(ss, stay || moved ? stay : SDP_STAY_PASSING, false);
 	if (!moved)
 		return false;
 

@@ -115,6 +115,7 @@ struct sdp_pair {
  * enum sdp_stay - why a connection stays with TCP, or has come back to it
  * @SDP_STAY_NOT: it does not: the direction has moved
  * @SDP_STAY_YOUNG: it has not carried enough yet
+ * @SDP_STAY_PASSING: TCP has to deliver something, or a call to end, before it moves
  * @SDP_STAY_PEER: the other end is no endpoint of this kernel
  * @SDP_STAY_LIVE: it had a connection before it had the ULP
  * @SDP_STAY_WEAK: its initial sequence number may be known to others
@@ -142,6 +143,7 @@ struct sdp_pair {
 enum sdp_stay {
 	SDP_STAY_NOT,
 	SDP_STAY_YOUNG,
+	SDP_STAY_PASSING,
 	SDP_STAY_PEER,
 	SDP_STAY_LIVE,
 	SDP_STAY_WEAK,
@@ -296,6 +298,7 @@ bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
 void sdp_rx_stop(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
+bool sdp_rx_more(struct sdp_sock *ss, size_t have);
 size_t sdp_rx_queued(const struct sdp_sock *ss);
 
 #endif /* _SDP_OFFLOAD_H */

@@ -101,7 +101,7 @@ again:
 	if (peer && !pair) {
 		spin_unlock_bh(&sdp_table_lock);
 		pair = kzalloc(sizeof(*pair), ss->sk->sk_allocation | __GFP_ACCOUNT |
-					      __GFP_NOWARN);
+					      __GFP_NORETRY | __GFP_NOWARN);
 		if (!pair)
 			return;
 		goto again;

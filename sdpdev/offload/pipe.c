@@ -50,7 +50,8 @@ static struct page *sdp_pipe_page(gfp_t gfp)
 	struct page *page = NULL;
 
 	if (atomic_long_inc_return(&sdp_pipe_pages) <= totalram_pages() / 8)
-		page = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+		page = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NORETRY |
+				   __GFP_NOWARN);
 	if (!page)
 		atomic_long_dec(&sdp_pipe_pages);
 	return page;

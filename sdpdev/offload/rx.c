@@ -103,8 +103,14 @@ static bool sdp_rx_ended(const struct sock *sk)
 	       READ_ONCE(sk->sk_state) == TCP_CLOSE || sock_flag(sk, SOCK_DONE);
 }
 
-/* Are there more than @have bytes to read?  Without the socket's lock that is a guess. */
-static bool sdp_rx_more(struct sdp_sock *ss, size_t have)
+/**
+ * sdp_rx_more() - are there more than so many bytes to read?
+ * @ss: the endpoint
+ * @have: so many
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 {
 	const struct tcp_sock *tp = tcp_sk(ss->sk);
 	size_t queued;
@@ -170,7 +176,8 @@ static ssize_t sdp_rx_some(struct sdp_sock *ss, struct sdp_pipe *pipe, struct io
 		return sdp_pipe_read(pipe, to, len);
 	if (!skb_queue_empty(&sk->sk_receive_queue)) {
 		n = sdp_rx_tcp(sk, to, len);
-		if (n)
+		/* It stops at urgent data. */
+		if (n || tcp_sk(sk)->urg_data)
 			return n;
 	}
 	return pipe && sdp_pipe_claim(pipe) ? sdp_pipe_read(pipe, to, len) : 0;

@@ -7,8 +7,14 @@
 
 #include "front/sock/sock.h"
 
-/* Without a lock: a snapshot of numbers that change. */
-static void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
+/**
+ * sdp_info_fill() - what an endpoint tells
+ * @ss: the endpoint
+ * @info: where it goes
+ *
+ * Context: any, in an RCU read section; a snapshot of numbers that change.
+ */
+void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
 	struct sdp_pipe *tx, *rx;

@@ -172,7 +172,7 @@ static bool sdp_is_readable(struct sock *sk)
 
 	rcu_read_lock();
 	ss = sdp_sk(sk);
-	ret = ss && sdp_rx_queued(ss);
+	ret = ss && sdp_rx_queued(ss) && sdp_rx_more(ss, READ_ONCE(sk->sk_rcvlowat) - 1);
 	rcu_read_unlock();
 	return ret;
 }
@@ -310,6 +310,32 @@ static int sdp_getsockopt_zc(size_t queued, char __user *optval, int __user *opt
 	return 0;
 }
 
+/* TCP counts what goes by TCP.  To a program it is all one stream. */
+static int sdp_getsockopt_info(struct sock *sk, char __user *optval, int __user *optlen)
+{
+	struct sdp_sock_info more = {};
+	struct tcp_info info;
+	struct sdp_sock *ss;
+	int len, err;
+
+	err = sdp_sk_base(sk)->prot->getsockopt(sk, SOL_TCP, TCP_INFO, optval, optlen);
+	if (err)
+		return err;
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	if (ss)
+		sdp_info_fill(ss, &more);
+	rcu_read_unlock();
+	if (!more.tx_bytes && !more.rx_bytes && !more.queued)
+		return 0;
+	if (get_user(len, optlen) || copy_from_user(&info, optval, min_t(int, len, sizeof(info))))
+		return -EFAULT;
+	info.tcpi_bytes_acked += more.tx_bytes;
+	info.tcpi_bytes_sent += more.tx_bytes;
+	info.tcpi_bytes_received += more.rx_bytes + more.queued;
+	return copy_to_user(optval, &info, min_t(int, len, sizeof(info))) ? -EFAULT : 0;
+}
+
 static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *optval,
 			  int __user *optlen)
 {
@@ -318,6 +344,8 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 
 	if (level == IPPROTO_SDP && optname == SDP_SOCK_INFO)
 		return sdp_info_getsockopt(sk, optval, optlen);
+	if (level == SOL_TCP && optname == TCP_INFO)
+		return sdp_getsockopt_info(sk, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE)
 		ss = sdp_sock_get(sk);
 	if (!ss)

@@ -12,6 +12,7 @@
 #ifndef _SDP_SOCK_H
 #define _SDP_SOCK_H
 
+#include <linux/sdp_sock.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
@@ -41,6 +42,7 @@ int sdp_create_register(int family, const struct sdp_base *base);
 void sdp_create_unregister(int family);
 
 /* info.c */
+void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info);
 int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);
 int sdp_info_diag(struct sock *sk, struct sk_buff *skb);
 size_t sdp_info_diag_size(const struct sock *sk);

@@ -224,3 +224,5 @@ void sdp_sock_exit(void)
 	 */
 	synchronize_rcu_tasks();
 }
+
+MODULE_ALIAS_TCP_ULP("sdp");
