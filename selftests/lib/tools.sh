@@ -52,7 +52,7 @@ all_variables() {
 	done < <(sed -n 's/^\.B \(SDPDEV_[A-Z]*\)$/\1/p' Documentation/man/sdprun.1)
 }
 
-plan 45
+plan 47
 
 check "sdprun --help" gives 0 "$SDPRUN" --help
 check "shows how to use it" said "$WORK/out" "Usage: sdprun PROGRAM"
@@ -107,6 +107,8 @@ check "the connection is there" grep -Eq \
 	"$WORK/out"
 check "sdpstat -j" gives 0 on 2 "$SDPSTAT" -j
 check "is JSON" valid_json "$WORK/out"
+check "sdpstat -p" gives 0 on 2 "$SDPSTAT" -p kind=device
+check "names the process" grep -Eq '10\.77\.0\.2:9000 .* socat\([0-9]+\)$' "$WORK/out"
 check "sdpstat -s" gives 0 "$SDPSTAT" -s
 check "counts the connection" grep -Eq '^connected +[1-9]' "$WORK/out"
 check "sdpstat -sj" gives 0 "$SDPSTAT" -sj

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sdpstat - the endpoints of /dev/sdp in this network namespace, and what
- * carries their bytes.
+ * sdpstat - the endpoints of SDP in this network namespace, and what carries their bytes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,231 +9,221 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "table.h"
-
-#define ENDPOINTS	"/proc/net/sdp/endpoints"
-#define COUNTERS	"/proc/net/sdp/snmp"
+#include "show.h"
 
 static const char usage[] =
-"Usage: sdpstat [OPTION...]\n"
+"Usage: sdpstat [OPTION...] [FILTER...]\n"
 "\n"
-"Show the endpoints of /dev/sdp in this network namespace: their states, what\n"
-"carries their bytes, their addresses, bytes and messages each way, the messages\n"
-"that the peer has buffers for, why they ended or went over TCP, and the bytes of\n"
-"their own buffers.\n"
+"Show the endpoints of SDP in this network namespace, TCP sockets with the ULP\n"
+"\"sdp\" and those of /dev/sdp: their states, what carries their bytes, their\n"
+"addresses, the bytes each way that it carried, those that wait to be read, and\n"
+"why they stayed with TCP, came back to it, or ended.\n"
 "\n"
-"  -a, --all        listening ones too\n"
-"  -l, --listening  only listening ones\n"
-"  -s, --counters   the counters of SDP instead\n"
-"  -j, --json       as JSON, every column\n"
-"  -n, --numeric    accepted and ignored: addresses are always numbers\n"
-"  -h, --help       show this\n"
-"  -V, --version    show the version\n";
+"  -a, --all          listening ones too\n"
+"  -l, --listening    only listening ones\n"
+"  -p, --processes    and who has them open\n"
+"  -s, --counters     the counters of SDP instead\n"
+"  -i, --interval N   again every N seconds, with bytes per second\n"
+"  -c, --count N      N times, then end\n"
+"  -j, --json         as JSON, everything that is known\n"
+"  -n, --numeric      accepted and ignored: addresses are always numbers\n"
+"  -h, --help         show this\n"
+"  -V, --version      show the version\n"
+"\n"
+"Filters, of which each has to hold: carrier=, kind=, pid=, port=, reason=, state=,\n"
+"with one value, or several and commas between, as in\n"
+"  sdpstat carrier=local port=80,443\n";
 
-/* The kernel's name of a column, and ours. */
-static const struct column {
-	const char *name;
-	const char *title;
-	bool number;
-} columns[] = {
-	{ "state",	"State",	false },
-	{ "carrier",	"Carrier",	false },
-	{ "local",	"Local address:port",	false },
-	{ "peer",	"Peer address:port",	false },
-	{ "tx_bytes",	"Sent bytes",	true },
-	{ "rx_bytes",	"Rcvd bytes",	true },
-	{ "tx_msgs",	"Sent msgs",	true },
-	{ "rx_msgs",	"Rcvd msgs",	true },
-	{ "tx_credits",	"Credits",	true },
-	{ "reason",	"Reason",	false },
-	{ "memory",	"Memory",	true },
+/**
+ * struct request - what the command line asks for
+ * @filter: which endpoints
+ * @style: how they are shown
+ * @counters: counters instead
+ * @interval: seconds between two tables, or 0
+ * @count: tables; 0: without an end
+ */
+struct request {
+	struct filter filter;
+	struct style style;
+	bool counters;
+	double interval;
+	unsigned long count;
 };
 
-#define COLUMNS	(sizeof(columns) / sizeof(*columns))
-
-enum show { SHOW_CONNECTIONS, SHOW_LISTENERS, SHOW_ALL };
-
-/* Where the kernel has each of our columns. */
-static void find_columns(const struct table *table, size_t *where)
+__attribute__((noreturn))
+static void wrong(const char *text, const char *value)
 {
-	size_t i;
-
-	for (i = 0; i < COLUMNS; i++) {
-		where[i] = table_column(table, columns[i].name);
-		if (where[i] == table->columns)
-			table_fail(table, 1, "no column %s", columns[i].name);
-	}
+	fprintf(stderr, "sdpstat: %s: %s\n", value, text);
+	exit(2);
 }
 
-static bool wanted(const char *state, enum show show)
+static double read_interval(const char *value)
 {
-	if (show == SHOW_ALL)
-		return true;
-	return !strcmp(state, "LISTEN") == (show == SHOW_LISTENERS);
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (end == value || *end || !(seconds >= 0.1 && seconds <= 86400))
+		wrong("not a time from 0.1 to 86400 seconds", value);
+	return seconds;
 }
 
-static void print_row(const char *const *cells, const size_t *width)
+static unsigned long read_count(const char *value)
 {
-	size_t i;
+	unsigned long count;
+	char *end;
 
-	for (i = 0; i < COLUMNS; i++)
-		printf(columns[i].number ? "%s%*s" : "%s%-*s", i ? "  " : "",
-		       (int)width[i], cells[i]);
-	putchar('\n');
+	errno = 0;
+	count = strtoul(value, &end, 10);
+	if (errno || *end || *value < '0' || *value > '9' || !count)
+		wrong("not a number of tables", value);
+	return count;
 }
 
-static void print_endpoints(const struct table *table, const size_t *where,
-			    enum show show)
-{
-	const char *cells[COLUMNS];
-	size_t width[COLUMNS];
-	size_t i, row, n;
-
-	for (i = 0; i < COLUMNS; i++)
-		width[i] = strlen(columns[i].title);
-	for (row = 0; row < table->rows; row++)
-		for (i = 0; i < COLUMNS; i++) {
-			n = strlen(table_cell(table, row, where[i]));
-			if (wanted(table_cell(table, row, where[0]), show) && n > width[i])
-				width[i] = n;
-		}
-
-	for (i = 0; i < COLUMNS; i++)
-		cells[i] = columns[i].title;
-	print_row(cells, width);
-	for (row = 0; row < table->rows; row++) {
-		for (i = 0; i < COLUMNS; i++)
-			cells[i] = table_cell(table, row, where[i]);
-		if (wanted(cells[0], show))
-			print_row(cells, width);
-	}
-}
-
-static void print_endpoints_json(const struct table *table, size_t state,
-				 enum show show)
-{
-	const char *between = "";
-	size_t i, row;
-
-	printf("{\"endpoints\":[");
-	for (row = 0; row < table->rows; row++) {
-		if (!wanted(table_cell(table, row, state), show))
-			continue;
-		printf("%s\n{", between);
-		between = ",";
-		for (i = 0; i < table->columns; i++) {
-			if (i)
-				putchar(',');
-			table_json(table->head[i], false);
-			putchar(':');
-			table_json(table_cell(table, row, i), true);
-		}
-		putchar('}');
-	}
-	puts("]}");
-}
-
-static void show_endpoints(enum show show, bool json)
-{
-	struct table table;
-	size_t where[COLUMNS];
-
-	table_read(&table, ENDPOINTS, true);
-	find_columns(&table, where);
-	if (json)
-		print_endpoints_json(&table, where[0], show);
-	else
-		print_endpoints(&table, where, show);
-	table_free(&table);
-}
-
-static void show_counters(bool json)
-{
-	const char *between = "";
-	struct table table;
-	size_t row;
-
-	table_read(&table, COUNTERS, false);
-	if (json)
-		printf("{\"counters\":{");
-	for (row = 0; row < table.rows; row++) {
-		const char *name = table_cell(&table, row, 0);
-		const char *value = table_cell(&table, row, 1);
-
-		if (table.columns != 2 || !table_is_number(value))
-			table_fail(&table, row + 1, "not a name and a number");
-		if (!json) {
-			printf("%-28s %s\n", name, value);
-			continue;
-		}
-		printf("%s\n", between);
-		between = ",";
-		table_json(name, false);
-		printf(":%s", value);
-	}
-	if (json)
-		puts("}}");
-	table_free(&table);
-}
-
-int main(int argc, char **argv)
+static void parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
 		{ "all",	no_argument, NULL, 'a' },
 		{ "listening",	no_argument, NULL, 'l' },
+		{ "processes",	no_argument, NULL, 'p' },
 		{ "counters",	no_argument, NULL, 's' },
+		{ "interval",	required_argument, NULL, 'i' },
+		{ "count",	required_argument, NULL, 'c' },
 		{ "json",	no_argument, NULL, 'j' },
 		{ "numeric",	no_argument, NULL, 'n' },
 		{ "help",	no_argument, NULL, 'h' },
 		{ "version",	no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	enum show show = SHOW_CONNECTIONS;
-	bool counters = false, json = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "alsjnhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "alpsi:c:jnhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'a':
-			show = SHOW_ALL;
+			request->filter.show = SHOW_ALL;
 			break;
 		case 'l':
-			show = SHOW_LISTENERS;
+			request->filter.show = SHOW_LISTENERS;
+			break;
+		case 'p':
+			request->style.owners = true;
 			break;
 		case 's':
-			counters = true;
+			request->counters = true;
+			break;
+		case 'i':
+			request->interval = read_interval(optarg);
+			break;
+		case 'c':
+			request->count = read_count(optarg);
 			break;
 		case 'j':
-			json = true;
+			request->style.json = true;
 			break;
 		case 'n':
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			exit(0);
 		case 'V':
 			puts("sdpstat " VERSION);
-			return 0;
+			exit(0);
 		default:
 			fputs("Try sdpstat --help.\n", stderr);
-			return 2;
+			exit(2);
 		}
 	}
-	if (optind < argc) {
-		fprintf(stderr, "sdpstat: unknown argument %s; try sdpstat --help\n",
-			argv[optind]);
-		return 2;
+	for (; optind < argc; optind++)
+		if (!filter_add(&request->filter, argv[optind]))
+			exit(2);
+	if (!request->interval) {
+		if (request->count)
+			wrong("how often? -i says it", "-c");
+		request->count = 1;
 	}
+	request->style.lines = request->interval > 0;
+}
 
-	if (counters)
-		show_counters(json);
-	else
-		show_endpoints(show, json);
+/* Once is enough for what every table lacks. */
+static void say_lacks(const struct endpoints *list, bool processes)
+{
+	static bool said_hidden, said_processes;
 
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "sdpstat: writing: %s\n", strerror(errno));
-		return 1;
+	if (list->hidden && !said_hidden)
+		fputs("sdpstat: TCP sockets are left out: they take CAP_NET_ADMIN\n", stderr);
+	if (processes && !said_processes)
+		fputs("sdpstat: other users' processes are left out: they take CAP_SYS_PTRACE\n",
+		      stderr);
+	said_hidden |= list->hidden;
+	said_processes |= processes;
+}
+
+/* Shows the endpoints; false if some could not be asked for. */
+static bool endpoints(const struct request *request, double seconds)
+{
+	static struct endpoints before;
+	struct endpoints now = {};
+	bool denied = false, failed;
+
+	if (filter_wants_kind(&request->filter, KIND_DEVICE))
+		device_read(&now);
+	if (filter_wants_kind(&request->filter, KIND_SOCKET))
+		sockets_read(&now);
+	if (request->style.owners || request->filter.value[FILTER_PID])
+		denied = owners_find(&now);
+	if (seconds > 0)
+		endpoints_rates(&now, &before, seconds);
+	say_lacks(&now, denied);
+	show_endpoints(&now, &request->filter, &request->style);
+	failed = now.failed;
+	endpoints_free(&before);
+	before = now;
+	return !failed;
+}
+
+static double clock_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Sleeps until that time. */
+static void wait_until(double time)
+{
+	struct timespec until = { .tv_sec = (time_t)time };
+
+	until.tv_nsec = (long)((time - (double)until.tv_sec) * 1e9);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = {};
+	double begin = clock_seconds(), last = begin, now;
+	unsigned long i;
+	bool good = true;
+
+	parse(argc, argv, &request);
+	for (i = 0; !request.count || i < request.count; i++) {
+		if (i) {
+			wait_until(begin + (double)i * request.interval);
+			if (!request.style.json)
+				putchar('\n');
+		}
+		now = clock_seconds();
+		if (request.counters)
+			show_counters(&request.style, i ? now - last : 0);
+		else
+			good &= endpoints(&request, i ? now - last : 0);
+		last = now;
+		if (fflush(stdout) || ferror(stdout)) {
+			fprintf(stderr, "sdpstat: writing: %s\n", strerror(errno));
+			return 1;
+		}
 	}
-	return 0;
+	return !good;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "endpoint.h"
 #include "table.h"
 
 #define WORDS_MAX	64	/* on a line */
@@ -23,17 +24,6 @@ void table_fail(const struct table *table, size_t line, const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	exit(1);
-}
-
-static void *grow(void *old, size_t n, size_t size)
-{
-	void *p = reallocarray(old, n, size);
-
-	if (!p) {
-		fputs("sdpstat: no memory\n", stderr);
-		exit(1);
-	}
-	return p;
 }
 
 static char *read_text(const char *path)
@@ -137,12 +127,8 @@ bool table_is_number(const char *word)
 	return *word && !word[strspn(word, "0123456789")] && (*word != '0' || !word[1]);
 }
 
-void table_json(const char *word, bool numbers)
+void table_json(const char *word)
 {
-	if (numbers && table_is_number(word)) {
-		fputs(word, stdout);
-		return;
-	}
 	putchar('"');
 	for (; *word; word++) {
 		if (*word == '"' || *word == '\\')

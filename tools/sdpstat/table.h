@@ -42,7 +42,7 @@ void table_fail(const struct table *table, size_t line, const char *format, ...)
 
 bool table_is_number(const char *word);
 
-/* Writes a word as JSON, bare where @numbers allows it. */
-void table_json(const char *word, bool numbers);
+/* Writes a word as JSON. */
+void table_json(const char *word);
 
 #endif /* SDPSTAT_TABLE_H */

@@ -41,7 +41,7 @@
  * @tx_bytes: bytes sent that did not go by TCP
  * @rx_bytes: bytes received that did not come by TCP
  * @stay: a word for why the sending direction is with TCP, or has come back to it last; empty if
- *	it has moved; sdpstat(8) has the words
+ *	nothing keeps it there; sdpstat(8) has the words
  *
  * All of it may have changed by the time that it is read.  Later versions are longer:
  * getsockopt(2) gives as much as there is room for.

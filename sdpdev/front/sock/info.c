@@ -17,6 +17,7 @@
 void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
+	enum sdp_stay stay = READ_ONCE(ss->stay);
 	struct sdp_pipe *tx, *rx;
 
 	memset(info, 0, sizeof(*info));
@@ -34,8 +35,9 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 		info->rx_bytes += READ_ONCE(rx->tail);
 		info->queued = sdp_rx_queued(ss);
 	}
-	if (info->tx_carrier == SDP_SOCK_BY_TCP)
-		strscpy(info->stay, sdp_stay_name(READ_ONCE(ss->stay)), sizeof(info->stay));
+	/* It may have a pair, and nothing to send yet. */
+	if (info->tx_carrier == SDP_SOCK_BY_TCP && stay != SDP_STAY_NOT)
+		strscpy(info->stay, sdp_stay_name(stay), sizeof(info->stay));
 }
 
 /**

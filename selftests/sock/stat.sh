@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# sdpstat: what it shows of TCP sockets with the ULP, to whom, and what it makes of answers that
+# are cut short.
+
+. "$(dirname "$0")/../tap.sh"
+
+root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
+build=${BUILD:-$root/build}
+page=$root/Documentation/man/sdpstat.8
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Where a user without rights may run it
+chmod 755 "$work"
+cp "${SDPSTAT:-$build/tools/sdpstat/sdpstat}" "$work/sdpstat"
+
+start() {
+	insmod "$build/$KERNEL/sdpdev/sdpdev.ko" && ip link set lo up
+}
+
+# tell CODE: the program with the sockets does it
+tell() {
+	local answer
+
+	echo "$1" >&"${sockets[1]}"
+	read -r -t 60 answer <&"${sockets[0]}"
+	[ "$answer" = "done" ] || { echo "$answer"; return 1; }
+}
+
+# shows PATTERN ARGUMENT...: one line of what sdpstat prints is that
+shows() {
+	local pattern=$1
+
+	shift
+	"$work/sdpstat" "$@" > "$work/out" 2> "$work/err"
+	cat "$work/out" "$work/err"
+	[ "$(grep -cE -e "$pattern" "$work/out")" -eq 1 ] && [ ! -s "$work/err" ]
+}
+
+# lines N ARGUMENT...: it prints so many, with the titles
+lines() {
+	local n=$1
+
+	shift
+	"$work/sdpstat" "$@" > "$work/out" || return
+	cat "$work/out"
+	[ "$(wc -l < "$work/out")" -eq "$n" ]
+}
+
+# refuses TEXT ARGUMENT...
+refuses() {
+	local text=$1 status=0
+
+	shift
+	"$work/sdpstat" "$@" > "$work/out" 2>&1 || status=$?
+	cat "$work/out"
+	[ "$status" -eq 2 ] && grep -qF -e "$text" "$work/out"
+}
+
+# json CONDITION ARGUMENT...: holds for e, the endpoints by local and peer port
+json() {
+	local condition=$1
+
+	shift
+	"$work/sdpstat" -j "$@" | python3 -c '
+import json, sys
+all = json.load(sys.stdin)["endpoints"]
+port = lambda word: int(word.rpartition(":")[2]) if ":" in word else 0
+e = {("c" if port(x["peer"]) == 7001 else "s"): x for x in all if port(x["local"]) != 0}
+print(e)
+sys.exit(not eval(sys.argv[1]))' "$condition"
+}
+
+# Every name of an endpoint's JSON, with its type, is in the manual page.
+documented() {
+	"$work/sdpstat" -ajp | python3 -c '
+import json, re, sys
+page = dict(re.findall(r"^\.IR (\w+) \" \((\w+)\)\"$", open(sys.argv[1]).read(), re.M))
+kinds = {str: "string", int: "number", list: "array"}
+for endpoint in json.load(sys.stdin)["endpoints"]:
+	for name, value in endpoint.items():
+		if page.get(name) != kinds[type(value)]:
+			sys.exit(f"{name}: {page.get(name)}")
+sys.exit(not page)' "$page"
+}
+
+# Every reason that the kernel counts is in the manual page.
+reasons() {
+	local word words=0
+
+	for word in $("$work/sdpstat" -s | sed -n 's/^stayed_\([a-z_]*\) .*/\1/p'); do
+		grep -qx "^\.B $word" "$page" || { echo "not there: $word"; return 1; }
+		words=$((words + 1))
+	done
+	[ "$words" -gt 10 ]
+}
+
+as_user() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+# What a user sees: no socket, and why.
+user() {
+	as_user "$work/sdpstat" > "$work/out" 2> "$work/err" || return
+	cat "$work/out" "$work/err"
+	[ "$(wc -l < "$work/out")" -eq 1 ] && [ "$(wc -l < "$work/err")" -eq 1 ] &&
+		grep -q 'left out.*CAP_NET_ADMIN' "$work/err"
+}
+
+# Some of what it shows may be another user's; the rest is there all the same.
+user_processes() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +net_admin \
+		--ambient-caps +net_admin "$work/sdpstat" -p > "$work/out" 2> "$work/err" || return
+	cat "$work/out" "$work/err"
+	[ "$(grep -c ESTABLISHED "$work/out")" -eq 2 ] && [ "$(wc -l < "$work/err")" -eq 1 ] &&
+		grep -q 'left out.*CAP_SYS_PTRACE' "$work/err"
+}
+
+# Three tables, one second of sending: the bytes of it are in the last ones.
+rates() {
+	"$work/sdpstat" -j -i 0.5 -c 3 > "$work/out" & pid=$!
+	until_true 10 test -s "$work/out" || return
+	tell 'push(c, s, 50000, 2)' || return
+	wait "$pid" || return
+	python3 - "$work/out" <<-'EOT'
+	import json, sys
+	tables = [json.loads(line)["endpoints"] for line in open(sys.argv[1])]
+	rates = [[x.get("tx_bytes_per_second", -1) for x in t if "7001" in x["peer"]]
+		 for t in tables]
+	print(rates)
+	sys.exit(not (len(rates) == 3 and rates[0] == [-1] and min(rates[1] + rates[2]) >= 0 and
+		      max(rates[1] + rates[2]) > 20000))
+	EOT
+}
+
+# The counters that change are shown, and nothing else.
+counter_rates() {
+	"$work/sdpstat" -s -i 0.5 -c 2 > "$work/out" & pid=$!
+	until_true 10 grep -q moved "$work/out" || return
+	tell 'c2, s2 = connect(AF_INET, "127.0.0.1", 7003); push(c2, s2, 1000, 200)' || return
+	wait "$pid" || return
+	sed '1,/^$/d' "$work/out" | tee "$work/change"
+	grep -Eq '^moved +[1-9][0-9]* +[0-9.]+/s$' "$work/change" &&
+		! grep -Eqv '^[a-z_]+ +[0-9]+ +[0-9.]+/s$' "$work/change"
+}
+
+plan 31
+check "a machine" start
+check "no endpoint: titles" lines 1
+check "and valid JSON" json 'not e'
+coproc sockets { exec python3 -u "$root/selftests/sock/stat.py" 2>&1; }
+# shellcheck disable=SC2154 # coproc sets it
+program=$sockets_PID
+check "a connection" tell 'c, s = connect(AF_INET, "127.0.0.1", 7001)'
+check "listening ones are left out" lines 3
+check "but shown with -l" shows '^LISTEN +- +127\.0\.0\.1:7001 +- +0 +0 +0 +0 +-$' -l
+check "with TCP, as it is young" shows \
+	'^ESTABLISHED +TCP +127\.0\.0\.1:[0-9]+ +127\.0\.0\.1:7001 +0 +0 +0 +0 +young$'
+check "sent one way" tell 'push(c, s, 1000, 300)'
+check "one direction has moved" shows \
+	'^ESTABLISHED +local/TCP +127\.0\.0\.1:[0-9]+ +127\.0\.0\.1:7001 +[1-9][0-9]+ +0 +0 +1 +-$'
+check "at the other end, too" shows \
+	'^ESTABLISHED +TCP/local +127\.0\.0\.1:7001 .* +0 +[1-9][0-9]+ +0 +0 +-$'
+check "the bytes by both carriers are the stream's" json \
+	'(e["c"]["tx_bytes"] + e["c"]["tcp_tx_bytes"] == 300000 ==
+	  e["s"]["rx_bytes"] + e["s"]["tcp_rx_bytes"] and e["c"]["tx_bytes"] > 100000)'
+check "something waits to be read" tell 'c.send(b"x" * 777)'
+check "and is counted" json 'e["s"]["rx_queued"] == 777 and e["c"]["rx_queued"] == 0'
+tell 's.recv(777)'
+check "sent the other way" tell 'push(s, c, 1000, 300)'
+check "the state, the carrier and the port that are asked for" lines 3 \
+	state=established,listen carrier=LOCAL port=80,7001
+check "another carrier" lines 1 carrier=TCP
+check "another reason" lines 1 reason=young,peer
+check "another kind" lines 1 kind=device
+check "the process" shows "7001 .* stat\.py\($program\)|7001 .*python3\($program\)" -lp
+check "by its number" lines 3 "pid=$program,1"
+check "another one's" lines 1 pid=1
+check "every name and type of JSON is documented" documented
+check "every second's bytes" rates
+check "every second's counters" counter_rates
+check "every reason is documented" reasons
+check "a connection by IPv6" tell 'c6, s6 = connect(AF_INET6, "::1", 7002)'
+check "has its addresses" shows '^ESTABLISHED +TCP +\[::1\]:7002 +\[::1\]:[0-9]+ ' port=7002
+tell 'c6.close(); s6.close(); c2.close(); s2.close()'
+check "a user is told what is missing" user
+check "with CAP_NET_ADMIN, which processes" user_processes
+refusals() {
+	refuses 'no filter is called frob' frob=1 && refuses 'not a number' port=http &&
+		refuses 'given twice' port=1 port=2 && refuses 'which?' state= &&
+		refuses '-i says it' -c 2 && refuses 'not a time' -i 0 &&
+		refuses 'not a number of tables' -i 1 -c x
+}
+check "wrong arguments are named" refusals
+check "answers that are cut short" "$build/selftests/sock/answers"
+finish

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Endpoints of either kind, as they are shown: /dev/sdp's and TCP sockets with the ULP "sdp".
+ */
+#ifndef SDPSTAT_ENDPOINT_H
+#define SDPSTAT_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum kind {
+	KIND_DEVICE,
+	KIND_SOCKET,
+	KIND_MAX,
+};
+
+/* What is a word; "-" if there is nothing to say. */
+enum word {
+	WORD_STATE,
+	WORD_TX_CARRIER,
+	WORD_RX_CARRIER,
+	WORD_LOCAL,
+	WORD_PEER,
+	WORD_REASON,
+	WORD_MAX,
+};
+
+#define WORD_LEN	64
+
+/* What is a number. */
+enum number {
+	NUM_ID,		/* of the kernel's: nobody else of the same kind ever has it */
+	NUM_TX_BYTES,
+	NUM_RX_BYTES,
+	NUM_TX_RATE,
+	NUM_RX_RATE,
+	NUM_TX_MSGS,
+	NUM_RX_MSGS,
+	NUM_TX_CREDITS,
+	NUM_RX_QUEUED,
+	NUM_MOVES,
+	NUM_TCP_TX_BYTES,
+	NUM_TCP_RX_BYTES,
+	NUM_MEMORY,
+	NUM_UID,
+	NUM_INODE,
+	NUM_MAX,
+};
+
+struct owner {
+	pid_t pid;
+	char program[16];
+};
+
+/**
+ * struct endpoint - an endpoint
+ * @kind: its kind
+ * @known: the numbers that it has, a bit each
+ * @word: its words
+ * @number: its numbers
+ * @owners: processes that have it open
+ * @owner_count: how many
+ */
+struct endpoint {
+	enum kind kind;
+	unsigned int known;
+	char word[WORD_MAX][WORD_LEN];
+	uint64_t number[NUM_MAX];
+	struct owner *owners;
+	size_t owner_count;
+};
+
+/**
+ * struct endpoints - some of them
+ * @all: the endpoints
+ * @count: how many
+ * @room: how many @all has room for
+ * @hidden: the kernel has not told which TCP sockets have the ULP
+ * @failed: it has not told of sockets at all, which was said
+ */
+struct endpoints {
+	struct endpoint *all;
+	size_t count;
+	size_t room;
+	bool hidden;
+	bool failed;
+};
+
+/* endpoint.c */
+void *grow(void *old, size_t n, size_t size);
+struct endpoint *endpoint_add(struct endpoints *list, enum kind kind);
+void endpoint_number(struct endpoint *ep, enum number which, uint64_t value);
+bool endpoint_knows(const struct endpoint *ep, enum number which);
+void endpoints_free(struct endpoints *list);
+
+/* Fills in what went each way in a second since @before; sorts @before. */
+void endpoints_rates(struct endpoints *now, struct endpoints *before, double seconds);
+
+/* device.c: those of /dev/sdp. */
+void device_read(struct endpoints *list);
+
+/* sockets.c: TCP sockets with the ULP. */
+struct nlmsghdr;
+void sockets_read(struct endpoints *list);
+int sockets_answer(const struct nlmsghdr *nlh, void *list);
+
+/* owners.c: returns whether there are processes that it may not look at. */
+bool owners_find(struct endpoints *list);
+
+#endif /* SDPSTAT_ENDPOINT_H */
