@@ -133,7 +133,7 @@ static int ask(int fd, int what)
 
 static bool is_listener(int fd, unsigned int *port)
 {
-	struct sockaddr_storage addr;
+	struct sockaddr_storage addr = {};
 	socklen_t len = sizeof(addr);
 
 	if (ask(fd, SO_PROTOCOL) != IPPROTO_TCP || ask(fd, SO_ACCEPTCONN) != 1 ||

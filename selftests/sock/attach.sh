@@ -139,6 +139,8 @@ users() {
 import os, struct, sys
 os.setxattr(sys.argv[1], "security.capability",
 	    struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))' "$work/capable"
+	cp "$(command -v setpriv)" "$work/become"
+	chmod 4755 "$work/become"
 	cp "$sdprun" "$work/sdprun"
 
 	check "a user's own rule" gives "$all" as_user "$work/sdprun" --must-move "$attach"
@@ -146,6 +148,8 @@ os.setxattr(sys.argv[1], "security.capability",
 		as_user "$work/sdprun" --must-move "$work/setuid"
 	check "nor one with capabilities of its own" gives "$none" \
 		as_user "$work/sdprun" --must-move "$work/capable"
+	check "nor what becomes another user" gives "$none" as_user "$work/sdprun" --must-move \
+		"$work/become" --reuid 1234 --clear-groups "$attach"
 	check "root's reaches another user" gives "$all" \
 		move setpriv --reuid 65534 --clear-groups "$attach"
 	check "and a setuid program of that user" gives "$all" \
@@ -362,7 +366,7 @@ fi
 ip link set lo up
 load
 
-plan $((83 - $(checked && echo 21 || echo 0)))
+plan $((84 - $(checked && echo 21 || echo 0)))
 processes
 calls_and_ports
 users

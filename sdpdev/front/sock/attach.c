@@ -15,15 +15,6 @@
 #include "front/sock/policy.h"
 #include "offload/net.h"
 
-/* Kernel clients know what they do with their sockets, and so do other ULPs. */
-static bool sdp_attach_may(const struct sock *sk)
-{
-	return sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP &&
-	       (sk->sk_family == AF_INET || sk->sk_family == AF_INET6) &&
-	       !sk->sk_kern_sock && sk->sk_net_refcnt && sk->sk_socket &&
-	       !READ_ONCE(sk->sk_user_data) && !inet_csk(sk)->icsk_ulp_ops;
-}
-
 static bool sdp_attach_wanted(const struct sock *sk, int state)
 {
 	const struct inet_sock *inet = inet_sk(sk);
@@ -41,13 +32,16 @@ static bool sdp_attach_wanted(const struct sock *sk, int state)
 	       READ_ONCE(sdp_net(sock_net(sk))->attach);
 }
 
-/* The kernel's word for it is const, but the caller has the socket's lock. */
+/*
+ * The kernel's word for it is const, but the caller has the socket's lock.  SCTP and others come
+ * by as well.  sdp_sock_attach() refuses the sockets of clients in the kernel, and of other ULPs.
+ */
 static void sdp_attach_look(void *data, const struct sock *sk, const int from, const int to)
 {
 	bool wanted;
 
 	if (from != TCP_CLOSE || (to != TCP_SYN_SENT && to != TCP_LISTEN) ||
-	    !sdp_attach_may(sk))
+	    sk->sk_protocol != IPPROTO_TCP)
 		return;
 	rcu_read_lock();
 	wanted = sdp_attach_wanted(sk, to);
