@@ -4,20 +4,14 @@
 # sdpstat: what it shows of TCP sockets with the ULP, to whom, and what it makes of answers that
 # are cut short.
 
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/sock.sh"
 
-root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
-build=${BUILD:-$root/build}
 page=$root/Documentation/man/sdpstat.8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Where a user without rights may run it
 chmod 755 "$work"
 cp "${SDPSTAT:-$build/tools/sdpstat/sdpstat}" "$work/sdpstat"
-
-start() {
-	insmod "$build/$KERNEL/sdpdev/sdpdev.ko" && ip link set lo up
-}
 
 # tell CODE: the program with the sockets does it
 tell() {
@@ -193,5 +187,5 @@ refusals() {
 		refuses 'not a number of tables' -i 1 -c x
 }
 check "wrong arguments are named" refusals
-check "answers that are cut short" "$build/selftests/sock/answers"
+check "answers that are cut short" "$programs/answers"
 finish
