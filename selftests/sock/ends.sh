@@ -15,18 +15,18 @@ held() {
 	# shellcheck disable=SC2154 # coproc sets it
 	read -r -u "${holder[0]}" line && [ "$line" = held ] && ! rmmod sdpdev 2> /dev/null
 	local status=$?
-	kill $pid
-	wait $pid 2> /dev/null
+	kill "$pid"
+	wait "$pid" 2> /dev/null
 	until_true 5 unused || status=1
-	return $status
-}
-
-unused() {
-	[ "$(< /sys/module/sdpdev/refcnt)" = 0 ]
+	return "$status"
 }
 
 time_waits() {
 	ss -Htan state time-wait | wc -l
+}
+
+no_time_waits() {
+	[ "$(time_waits)" = 0 ]
 }
 
 plan 23
@@ -39,6 +39,7 @@ done
 [ "$(time_waits)" -ge 20 ]
 result $? "both ends leave sockets in TIME_WAIT"
 check "the module goes" rmmod sdpdev
-ss -K state time-wait > /dev/null
-check "and they go after it" eval '[ "$(time_waits)" = 0 ]'
+# The checked kernel ends none for ss.
+[ "$KERNEL" = debug ] || ss -K state time-wait > /dev/null
+check "and they go after it" until_true 40 no_time_waits
 finish

@@ -19,7 +19,10 @@ nat() {
 		lladdr "$(ip netns exec blue cat /sys/class/net/b0/address)"
 }
 
-plan 64
+# The checked kernel translates no addresses.
+nat=4
+[ "$KERNEL" != debug ] || nat=0
+plan $((60 + nat))
 check "a machine" start
 within "loopback" "$programs/moves"
 within "IPv6" "$programs/moves" -6 -l ::1 -c ::1 "${streams[@]}" SIGIO urgent
@@ -27,6 +30,6 @@ within "IPv4 in IPv6" "$programs/moves" -6 -l ::ffff:127.0.0.1 -c ::ffff:127.0.0
 	"${streams[@]}"
 check "two namespaces" two_hosts
 within "namespaces" "$programs/moves" -l 10.9.0.2 -c 10.9.0.2 -S blue -C red "${streams[@]}"
-check "NAT between them" nat
-within "NAT" "$programs/moves" -l 10.9.0.2 -c 10.9.0.9 -S blue -C red "${streams[@]}"
+[ $nat = 0 ] || check "NAT between them" nat
+[ $nat = 0 ] || within "NAT" "$programs/moves" -l 10.9.0.2 -c 10.9.0.9 -S blue -C red "${streams[@]}"
 finish

@@ -16,8 +16,15 @@ start() {
 	ip link set lo up
 }
 
+# unused: no socket has a reference to the module.
+unused() {
+	[ "$(< /sys/module/sdpdev/refcnt)" = 0 ]
+}
+
 # two_hosts: two network namespaces, red 10.9.0.1 and blue 10.9.0.2, and veth between them
 two_hosts() {
+	[ ! -e /run/netns/red ] || ip netns del red
+	[ ! -e /run/netns/blue ] || ip netns del blue
 	ip netns add red && ip netns add blue &&
 	ip link add r0 netns red type veth peer name b0 netns blue &&
 	ip -n red addr add 10.9.0.1/24 dev r0 && ip -n blue addr add 10.9.0.2/24 dev b0 &&

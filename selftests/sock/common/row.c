@@ -30,7 +30,9 @@ struct story {
 };
 
 bool plain;
-static struct story *story;
+/* For programs without rows: what is wrong is printed, and what is said is not. */
+static struct story alone;
+static struct story *story = &alone;
 
 static void story_add(const char *mark, const char *format, va_list args)
 {
@@ -44,6 +46,19 @@ static void story_add(const char *mark, const char *format, va_list args)
 	at = __atomic_fetch_add(&story->length, n, __ATOMIC_RELAXED);
 	if (at + n < sizeof(story->text))
 		memcpy(story->text + at, line, n);
+}
+
+static void tell(const char *format, va_list args)
+{
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+unsigned int wrongs(void)
+{
+	return story->wrong;
 }
 
 void say(const char *format, ...)
@@ -61,7 +76,10 @@ void wrong(const char *format, ...)
 
 	__atomic_fetch_add(&story->wrong, 1, __ATOMIC_RELAXED);
 	va_start(args, format);
-	story_add("wrong: ", format, args);
+	if (story == &alone)
+		tell(format, args);
+	else
+		story_add("wrong: ", format, args);
 	va_end(args);
 }
 

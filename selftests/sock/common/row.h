@@ -33,6 +33,9 @@ void say(const char *format, ...);
 __attribute__((format(printf, 1, 2)))
 void wrong(const char *format, ...);
 
+/* How often something was wrong. */
+unsigned int wrongs(void);
+
 /* What a call returns, and its errno, is the same on TCP. */
 #define SAY(call)							\
 ({									\

@@ -163,11 +163,14 @@ static void look_at(struct end *e, const char *title)
 /* What an end still can do. */
 static void use_up(struct end *e, const char *title)
 {
-	int i;
+	size_t all = 0;
+	ssize_t n;
 
 	look_at(e, title);
-	for (i = 0; i < 4; i++)
-		SAY(get(e, 1000, MSG_DONTWAIT));
+	while ((n = get(e, 1000, MSG_DONTWAIT)) > 0)
+		all += n;
+	say("read %zu, %s", all, n ? strerrorname_np(errno) : "the end");
+	SAY(get(e, 1000, MSG_DONTWAIT));
 	SAY(put_some(e, 10, MSG_DONTWAIT));
 	usleep(SETTLED * 1000);
 	look_at(e, title);
@@ -362,7 +365,9 @@ static void end_a_wait(ending *ending, void *(*wait)(void *))
 	fresh();
 	c = conn_moved();
 	need(!pthread_create(&t, NULL, wait, &w));
-	usleep(SETTLED * 1000);
+	do
+		usleep(SETTLED * 1000);
+	while (wait == wait_write && !(bits(c.a.fd) & POLLIN));
 	ending(&c.a);
 	pthread_join(t, NULL);
 	say("%zd, error %d, events %x", w.ret, w.error, w.revents);

@@ -141,7 +141,8 @@ static void signatures(void)
 
 	memcpy(&sig.tcpm_addr, &a, sizeof(a));
 	c.a.fd = sock_new(NULL);
-	SAY(setsockopt(listener, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig)));
+	if (SAY(setsockopt(listener, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig))))
+		return;
 	SAY(setsockopt(c.a.fd, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig)));
 	SAY(sock_connect(c.a.fd, port));
 	c.b.fd = accept(listener, NULL, NULL);

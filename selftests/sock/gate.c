@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules of the network act on a connection that has moved: at the next touch, if they came
+ * after it.  The connection is one between the namespaces red and blue (sock.sh).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/conn.h"
+#include "common/row.h"
+
+/* Milliseconds between two messages, and those in which a rule has to act: touch is one second. */
+#define PACE	20
+#define TOUCH	(plain ? 100 : slow_kernel() ? 4000 : 1300)
+/* Until TCP comes back after an outage. */
+#define BACK	20000
+
+static void run(const char *command)
+{
+	if (system(command))
+		wrong("%s", command);
+}
+
+static bool arrives(struct conn *c, int ms)
+{
+	struct pollfd p = { c->b.fd, POLLIN, 0 };
+
+	if (poll(&p, 1, ms) <= 0)
+		return false;
+	need(get(&c->b, 1 << 20, 0) > 0);
+	return true;
+}
+
+/* Messages come until the rule acts; then none does. */
+static void stops(struct conn *c, const char *command)
+{
+	long long start = now_ms();
+
+	run(command);
+	while (now_ms() - start < TOUCH) {
+		put(&c->a, 10, 0);
+		usleep(PACE * 1000);
+		arrives(c, 0);
+	}
+	put(&c->a, 10, 0);
+	say("after \"%s\" something arrives: %d", command, arrives(c, 300));
+	want(&c->a, false);
+}
+
+static void goes_on(struct conn *c, const char *command)
+{
+	long long start = now_ms();
+
+	run(command);
+	while (c->b.in < c->a.out && now_ms() - start < BACK)
+		arrives(c, 100);
+	say("after \"%s\" all arrives: %d", command, c->b.in == c->a.out);
+	move(c);
+}
+
+static void rule(const char *on, const char *off)
+{
+	struct conn c = conn_moved();
+
+	stops(&c, on);
+	goes_on(&c, off);
+}
+
+static void dropped(void)
+{
+	rule("tc -n blue qdisc add dev b0 clsact && "
+	     "tc -n blue filter add dev b0 ingress matchall action drop",
+	     "tc -n blue qdisc del dev b0 clsact");
+}
+
+static void prohibited(void)
+{
+	rule("ip -n red rule add to 10.9.0.2 prohibit", "ip -n red rule del to 10.9.0.2 prohibit");
+}
+
+static void no_address(void)
+{
+	rule("ip -n red addr del 10.9.0.1/24 dev r0", "ip -n red addr add 10.9.0.1/24 dev r0");
+}
+
+static void no_link(void)
+{
+	rule("ip -n red link set r0 down", "ip -n red link set r0 up");
+}
+
+/* Policies without keys: nothing passes. */
+static void ipsec(void)
+{
+	rule("ip -n red xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir out "
+	     "tmpl proto esp mode transport",
+	     "ip -n red xfrm policy flush");
+	rule("ip -n blue xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir in "
+	     "tmpl proto esp mode transport",
+	     "ip -n blue xfrm policy flush");
+}
+
+static void keep_going(struct conn *c)
+{
+	int i;
+
+	tick();
+	for (i = 0; i < 20; i++) {
+		put(&c->a, 10, 0);
+		get_all(&c->b, 10);
+		put(&c->b, 10, 0);
+		get_all(&c->a, 10);
+	}
+}
+
+static int capture_in(const char *netns)
+{
+	char path[100];
+	int fd, net;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	net = open(path, O_RDONLY);
+	need(net >= 0 && !setns(net, CLONE_NEWNET));
+	close(net);
+	fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+	need(fd >= 0);
+	return fd;
+}
+
+/* Whoever captures at either end sees the packets of both directions. */
+static void captured(void)
+{
+	static const char *const where[] = { "red", "blue" };
+	struct conn c = conn_moved();
+	int i, fd;
+
+	for (i = 0; i < 2; i++) {
+		fd = capture_in(where[i]);
+		keep_going(&c);
+		stays(&c.a, "capture");
+		stays(&c.b, "capture");
+		close(fd);
+		move(&c);
+	}
+	say("all of it");
+}
+
+/* Unless the administrator says that it does not matter. */
+static void captured_or_not(void)
+{
+	struct conn c = conn_moved();
+	int fd;
+
+	run("ip netns exec red sysctl -q net.sdp.capture=0");
+	run("ip netns exec blue sysctl -q net.sdp.capture=0");
+	fd = capture_in("red");
+	keep_going(&c);
+	want(&c.a, true);
+	want(&c.b, true);
+	close(fd);
+	run("ip netns exec red sysctl -q net.sdp.capture=1");
+	run("ip netns exec blue sysctl -q net.sdp.capture=1");
+}
+
+/* A program of two instructions: all packets pass, or none does. */
+static int program(int verdict)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = verdict },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_CGROUP_SKB, .insn_cnt = 2,
+		.insns = (uintptr_t)code, .license = (uintptr_t)"GPL",
+	};
+
+	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+static void attach(int cgroup, int fd, int type, bool on)
+{
+	union bpf_attr attr = { .target_fd = cgroup, .attach_bpf_fd = fd, .attach_type = type };
+
+	need(!syscall(SYS_bpf, on ? BPF_PROG_ATTACH : BPF_PROG_DETACH, &attr, sizeof(attr)));
+}
+
+static void cgroup_programs(void)
+{
+	static const int types[] = { BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS };
+	struct conn c;
+	int i, cgroup, pass = program(1), drop = program(0);
+
+	need(pass >= 0 && drop >= 0);
+	mkdir("/tmp/cgroup", 0755);
+	need(!mount("none", "/tmp/cgroup", "cgroup2", 0, NULL) || errno == EBUSY);
+	cgroup = open("/tmp/cgroup", O_RDONLY);
+	need(cgroup >= 0);
+	for (i = 0; i < 2; i++) {
+		c = conn_moved();
+		attach(cgroup, pass, types[i], true);
+		keep_going(&c);
+		stays(&c.a, "filter");
+		stays(&c.b, "filter");
+		attach(cgroup, pass, types[i], false);
+		move(&c);
+		attach(cgroup, drop, types[i], true);
+		stops(&c, "true");
+		attach(cgroup, drop, types[i], false);
+		goes_on(&c, "true");
+	}
+}
+
+static const struct row rows[] = {
+	{ "packets that are dropped", dropped },
+	{ "a rule that prohibits the route", prohibited },
+	{ "an address that goes", no_address },
+	{ "a device that is down", no_link },
+	{ "IPsec policies", ipsec },
+	{ "a capture at either end", captured },
+	{ "a capture that does not matter", captured_or_not },
+	{ "programs of a control group", cgroup_programs },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	const struct row *const lists[] = { rows, NULL };
+
+	(void)argc;
+	place.listen = "10.9.0.2";
+	place.connect = "10.9.0.2";
+	place.server = "blue";
+	place.client = "red";
+	return rows_main(lists, argv + 1);
+}
