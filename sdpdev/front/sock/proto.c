@@ -213,8 +213,8 @@ static int sdp_ioctl(struct sock *sk, int cmd, compat_ioctl_arg arg)
 	return compat_ioctl_get(n, arg) ?: compat_ioctl_put(n + more, arg);
 }
 
-/* Newer kernels have MSG_SPLICE_PAGES of sendmsg instead. */
-#ifndef MSG_SPLICE_PAGES
+/* Newer kernels have MSG_SPLICE_PAGES of sendmsg instead; some of the older have both. */
+#ifdef MSG_SENDPAGE_NOTLAST
 static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t size, int flags)
 {
 	struct bio_vec bv = { .bv_page = page, .bv_len = size, .bv_offset = offset };
@@ -426,7 +426,7 @@ void sdp_proto_build(struct sdp_family *fam)
 	/* A socket map must not put its functions in front of ours. */
 	prot->psock_update_sk_prot = NULL;
 #endif
-#ifndef MSG_SPLICE_PAGES
+#ifdef MSG_SENDPAGE_NOTLAST
 	prot->sendpage = sdp_sendpage;
 #endif
 	fam->ops.accept = sdp_accept;
