@@ -62,6 +62,9 @@ const char *sdp_stay_name(enum sdp_stay stay)
  */
 void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
 {
+	/* Nothing that passes comes in place of a reason that does not. */
+	if (sdp_stay_for_good(ss->stay) && !sdp_stay_for_good(stay))
+		stay = ss->stay;
 	if (back) {
 		sdp_count(SDP_CNT_RETURNED + stay);
 		trace_sdp_sock_return(ss, stay);

@@ -28,12 +28,15 @@ void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 
 /*
  * TCP has delivered more than the direction had sent when it returned last.  A peer whose TCP
- * waits for bytes that this end has never sent is none.
+ * waits for bytes that this end has never sent is none.  Behind a stall the program has to read
+ * again, too.
  */
 static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
 {
 	u32 got = READ_ONCE(tcp_sk(rx)->rcv_nxt);
 
+	if (ss->stalled && !after(READ_ONCE(tcp_sk(rx)->copied_seq), ss->passed))
+		return false;
 	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
 }
 
@@ -71,6 +74,8 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	enum sdp_stay stay;
 	bool moved = false;
 
+	if (pipe->state != SDP_PIPE_IDLE || !READ_ONCE(pipe->rx))
+		return false;
 	/* Another call sleeps in TCP with the rest of its bytes. */
 	if (sk->sk_write_pending || sdp_tx_held(sk))
 		return false;
@@ -83,7 +88,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	spin_lock_bh(&pipe->lock);
 	stay = pipe->rx ? sdp_gate_peer(pipe->reader) : SDP_STAY_CLOSED;
 	/* A way back by TCP is open if it has delivered a message since the last time. */
-	if (!stay && pipe->state == SDP_PIPE_IDLE && sdp_tx_passed(ss, pipe->rx)) {
+	if (!stay && sdp_tx_passed(ss, pipe->rx)) {
 		WRITE_ONCE(pipe->start, tp->write_seq);
 		sdp_pipe_set(pipe, SDP_PIPE_MOVED);
 		/* Pairs with the barrier in sdp_rx_enter_tcp(): one of both sees the other. */
@@ -101,6 +106,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	if (!moved)
 		return false;
 
+	ss->stalled = false;
 	ss->moves++;
 	sdp_count(SDP_CNT_MOVED);
 	trace_sdp_sock_move(ss, SDP_STAY_NOT);
@@ -131,7 +137,9 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	if (likely(!time_after(jiffies, ss->checked)))
 		return SDP_STAY_NOT;
 	ss->checked = jiffies;
-	touch = READ_ONCE(sdp_net(sock_net(ss->sk))->touch);
+	/* A namespace of its own does not decide how late the host's rules take effect. */
+	touch = min(READ_ONCE(sdp_net(sock_net(ss->sk))->touch),
+		    READ_ONCE(sdp_net(&init_net)->touch));
 	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ))
 		return SDP_STAY_TOUCH;
 	stay = sdp_gate(ss, false);
@@ -213,6 +221,7 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 	if (pipe->state != SDP_PIPE_MOVED && pipe->state != SDP_PIPE_RETURNING)
 		return 0;
 	sdp_stay_set(ss, why, pipe->state == SDP_PIPE_MOVED);
+	ss->stalled |= why == SDP_STAY_STALL;
 	spin_lock_bh(&pipe->lock);
 	if (pipe->state == SDP_PIPE_MOVED) {
 		sdp_pipe_set(pipe, SDP_PIPE_RETURNING);

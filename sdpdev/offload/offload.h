@@ -196,12 +196,14 @@ struct sdp_base {
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
  * @joined: it was in the table at some time, and may have a pair; under the socket's lock
+ * @stalled: the sending direction came back last because the peer's program did not read
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @isn: own initial sequence number
  * @peer_isn: the peer's
  * @passed: the sending direction moves when the peer's TCP has got more than this
  * @calls: sends and receives, until the connection is asked about
  * @bytes: bytes of them
+ * @looks: how often it has been asked about
  * @moves: how often the sending direction has moved
  * @sent: bytes that it has sent by a pipe that it has let go of
  * @received: bytes that it has received so
@@ -219,12 +221,14 @@ struct sdp_sock {
 	atomic_t users;
 	bool accepted;
 	bool joined;
+	bool stalled;
 	u8 stay;
 	u32 isn;
 	u32 peer_isn;
 	u32 passed;
 	u32 calls;
-	u32 bytes;
+	int looks;
+	u64 bytes;
 	u32 moves;
 	u64 sent;
 	u64 received;

@@ -2,8 +2,11 @@
 /*
  * The two ends of a connection find each other.
  *
- * Both initial sequence numbers name a connection: its ends know them, and nobody who has not
- * seen its packets.  An end comes into the table when its connection has carried enough to be
+ * Both initial sequence numbers name a connection.  They are no secret: who has a network
+ * namespace with the same addresses can compute them, but for the time.  So each end's random
+ * hash has to be the one that the other end's packets came with, too: the kernel keeps it beside
+ * a packet (skb->hash), in which nobody else can put it.
+ *  An end comes into the table when its connection has carried enough to be
  * worth it, and the second one to come makes the pair.  Addresses are not compared, so it may
  * be translated between the ends; a proxy between them makes two connections with numbers of
  * their own.  The reader takes nothing from a pipe unless its TCP has come to the very number
@@ -17,6 +20,9 @@
 
 #include "offload/net.h"
 #include "offload/offload.h"
+
+/* How often what a connection has to carry before it is asked about again doubles. */
+#define SDP_LOOKS_MAX		12
 
 /* Milliseconds after which a pipe that stands still is looked after. */
 #define SDP_PAIRS_MS		2000
@@ -47,12 +53,28 @@ static void sdp_sock_numbers(struct sdp_sock *ss)
 	ss->peer_isn = tp->rcv_nxt - (u32)tp->bytes_received - 1;
 }
 
+/*
+ * Have the packets of one come to the other?  A TCP that retransmits takes another hash: then
+ * the answer is no until its next packet has come.
+ */
+static bool sdp_sock_sees(const struct sdp_sock *ss, const struct sdp_sock *peer)
+{
+#ifdef CONFIG_RPS
+	u32 hash = READ_ONCE(peer->sk->sk_txhash);
+
+	return hash && READ_ONCE(ss->sk->sk_rxhash) == hash;
+#else
+	return false;
+#endif
+}
+
 static struct sdp_sock *sdp_table_find(const struct sdp_sock *ss)
 {
 	struct sdp_sock *peer;
 
 	hash_for_each_possible(sdp_table, peer, node, sdp_sock_key(ss))
-		if (peer->accepted != ss->accepted && sdp_sock_key(peer) == sdp_sock_key(ss))
+		if (peer->accepted != ss->accepted && sdp_sock_key(peer) == sdp_sock_key(ss) &&
+		    sdp_sock_sees(ss, peer) && sdp_sock_sees(peer, ss))
 			return peer;
 	return NULL;
 }
@@ -133,17 +155,17 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 	const struct sdp_net *net = sdp_net(sock_net(ss->sk));
 
 	ss->calls++;
-	ss->bytes += min_t(size_t, len, U32_MAX / 2 - ss->bytes);
-	return ss->calls >= READ_ONCE(net->move_messages) ||
-	       ss->bytes >= READ_ONCE(net->move_bytes);
+	ss->bytes += len;
+	return ss->calls >= (u64)READ_ONCE(net->move_messages) << ss->looks ||
+	       ss->bytes >= (u64)READ_ONCE(net->move_bytes) << ss->looks;
 }
 
 /**
  * sdp_sock_look() - look for the other end of a connection that is worth it
  * @ss: the endpoint, its socket locked
  *
- * Whoever comes second finds the first one.  The first one asks again when it has carried as
- * much again.
+ * Whoever comes second finds the first one.  An end without success asks again when it has
+ * carried twice as much: most have no other end here.
  */
 void sdp_sock_look(struct sdp_sock *ss)
 {
@@ -151,6 +173,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 
 	ss->calls = 0;
 	ss->bytes = 0;
+	ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
 	if (ss->pair)
 		return;
 	stay = sdp_gate(ss, true);

@@ -3,6 +3,9 @@
 #
 # For tests of TCP sockets with the ULP "sdp", in a machine that has nothing yet.
 
+# A namespace of its own: what its sockets leave in TIME_WAIT ends with it.
+[ -n "$SOCK_NAMESPACE" ] || SOCK_NAMESPACE=1 exec unshare --net "$0" "$@"
+
 . "$(dirname "$0")/../tap.sh"
 
 root=$(dirname "$(readlink -f "$0")")/../..

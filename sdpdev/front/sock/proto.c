@@ -28,7 +28,7 @@ static struct sdp_sock *sdp_sock_get(const struct sock *sk)
 		atomic_inc(&ss->users);
 		/* Pairs with the barrier in sdp_sock_give_up(): one of both sees the other. */
 		smp_mb__after_atomic();
-		if (!sdp_ulp_ours(sk)) {
+		if (sdp_sk(sk) != ss) {
 			atomic_dec(&ss->users);
 			ss = NULL;
 		}
@@ -314,7 +314,7 @@ static int sdp_getsockopt_zc(size_t queued, char __user *optval, int __user *opt
 static int sdp_getsockopt_info(struct sock *sk, char __user *optval, int __user *optlen)
 {
 	struct sdp_sock_info more = {};
-	struct tcp_info info;
+	struct tcp_info info = {};
 	struct sdp_sock *ss;
 	int len, err;
 
@@ -328,7 +328,12 @@ static int sdp_getsockopt_info(struct sock *sk, char __user *optval, int __user 
 	rcu_read_unlock();
 	if (!more.tx_bytes && !more.rx_bytes && !more.queued)
 		return 0;
-	if (get_user(len, optlen) || copy_from_user(&info, optval, min_t(int, len, sizeof(info))))
+	/* Another thread may have changed it since. */
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+	if (copy_from_user(&info, optval, min_t(int, len, sizeof(info))))
 		return -EFAULT;
 	info.tcpi_bytes_acked += more.tx_bytes;
 	info.tcpi_bytes_sent += more.tx_bytes;

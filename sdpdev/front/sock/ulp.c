@@ -202,13 +202,13 @@ int sdp_sock_give_up(struct sock *sk)
 
 int sdp_sock_init(void)
 {
-	int err = tcp_register_ulp(&sdp_ulp);
+	int err = sdp_family_init();
 
 	if (err)
 		return err;
-	err = sdp_family_init();
+	err = tcp_register_ulp(&sdp_ulp);
 	if (err)
-		tcp_unregister_ulp(&sdp_ulp);
+		sdp_family_exit();
 	return err;
 }
 

@@ -131,7 +131,8 @@ static void stream(void)
 		gate(i & 1 ? &c.a : &c.b, i & 2);
 	}
 	pthread_join(t[3], NULL);
-	if (!plain && (!there || !back))
+	/* A machine that has no time for the look has seen nothing. */
+	if (!plain && i > 100 && (!there || !back))
 		wrong("looked at, it was %d times in a pipe, %d times with TCP", there, back);
 	say("%llu, %llu", (unsigned long long)in_a.in, (unsigned long long)in_b.in);
 }
