@@ -133,14 +133,14 @@ static int ask(int fd, int what)
 
 static bool is_listener(int fd, unsigned int *port)
 {
-	struct sockaddr_storage addr = {};
+	struct sockaddr_in6 addr = {};
 	socklen_t len = sizeof(addr);
 
 	if (ask(fd, SO_PROTOCOL) != IPPROTO_TCP || ask(fd, SO_ACCEPTCONN) != 1 ||
 	    getsockname(fd, (struct sockaddr *)&addr, &len))
 		return false;
 	/* Both families have it in the same place. */
-	*port = ntohs(((struct sockaddr_in *)&addr)->sin_port);
+	*port = ntohs(addr.sin6_port);
 	return true;
 }
 
