@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "../lib/random.h"
+
 #define RING	8192
 #define ROUNDS	24
 
@@ -18,14 +20,6 @@ static int end[2];
 static struct sdp_ring *tx, *rx;
 static unsigned int data;
 static atomic_bool stop;
-
-static unsigned int random32(unsigned int *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
 
 /* Values near what is right do more harm than those far from it. */
 static void *scribble(void *arg)

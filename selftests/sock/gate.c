@@ -29,6 +29,7 @@
 
 static void run(const char *command)
 {
+	/* NOLINTNEXTLINE(cert-env33-c): a shell runs what the rows below have */
 	if (system(command))
 		wrong("%s", command);
 }
@@ -80,8 +81,8 @@ static void rule(const char *on, const char *off)
 
 static void dropped(void)
 {
-	rule("tc -n blue qdisc add dev b0 clsact && "
-	     "tc -n blue filter add dev b0 ingress matchall action drop",
+	run("tc -n blue qdisc add dev b0 clsact");
+	rule("tc -n blue filter add dev b0 ingress matchall action drop",
 	     "tc -n blue qdisc del dev b0 clsact");
 }
 
@@ -103,11 +104,9 @@ static void no_link(void)
 /* Policies without keys: nothing passes. */
 static void ipsec(void)
 {
-	rule("ip -n red xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir out "
-	     "tmpl proto esp mode transport",
+	rule("ip -n red xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir out tmpl proto esp",
 	     "ip -n red xfrm policy flush");
-	rule("ip -n blue xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir in "
-	     "tmpl proto esp mode transport",
+	rule("ip -n blue xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir in tmpl proto esp",
 	     "ip -n blue xfrm policy flush");
 }
 

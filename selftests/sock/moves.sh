@@ -31,5 +31,6 @@ within "IPv4 in IPv6" "$programs/moves" -6 -l ::ffff:127.0.0.1 -c ::ffff:127.0.0
 check "two namespaces" two_hosts
 within "namespaces" "$programs/moves" -l 10.9.0.2 -c 10.9.0.2 -S blue -C red "${streams[@]}"
 [ $nat = 0 ] || check "NAT between them" nat
-[ $nat = 0 ] || within "NAT" "$programs/moves" -l 10.9.0.2 -c 10.9.0.9 -S blue -C red "${streams[@]}"
+[ $nat = 0 ] || within "NAT" "$programs/moves" -l 10.9.0.2 -c 10.9.0.9 -S blue -C red \
+	"${streams[@]}"
 finish

@@ -19,8 +19,8 @@ places=('IPv4 10.78.0.2 left right' 'IPv6 fd78::2 left right' 'mapped ::ffff:10.
 # programs FAMILY: those to run
 programs() {
 	case $1 in
-	IPv4)		echo names stream ends keep files urgent options events control again every \
-				defer woken ports waits busy limit pointers ;;
+	IPv4)		echo names stream ends keep files urgent options events control again \
+				every defer woken ports waits busy limit pointers ;;
 	mapped|IPv6)	echo names stream ends keep ;;
 	loopback)	echo stream ends woken ;;
 	32-bit)		echo stream options control ;;

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/random.h"
 #include "../lib/tap.h"
 
 #define WORKERS		2
@@ -115,7 +116,7 @@ static void look(const struct end *e, const char *bytes, size_t n)
 
 static unsigned int number(struct worker *w, unsigned int below)
 {
-	return rand_r(&w->seed) % below;
+	return random32(&w->seed) % below;
 }
 
 /* Mostly small ones. */

@@ -178,14 +178,14 @@ void tick(void)
 	do {
 		usleep(1000);
 		clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-		now.tv_nsec += (now.tv_sec - start.tv_sec) * 1000000000l;
+		now.tv_nsec += (now.tv_sec - start.tv_sec) * 1000000000L;
 	} while (now.tv_nsec - start.tv_nsec < 8000000);
 }
 
 /* A limit on the rate keeps a sender with TCP.  This one is none. */
 void gate(struct end *e, bool open)
 {
-	uint64_t rate = open ? ~0ull : 1ull << 40;
+	uint64_t rate = open ? UINT64_MAX : UINT64_C(1) << 40;
 
 	need(!setsockopt(e->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)));
 	tick();
@@ -218,9 +218,8 @@ void look(const struct end *e, size_t skip, const void *bytes, size_t n)
 	for (i = 0; i < n; i++) {
 		if (from[i] == byte_at(!e->way, e->in + skip + i))
 			continue;
-		wrong("direction %d: byte %llu of %llu behind %llu", !e->way,
-		      (unsigned long long)i, (unsigned long long)n,
-		      (unsigned long long)(e->in + skip));
+		wrong("direction %d: byte %zu of %zu behind %ju", !e->way, i, n,
+		      (uintmax_t)e->in + skip);
 		_exit(1);
 	}
 }

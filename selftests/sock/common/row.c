@@ -109,7 +109,7 @@ long long now_ms(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
 /* One run of a row, in a process group of its own, so that it leaves nobody behind. */

@@ -50,6 +50,7 @@ void say_call(const char *call, long long ret);
 /* For what a row needs before it can test anything. */
 #define need(cond)							\
 	((cond) ? (void)0 : need_failed(__FILE__, __LINE__, #cond))
+__attribute__((noreturn))
 void need_failed(const char *file, int line, const char *what);
 
 /* Is the checked kernel the one that runs?  It takes fewer rounds. */

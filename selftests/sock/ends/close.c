@@ -67,13 +67,13 @@ static long counter(const char *file, const char *group, const char *name)
 
 	need(f);
 	while (value < 0 && fgets(names, sizeof(names), f) && fgets(values, sizeof(values), f)) {
-		n = strtok_r(names, " \n", &n_at);
-		v = strtok_r(values, " \n", &v_at);
+		n = strtok_r(names, "\n ", &n_at);
+		v = strtok_r(values, "\n ", &v_at);
 		if (strcmp(n, group))
 			continue;
 		while (n && v && strcmp(n, name)) {
-			n = strtok_r(NULL, " \n", &n_at);
-			v = strtok_r(NULL, " \n", &v_at);
+			n = strtok_r(NULL, "\n ", &n_at);
+			v = strtok_r(NULL, "\n ", &v_at);
 		}
 		need(n && v);
 		value = atol(v);
@@ -122,7 +122,7 @@ static void say_wire(int server_port)
 
 static int port_of(int fd)
 {
-	struct sockaddr_in a;
+	struct sockaddr_in a = {};
 	socklen_t len = sizeof(a);
 
 	need(!getsockname(fd, (struct sockaddr *)&a, &len));
@@ -250,7 +250,7 @@ static bool killed(struct end *e)
 	int status;
 
 	if (!pid) {
-		raise(SIGKILL);
+		kill(getpid(), SIGKILL);
 		_exit(0);
 	}
 	close(e->fd);
@@ -320,7 +320,6 @@ END_ROW(killed)
 
 struct waiter {
 	struct end *end;
-	int events;
 	ssize_t ret;
 	int error;
 	int revents;
@@ -390,7 +389,7 @@ static void waits(void)
 /* A signal for who writes to a connection that has ended. */
 static volatile sig_atomic_t pipes;
 
-static void count(int sig)
+static void count_pipe(int sig)
 {
 	(void)sig;
 	pipes++;
@@ -402,7 +401,7 @@ static void sigpipe(void)
 
 	fresh();
 	c = conn_moved();
-	signal(SIGPIPE, count);
+	signal(SIGPIPE, count_pipe);
 	linger_0(&c.b);
 	usleep(SETTLED * 1000);
 	SAY(put_some(&c.a, 10, MSG_NOSIGNAL));

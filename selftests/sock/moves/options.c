@@ -301,7 +301,7 @@ static void live(void)
 
 static void fast_open(void)
 {
-	struct conn c = { { .way = 0 }, { .way = 1 } };
+	struct conn c;
 	int i, port, listener = sock_listen(4, &port);
 
 	SAY(set(listener, IPPROTO_TCP, TCP_FASTOPEN, 5));

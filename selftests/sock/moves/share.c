@@ -4,11 +4,11 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../lib/random.h"
 #include "../common/conn.h"
 #include "rows.h"
 
@@ -120,7 +120,8 @@ static void *write_values(void *arg)
 
 	memset(buf, w->value, sizeof(buf));
 	while (w->bytes) {
-		size_t n = 1 + rand_r(&seed) % (rand_r(&seed) & 1 ? 20 : sizeof(buf));
+		size_t most = random32(&seed) & 1 ? 20 : sizeof(buf);
+		size_t n = 1 + random32(&seed) % most;
 		ssize_t ret = send(w->fd, buf, n < w->bytes ? n : w->bytes, 0);
 
 		need(ret > 0);

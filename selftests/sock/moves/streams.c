@@ -4,10 +4,10 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../lib/random.h"
 #include "../common/conn.h"
 #include "rows.h"
 
@@ -79,6 +79,14 @@ static void one_byte(void)
 	say("%d", n);
 }
 
+/* One in two is small. */
+static size_t size(unsigned int *seed, unsigned int most)
+{
+	unsigned int below = random32(seed) & 1 ? 300 : most;
+
+	return 1 + random32(seed) % below;
+}
+
 static void *sender(void *arg)
 {
 	struct end *e = arg;
@@ -86,7 +94,7 @@ static void *sender(void *arg)
 	size_t n, left = stream_bytes();
 
 	while (left) {
-		n = 1 + rand_r(&seed) % (rand_r(&seed) & 1 ? 300 : 200000);
+		n = size(&seed, 200000);
 		n = n < left ? n : left;
 		put(e, n, 0);
 		left -= n;
@@ -103,8 +111,7 @@ static void *receiver(void *arg)
 	ssize_t n = 1;
 
 	while (n) {
-		n = get(e, 1 + rand_r(&seed) % (rand_r(&seed) & 1 ? 300 : 300000),
-			flags[rand_r(&seed) % 5]);
+		n = get(e, size(&seed, 300000), flags[random32(&seed) % 5]);
 		if (n < 0)
 			need(errno == EAGAIN);
 	}
