@@ -112,11 +112,12 @@ user_processes() {
 }
 
 # Seconds in which a program can be told to send, and sends
-interval=2
-[ "$KERNEL" != debug ] || interval=6
+interval=1
+[ "$KERNEL" != debug ] || interval=4
 
 # Three tables, one second of sending: the bytes of it are in the last ones.
 rates() {
+	rm -f "$work/out"
 	"$work/sdpstat" -j -i $interval -c 3 > "$work/out" & pid=$!
 	until_true 10 test -s "$work/out" || return
 	tell 'push(c, s, 50000, 2)' || return
@@ -134,6 +135,7 @@ rates() {
 
 # The counters that change are shown, and nothing else.
 counter_rates() {
+	rm -f "$work/out"
 	"$work/sdpstat" -s -i $interval -c 2 > "$work/out" & pid=$!
 	until_true 10 grep -q moved "$work/out" || return
 	tell 'c2, s2 = connect(AF_INET, "127.0.0.1", 7003); push(c2, s2, 1000, 200)' || return
