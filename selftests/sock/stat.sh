@@ -118,7 +118,7 @@ interval=1
 # Three tables, one second of sending: the bytes of it are in the last ones.
 rates() {
 	rm -f "$work/out"
-	"$work/sdpstat" -j -i $interval -c 3 > "$work/out" & pid=$!
+	"$work/sdpstat" -j -i "$interval" -c 3 > "$work/out" & pid=$!
 	until_true 10 test -s "$work/out" || return
 	tell 'push(c, s, 50000, 2)' || return
 	wait "$pid" || return
@@ -136,7 +136,7 @@ rates() {
 # The counters that change are shown, and nothing else.
 counter_rates() {
 	rm -f "$work/out"
-	"$work/sdpstat" -s -i $interval -c 2 > "$work/out" & pid=$!
+	"$work/sdpstat" -s -i "$interval" -c 2 > "$work/out" & pid=$!
 	until_true 10 grep -q moved "$work/out" || return
 	tell 'c2, s2 = connect(AF_INET, "127.0.0.1", 7003); push(c2, s2, 1000, 200)' || return
 	wait "$pid" || return
