@@ -274,6 +274,16 @@ groups() {
 	kill $pid
 	wait $pid 2> /dev/null
 
+	"$sdprun" --cgroup "$groups/a/b" none
+	ip netns add brief
+	ip netns exec brief "$sdprun" --cgroup "$groups/a/b" move
+	check "a rule that was set from another namespace" gives "$all" \
+		in_group "$groups/a/b" "$attach"
+	ip netns del brief
+	check "goes with the namespace" until_true 10 gives "$none" \
+		in_group "$groups/a/b" "$attach"
+
+	"$sdprun" --cgroup "$groups/a/b" move
 	rmdir "$groups/a/b"
 	mkdir "$groups/a/b"
 	check "a group of the same name is another one" gives "$none" \
@@ -370,7 +380,7 @@ fi
 ip link set lo up
 load
 
-plan $((84 - $(checked && echo 21 || echo 0)))
+plan $((86 - $(checked && echo 23 || echo 0)))
 processes
 calls_and_ports
 users

@@ -547,15 +547,17 @@ struct sdp_ports {
  * SDP_RULE_CGROUP: the same for sockets that are made in a control group (version 2), or in
  * one inside it that has no rule for the call, in network namespaces that belong to the user
  * namespace of the caller's network namespace, or to an inner one; there the caller needs
- * CAP_NET_ADMIN.  The rule lasts as long as the group and the module.
+ * CAP_NET_ADMIN.  The rule lasts as long as the group, the caller's network namespace and the
+ * module.
  *
  * A socket is not touched where either kind says SDP_RULE_NEVER.  Otherwise it is where
  * one of them says SDP_RULE_MOVE, or net.sdp.attach is 1.  Accepted sockets follow their
  * listener.
  *
  * Errors: EINVAL, EPERM (no CAP_NET_ADMIN), EBADF (@fd is no control group's), ENOSPC
- * (1024 control groups of that user namespace have rules), ENOMEM and EOPNOTSUPP (the
- * kernel has no tracepoints, or no control groups of sockets).
+ * (1024 rules of control groups were set from that network namespace, or too many from those
+ * that do not belong to the initial user namespace), ENOMEM and EOPNOTSUPP (the kernel has no
+ * tracepoints, or no control groups of sockets, or CONFIG_PREEMPT_RT).
  */
 struct sdp_rule {
 	__u32 size;

@@ -33,12 +33,19 @@ static int __init sdp_init(void)
 	err = sdp_sock_init();
 	if (err)
 		goto err_net;
-	err = misc_register(&sdp_misc);
+	err = sdp_group_init();
 	if (err)
 		goto err_sock;
+	/* The device takes rules as soon as it is there. */
 	sdp_attach_start();
+	err = misc_register(&sdp_misc);
+	if (err)
+		goto err_attach;
 	return 0;
 
+err_attach:
+	sdp_attach_stop();
+	sdp_group_exit();
 err_sock:
 	sdp_sock_exit();
 err_net:

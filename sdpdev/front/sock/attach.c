@@ -10,6 +10,7 @@
  */
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
 
 #include "front/sock/policy.h"
@@ -60,11 +61,24 @@ static struct sdp_hook sdp_attach_hook = {
 	.fn = sdp_attach_look,
 };
 
+/* Nobody has wanted it for a while. */
+static void sdp_attach_idle(struct work_struct *work)
+{
+	mutex_lock(&sdp_attach_lock);
+	if (!sdp_attach_users)
+		sdp_hook_off(&sdp_attach_hook);
+	mutex_unlock(&sdp_attach_lock);
+}
+
+static DECLARE_DELAYED_WORK(sdp_attach_work, sdp_attach_idle);
+
 /**
  * sdp_attach() - look at sockets that connect or listen, as long as somebody wants it
  * @on: the caller wants it, or does not any more
  *
- * Context: may sleep.  When the last one wants it no more, no look is under way on return.
+ * When the last one wants it no more, the looks end only SDP_HOOK_IDLE later.
+ *
+ * Context: may sleep.
  * Return: zero; where @on a negative errno as well: -EAGAIN while the module starts.
  */
 int sdp_attach(bool on)
@@ -74,12 +88,12 @@ int sdp_attach(bool on)
 	mutex_lock(&sdp_attach_lock);
 	if (on && !sdp_attach_ready)
 		err = -EAGAIN;
-	else if (on && !sdp_attach_users)
+	else if (on)
 		err = sdp_hook_on(&sdp_attach_hook);
 	if (!err)
 		sdp_attach_users += on ? 1 : -1;
-	if (!sdp_attach_users)
-		sdp_hook_off(&sdp_attach_hook);
+	if (!sdp_attach_users && sdp_attach_ready)
+		mod_delayed_work(system_wq, &sdp_attach_work, SDP_HOOK_IDLE);
 	mutex_unlock(&sdp_attach_lock);
 	return err;
 }
@@ -103,4 +117,5 @@ void sdp_attach_stop(void)
 	sdp_attach_ready = false;
 	sdp_hook_off(&sdp_attach_hook);
 	mutex_unlock(&sdp_attach_lock);
+	cancel_delayed_work_sync(&sdp_attach_work);
 }

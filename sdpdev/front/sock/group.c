@@ -9,88 +9,160 @@
  *
  * A socket belongs to the group of the process that made it, as elsewhere in the kernel.
  *
- * A rule lasts until it is removed.  When its group is removed it does not say anything any
- * more, and goes when the next rule is set: control groups tell no module of their end.
+ * A rule lasts until it is removed, or until the network namespace goes from which it was set,
+ * so that nobody leaves rules behind.  The rule of a group that was removed says nothing any
+ * more, and goes when more rules are set from that namespace: control groups tell no module of
+ * their end.
  */
 #include <linux/cgroup.h>
+#include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
+#include <net/netns/generic.h>
 #include <net/sock.h>
 
 #include "front/sock/policy.h"
 
 #ifdef CONFIG_SOCK_CGROUP_DATA
 
-/* Rules that the administrators of a user namespace can have */
+/* Rules that can be set from a network namespace */
 #define SDP_GROUP_MOST	1024
+/* Rules of all namespaces together that do not belong to the initial user namespace */
+#define SDP_GROUP_INNER	8192
 
 /**
  * struct sdp_group - a control group's rule
  * @node: in the table
+ * @entry: in sdp_group_net.rules
+ * @owner: the network namespace it was set from, which drops it at its end
  * @cgrp: the group, referenced
- * @ns: it is for sockets of network namespaces that belong to this user namespace, which is
- *	referenced, or to one inside
+ * @ns: @owner's user namespace, only compared: it is for sockets of network namespaces that
+ *	belong to this one or to one inside
  * @say: what it says; does not change
- * @rcu: for who looks for it, and only compares the two pointers
+ * @rcu: for a reader, which only compares the two pointers
  */
 struct sdp_group {
 	struct hlist_node node;
+	struct list_head entry;
+	struct sdp_group_net *owner;
 	struct cgroup *cgrp;
-	struct user_namespace *ns;
+	const struct user_namespace *ns;
 	struct sdp_say say;
 	struct rcu_head rcu;
 };
 
-/* Changes under sdp_group_mutex. */
-static DEFINE_HASHTABLE(sdp_groups, 6);
+/**
+ * struct sdp_group_net - what was set from a network namespace
+ * @rules: the rules
+ * @count: their number
+ */
+struct sdp_group_net {
+	struct list_head rules;
+	unsigned int count;
+};
+
+/* Changes, here and in struct sdp_group_net, under sdp_group_mutex. */
+static DEFINE_HASHTABLE(sdp_groups, 10);
+static unsigned int sdp_group_count;
+static unsigned int sdp_group_inner;
 static DEFINE_MUTEX(sdp_group_mutex);
+static unsigned int sdp_group_net_id;
+
+static unsigned long sdp_group_key(const struct cgroup *cgrp, const struct user_namespace *ns)
+{
+	return (unsigned long)cgrp ^ hash_long((unsigned long)ns, BITS_PER_LONG);
+}
+
+/* Context: rcu_read_lock() or sdp_group_mutex held. */
+static struct sdp_group *sdp_group_find(const struct cgroup *cgrp,
+					const struct user_namespace *ns)
+{
+	struct sdp_group *group;
+
+	hash_for_each_possible_rcu(sdp_groups, group, node, sdp_group_key(cgrp, ns),
+				   lockdep_is_held(&sdp_group_mutex))
+		if (group->cgrp == cgrp && group->ns == ns)
+			return group;
+	return NULL;
+}
+
+/* @by: one more or one less.  Context: sdp_group_mutex held. */
+static void sdp_group_counted(const struct sdp_group *group, int by)
+{
+	group->owner->count += by;
+	if (group->ns != &init_user_ns)
+		sdp_group_inner += by;
+	WRITE_ONCE(sdp_group_count, sdp_group_count + by);
+}
 
 /* Context: sdp_group_mutex held. */
 static void sdp_group_drop(struct sdp_group *group)
 {
+	if (!group)
+		return;
 	hash_del_rcu(&group->node);
+	list_del(&group->entry);
+	sdp_group_counted(group, -1);
 	cgroup_put(group->cgrp);
-	put_user_ns(group->ns);
 	kfree_rcu(group, rcu);
 	sdp_attach(false);
 }
 
 /*
- * Drops the rule of @cgrp in @ns, unless that is @keep, and those of groups that are gone.
- * Context: sdp_group_mutex held.
- * Return: how many are left of @ns.
+ * Looks at the @most rules of @owner that were looked at longest ago, and drops those of groups
+ * that are gone.  Context: sdp_group_mutex held.
  */
-static unsigned int sdp_group_prune(const struct cgroup *cgrp, const struct user_namespace *ns,
-				    const struct sdp_group *keep)
+static void sdp_group_sweep(struct sdp_group_net *owner, unsigned int most)
 {
 	struct sdp_group *group;
-	struct hlist_node *next;
-	unsigned int i, left = 0;
 
-	hash_for_each_safe(sdp_groups, i, next, group, node) {
-		bool mine = group->ns == ns;
-
-		if (!(group->cgrp->self.flags & CSS_ONLINE) ||
-		    (mine && group->cgrp == cgrp && group != keep))
+	while (most-- && !list_empty(&owner->rules)) {
+		group = list_first_entry(&owner->rules, struct sdp_group, entry);
+		if (group->cgrp->self.flags & CSS_ONLINE)
+			list_move_tail(&group->entry, &owner->rules);
+		else
 			sdp_group_drop(group);
-		else if (mine)
-			left++;
 	}
-	return left;
 }
 
-/* The new rule is there before the old one goes, so that no socket finds neither. */
-static int sdp_group_add(struct cgroup *cgrp, struct user_namespace *ns,
-			 const struct sdp_say *say)
+static bool sdp_group_full(const struct sdp_group_net *owner, const struct user_namespace *ns)
 {
-	struct sdp_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	return owner->count >= SDP_GROUP_MOST ||
+	       (ns != &init_user_ns && sdp_group_inner >= SDP_GROUP_INNER);
+}
+
+/*
+ * Two looks for each new rule, so that what is gone stays less than what is there.
+ * Context: sdp_group_mutex held.
+ */
+static bool sdp_group_room(struct sdp_group_net *owner, const struct user_namespace *ns)
+{
+	sdp_group_sweep(owner, 2);
+	if (sdp_group_full(owner, ns))
+		sdp_group_sweep(owner, owner->count);
+	return !sdp_group_full(owner, ns);
+}
+
+/*
+ * The new rule is there before the old one goes, so that no socket finds neither.
+ * Context: sdp_group_mutex held.
+ */
+static int sdp_group_add(struct cgroup *cgrp, const struct net *net, const struct sdp_say *say)
+{
+	struct sdp_group_net *owner = net_generic(net, sdp_group_net_id);
+	struct sdp_group *group, *old;
 	int err;
 
+	/* Before the look for the old rule, which it may drop. */
+	if (!sdp_group_room(owner, net->user_ns) && !sdp_group_find(cgrp, net->user_ns))
+		return -ENOSPC;
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return -ENOMEM;
 	err = sdp_attach(true);
@@ -99,14 +171,15 @@ static int sdp_group_add(struct cgroup *cgrp, struct user_namespace *ns,
 		return err;
 	}
 	cgroup_get(cgrp);
+	group->owner = owner;
 	group->cgrp = cgrp;
-	group->ns = get_user_ns(ns);
+	group->ns = net->user_ns;
 	group->say = *say;
-	hash_add_rcu(sdp_groups, &group->node, (unsigned long)cgrp);
-	if (sdp_group_prune(cgrp, ns, group) > SDP_GROUP_MOST) {
-		sdp_group_drop(group);
-		return -ENOSPC;
-	}
+	old = sdp_group_find(cgrp, net->user_ns);
+	hash_add_rcu(sdp_groups, &group->node, sdp_group_key(cgrp, net->user_ns));
+	list_add_tail(&group->entry, &owner->rules);
+	sdp_group_counted(group, 1);
+	sdp_group_drop(old);
 	return 0;
 }
 
@@ -120,20 +193,20 @@ static int sdp_group_add(struct cgroup *cgrp, struct user_namespace *ns,
  */
 int sdp_group_set(int fd, const struct sdp_say *say)
 {
-	struct user_namespace *ns = current->nsproxy->net_ns->user_ns;
+	const struct net *net = current->nsproxy->net_ns;
 	struct cgroup *cgrp;
 	int err = 0;
 
-	if (!ns_capable(ns, CAP_NET_ADMIN))
+	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
 	cgrp = cgroup_get_from_fd(fd);
 	if (IS_ERR(cgrp))
 		return PTR_ERR(cgrp);
 	mutex_lock(&sdp_group_mutex);
 	if (say->verdict == SDP_RULE_NONE)
-		sdp_group_prune(cgrp, ns, NULL);
+		sdp_group_drop(sdp_group_find(cgrp, net->user_ns));
 	else
-		err = sdp_group_add(cgrp, ns, say);
+		err = sdp_group_add(cgrp, net, say);
 	mutex_unlock(&sdp_group_mutex);
 	cgroup_put(cgrp);
 	return err;
@@ -142,13 +215,15 @@ int sdp_group_set(int fd, const struct sdp_say *say)
 /* What the rules of @cgrp itself say; that nothing moves counts more. */
 static u32 sdp_group_here(const struct cgroup *cgrp, const struct sock *sk, u32 call, u16 port)
 {
+	const struct user_namespace *ns;
 	u32 verdict = SDP_RULE_NONE;
 	struct sdp_group *group;
 
-	hash_for_each_possible_rcu(sdp_groups, group, node, (unsigned long)cgrp)
-		if (group->cgrp == cgrp &&
-		    sdp_userns_below(sock_net(sk)->user_ns, group->ns))
+	for (ns = sock_net(sk)->user_ns; ns; ns = ns->parent) {
+		group = sdp_group_find(cgrp, ns);
+		if (group)
 			verdict = max(verdict, sdp_say_verdict(&group->say, call, port));
+	}
 	return verdict;
 }
 
@@ -167,11 +242,47 @@ u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port)
 	u32 verdict = SDP_RULE_NONE;
 	int level;
 
-	if (hash_empty(sdp_groups))
+	if (!READ_ONCE(sdp_group_count))
 		return SDP_RULE_NONE;
 	for (level = cgrp->level; level >= 0 && verdict == SDP_RULE_NONE; level--)
 		verdict = sdp_group_here(cgroup_ancestor(cgrp, level), sk, call, port);
 	return verdict;
+}
+
+static int __net_init sdp_group_net_start(struct net *net)
+{
+	struct sdp_group_net *owner = net_generic(net, sdp_group_net_id);
+
+	INIT_LIST_HEAD(&owner->rules);
+	return 0;
+}
+
+static void __net_exit sdp_group_net_end(struct net *net)
+{
+	struct sdp_group_net *owner = net_generic(net, sdp_group_net_id);
+	struct sdp_group *group, *next;
+
+	mutex_lock(&sdp_group_mutex);
+	list_for_each_entry_safe(group, next, &owner->rules, entry)
+		sdp_group_drop(group);
+	mutex_unlock(&sdp_group_mutex);
+}
+
+static struct pernet_operations sdp_group_net_ops = {
+	.init	= sdp_group_net_start,
+	.exit	= sdp_group_net_end,
+	.id	= &sdp_group_net_id,
+	.size	= sizeof(struct sdp_group_net),
+};
+
+/**
+ * sdp_group_init() - control groups can have rules
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_group_init(void)
+{
+	return register_pernet_subsys(&sdp_group_net_ops);
 }
 
 /**
@@ -181,14 +292,7 @@ u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port)
  */
 void sdp_group_exit(void)
 {
-	struct sdp_group *group;
-	struct hlist_node *next;
-	unsigned int i;
-
-	mutex_lock(&sdp_group_mutex);
-	hash_for_each_safe(sdp_groups, i, next, group, node)
-		sdp_group_drop(group);
-	mutex_unlock(&sdp_group_mutex);
+	unregister_pernet_subsys(&sdp_group_net_ops);
 }
 
 #else
@@ -201,6 +305,11 @@ int sdp_group_set(int fd, const struct sdp_say *say)
 u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port)
 {
 	return SDP_RULE_NONE;
+}
+
+int sdp_group_init(void)
+{
+	return 0;
 }
 
 void sdp_group_exit(void)

@@ -2,6 +2,7 @@
 /*
  * Tracepoints of the kernel, found by their names.
  */
+#include <linux/errno.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -17,15 +18,23 @@ static void sdp_hook_compare(struct tracepoint *tp, void *data)
 
 /**
  * sdp_hook_on() - let a tracepoint call a function
- * @hook: which and what
+ * @hook: which and what; nothing is done where it is on
+ *
+ * The functions allocate and take spinlocks, and the kernel calls them without preemption,
+ * which does not go together on PREEMPT_RT.
  *
  * Context: may sleep.
- * Return: zero, -EOPNOTSUPP where the kernel has no such tracepoint, or -ENOMEM.
+ * Return: zero, -EOPNOTSUPP where the kernel has no such tracepoint or is PREEMPT_RT, or
+ * -ENOMEM.
  */
 int sdp_hook_on(struct sdp_hook *hook)
 {
 	int err;
 
+	if (hook->tp)
+		return 0;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return -EOPNOTSUPP;
 	for_each_kernel_tracepoint(sdp_hook_compare, hook);
 	if (!hook->tp)
 		return -EOPNOTSUPP;

@@ -13,7 +13,9 @@
  *
  * Nothing here costs anything before there is a rule: attach.c holds its tracepoint only as
  * long as somebody has asked for it by sdp_attach(), and tree.c those of fork and exit only
- * as long as a process has a rule.
+ * as long as a process has a rule.  To switch a tracepoint stops the whole machine for a
+ * moment, and everybody may set a rule: so they go off SDP_HOOK_IDLE after the last rule, and
+ * a user who sets and removes rules all the time switches nothing.
  *
  * Locks: sdp_net_lock, sdp_tree_mutex and sdp_group_mutex are taken from outside, one of
  * them at a time, and sdp_attach_lock inside.  Who looks for a rule holds rcu_read_lock().
@@ -21,6 +23,7 @@
 #ifndef _SDP_POLICY_H
 #define _SDP_POLICY_H
 
+#include <linux/jiffies.h>
 #include <linux/types.h>
 
 #include "front/sock/sock.h"
@@ -39,6 +42,9 @@ struct sdp_hook {
 	void *fn;
 	struct tracepoint *tp;
 };
+
+/* How long tracepoints stay on after they were last needed */
+#define SDP_HOOK_IDLE	(60 * HZ)
 
 /* hook.c */
 int sdp_hook_on(struct sdp_hook *hook);

@@ -66,6 +66,7 @@ void sdp_attach_stop(void);
 int sdp_rule_set(const struct sdp_rule *arg);
 unsigned int sdp_tree_members(void);
 void sdp_tree_exit(void);
+int sdp_group_init(void);
 void sdp_group_exit(void);
 
 static inline bool sdp_ulp_ours(const struct sock *sk)

@@ -65,13 +65,13 @@ static DEFINE_SPINLOCK(sdp_tree_lock);
 static void sdp_tree_fork(void *data, struct task_struct *parent, struct task_struct *child);
 static compat_exit_probe(sdp_tree_gone);
 
-/* Both are on while there are members, and until sdp_tree_work; sdp_tree_mutex */
+/* Both are on while there are members, and until sdp_tree_work has run; sdp_tree_mutex */
 static struct sdp_hook sdp_fork_hook = { .name = "sched_process_fork", .fn = sdp_tree_fork };
 static struct sdp_hook sdp_exit_hook = { .name = "sched_process_exit", .fn = sdp_tree_gone };
 static DEFINE_MUTEX(sdp_tree_mutex);
 
 static void sdp_tree_idle(struct work_struct *work);
-static DECLARE_WORK(sdp_tree_work, sdp_tree_idle);
+static DECLARE_DELAYED_WORK(sdp_tree_work, sdp_tree_idle);
 
 static void sdp_tree_put(struct sdp_tree *tree)
 {
@@ -114,43 +114,82 @@ static struct sdp_member *sdp_member_take(const struct signal_struct *signal)
 	return member;
 }
 
-/* @signal has @tree's rule from now on, and no other one; the caller's reference is used. */
-static int sdp_member_set(const struct signal_struct *signal, struct sdp_tree *tree, gfp_t gfp)
+/* Context: sdp_tree_lock held. */
+static void sdp_member_add(struct sdp_member *member, const struct signal_struct *signal,
+			   struct sdp_tree *tree)
+{
+	member->signal = signal;
+	member->tree = tree;
+	hash_add_rcu(sdp_members, &member->node, (unsigned long)signal);
+	WRITE_ONCE(sdp_member_count, sdp_member_count + 1);
+}
+
+/*
+ * current has @tree's rule from now on, and no other one; the caller's reference is used.
+ * Context: sdp_tree_mutex held.
+ */
+static int sdp_member_set(struct sdp_tree *tree)
 {
 	struct sdp_member *new, *old;
 
-	new = kmalloc(sizeof(*new), gfp | __GFP_ACCOUNT);
+	new = kmalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new) {
 		sdp_tree_put(tree);
 		return -ENOMEM;
 	}
-	new->signal = signal;
-	new->tree = tree;
 	spin_lock(&sdp_tree_lock);
-	old = sdp_member_take(signal);
-	hash_add_rcu(sdp_members, &new->node, (unsigned long)signal);
-	WRITE_ONCE(sdp_member_count, sdp_member_count + 1);
+	old = sdp_member_take(current->signal);
+	sdp_member_add(new, current->signal, tree);
 	spin_unlock(&sdp_tree_lock);
 	sdp_member_free(old);
 	return 0;
 }
 
+/*
+ * The child has the rule that the parent has at this moment.  Another thread of the parent may
+ * set another rule or remove this one, so the look and the child's entry are under one hold of
+ * the lock: where there is no member none comes, and the hooks can go off.
+ * Return: false where the parent has no rule any more.
+ */
+static bool sdp_member_inherit(struct sdp_member *new, const struct signal_struct *signal,
+			       const struct signal_struct *child)
+{
+	struct sdp_member *member;
+
+	spin_lock(&sdp_tree_lock);
+	member = sdp_member_find(signal);
+	if (member) {
+		refcount_inc(&member->tree->refs);
+		sdp_member_add(new, child, member->tree);
+	}
+	spin_unlock(&sdp_tree_lock);
+	return member;
+}
+
 /* Without memory the child has no rule: its connections stay with TCP. */
 static void sdp_tree_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	struct sdp_member *member;
-	struct sdp_tree *tree = NULL;
+	struct sdp_member *new;
+	bool has;
 
 	if (child->signal == parent->signal)
 		return;
 	rcu_read_lock();
-	member = sdp_member_find(parent->signal);
-	/* Another thread may set another rule. */
-	if (member && refcount_inc_not_zero(&member->tree->refs))
-		tree = member->tree;
+	has = sdp_member_find(parent->signal);
 	rcu_read_unlock();
-	if (tree && sdp_member_set(child->signal, tree, GFP_NOWAIT | __GFP_NOWARN))
+	if (!has)
+		return;
+	new = kmalloc(sizeof(*new), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (!new)
 		sdp_count(SDP_CNT_RULE_LOST);
+	else if (!sdp_member_inherit(new, parent->signal, child->signal))
+		kfree(new);
+}
+
+/* The hooks go off after a while, unless there is a member by then. */
+static void sdp_tree_rest(void)
+{
+	mod_delayed_work(system_wq, &sdp_tree_work, SDP_HOOK_IDLE);
 }
 
 static void sdp_tree_leave(const struct signal_struct *signal)
@@ -164,7 +203,7 @@ static void sdp_tree_leave(const struct signal_struct *signal)
 	spin_unlock(&sdp_tree_lock);
 	sdp_member_free(member);
 	if (last)
-		schedule_work(&sdp_tree_work);
+		sdp_tree_rest();
 }
 
 /* A thread ends, and perhaps its process. */
@@ -199,7 +238,7 @@ unsigned int sdp_tree_members(void)
 	return READ_ONCE(sdp_member_count);
 }
 
-/* The last member may have gone. */
+/* The last member went a while ago, or there is another one. */
 static void sdp_tree_idle(struct work_struct *work)
 {
 	mutex_lock(&sdp_tree_mutex);
@@ -263,11 +302,11 @@ int sdp_tree_set(const struct sdp_say *say)
 	mutex_lock(&sdp_tree_mutex);
 	err = sdp_tree_on();
 	if (!err)
-		err = sdp_member_set(current->signal, tree, GFP_KERNEL);
+		err = sdp_member_set(tree);
 	else
 		sdp_tree_put(tree);
-	if (err)
-		schedule_work(&sdp_tree_work);
+	if (err && !sdp_tree_members())
+		sdp_tree_rest();
 	mutex_unlock(&sdp_tree_mutex);
 	return err;
 }
@@ -321,5 +360,5 @@ void sdp_tree_exit(void)
 		sdp_member_free(member);
 	}
 	mutex_unlock(&sdp_tree_mutex);
-	cancel_work_sync(&sdp_tree_work);
+	cancel_delayed_work_sync(&sdp_tree_work);
 }
