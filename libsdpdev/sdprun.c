@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -514,17 +516,33 @@ static int run_move(const char *text, bool must, char **argv)
 		return status;
 	if (refused(argv[0], "its connections begin with TCP"))
 		return EXIT_TROUBLE;
-	if (mode && !strcmp(mode, "off"))
-		rule.verdict = SDP_RULE_NEVER;
+	if (mode && !strcmp(mode, "off")) {
+		/* Whatever the rule says of calls and ports; without the kernel nothing moves. */
+		move_parse("never", &rule);
+		must = false;
+	}
 	error = move_set(&rule);
-	if (error && rule.verdict == SDP_RULE_MOVE) {
+	if (error && (must || rule.verdict == SDP_RULE_MOVE)) {
 		say("%s: %s%s", SDP_DEVICE_PATH, error, must ? "" : "; going on over TCP");
 		if (must)
 			return EXIT_TROUBLE;
-	} else if (!move_listeners(&rule)) {
+	} else if (!error && !move_listeners(&rule)) {
 		say("a listener that there is already stays with TCP: %s", strerror(errno));
+		if (must)
+			return EXIT_TROUBLE;
 	}
 	return execute(argv);
+}
+
+/* Where control groups of version 2 are mounted; aside where version 1 has the usual place. */
+static const char *cgroup_mount(void)
+{
+	const char *aside = "/sys/fs/cgroup/unified";
+	struct statfs fs;
+
+	return !statfs(aside, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC &&
+	       !statfs("/sys/fs/cgroup", &fs) && fs.f_type != CGROUP2_SUPER_MAGIC ?
+	       aside : "/sys/fs/cgroup";
 }
 
 /* The directory of the control group that this process is in. */
@@ -537,7 +555,7 @@ static bool own_cgroup(char *path, size_t size)
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		found = !strncmp(line, "0::", 3) &&
-			snprintf(path, size, "/sys/fs/cgroup%s", line + 3) < (int)size;
+			snprintf(path, size, "%s%s", cgroup_mount(), line + 3) < (int)size;
 	}
 	if (file)
 		fclose(file);

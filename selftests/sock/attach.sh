@@ -173,6 +173,23 @@ socket.create_connection(("127.0.0.1", 7005))'
 	[ "$(< "$work/activated")" = "sdp ? sdp" ]
 }
 
+# without_ulp COMMAND...: starts it with a listener, and the kernel refuses TCP_ULP to it
+without_ulp() {
+	python3 -c '
+import ctypes, os, socket, struct, sys
+s = socket.create_server(("127.0.0.1", 7009))
+s.set_inheritable(True)
+code = ((0x20, 0, 0, 0), (0x15, 0, 3, 54),		# setsockopt?
+	(0x20, 0, 0, 32), (0x15, 0, 1, 31),		# TCP_ULP?
+	(0x06, 0, 0, 0x5000d), (0x06, 0, 0, 0x7fff0000))	# EACCES, or go on
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *c) for c in code))
+filter = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text))
+prctl = ctypes.CDLL(None).prctl
+if prctl(38, 1, 0, 0, 0) or prctl(22, 2, filter):
+	sys.exit("no seccomp")
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
 # called PID NAME: the process executes the program by now
 called() {
 	[ "$(< "/proc/$1/comm")" = "$2" ]
@@ -189,6 +206,8 @@ listeners() {
 		activation "${activate[@]}" "$sdprun" --must-move "$attach" -i
 	check "or that starts it" \
 		activation "$sdprun" --must-move "${activate[@]}" "$attach" -i
+	checked || check "or the program does not run" fails 125 "with TCP: Permission denied" \
+		without_ulp "$sdprun" --must-move true
 	mkfifo "$work/hold"
 	move "$attach" -p 7006 -w < "$work/hold" > "$work/held" &
 	exec {hold}> "$work/hold"
@@ -251,6 +270,11 @@ groups() {
 		in_group "$groups/a/b" sh -c "mount --bind $groups /sys/fs/cgroup &&
 			$sdprun --cgroup self move; got=\$?; umount /sys/fs/cgroup; exit \$got"
 	check "which holds" gives "$all" in_group "$groups/a/b" "$attach"
+	check "also where version 1 has the usual place" in_group "$groups/a/b" sh -c "
+		mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified &&
+			mount --bind $groups /sys/fs/cgroup/unified &&
+			$sdprun --cgroup self move; got=\$?
+		umount /sys/fs/cgroup/unified /sys/fs/cgroup; exit \$got"
 
 	in_group "$groups/a" "$attach" -w < "$work/hold" > "$work/held" &
 	exec {hold}> "$work/hold"
@@ -367,6 +391,8 @@ refusals() {
 		env SDPDEV_MODE=only "$sdprun" --move "$attach"
 	check "never is no connection that moves" gives "$none" env SDPDEV_MODE=off \
 		"$sdprun" --move "$attach"
+	check "also over a rule that is there already" gives "$none" move env SDPDEV_MODE=off \
+		"$sdprun" --move=none "$attach"
 	check "the program's exit status" eval 'move sh -c "exit 7"; [ $? -eq 7 ]'
 	check "a program that is not there" fails 127 "program not found" move no-such-program
 	check "without /dev/sdp" fails 0 "going on over TCP" without_device "$sdprun" --move true
@@ -380,7 +406,7 @@ fi
 ip link set lo up
 load
 
-plan $((86 - $(checked && echo 23 || echo 0)))
+plan $((89 - $(checked && echo 25 || echo 0)))
 processes
 calls_and_ports
 users
