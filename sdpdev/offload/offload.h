@@ -9,10 +9,12 @@
  *	sendmsg -> tx.c -- TCP's own queue ----- packets ----- TCP's queue -- rx.c -> recvmsg
  *	                 \------------------ pipe.c ------------------------/
  *
- * pair.c finds the other end, gate.c says whether a connection may be moved.
+ * pair.c finds the other end, gate.c says whether a connection may be moved, and move.c moves it
+ * and brings it back.
  *
  * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
- * owns it), sdp_table_lock, sdp_pipe.lock.  Nobody ever holds two sockets' locks.  What a
+ * owns it), sdp_table_lock, sdp_pipe.lock, and what a wake-up takes: sk_callback_lock to read,
+ * wait queues.  Nobody ever holds two sockets' locks.  What a
  * sender or a reader changes without sdp_pipe.lock belongs to the lock of its own socket.
  *
  * Lives: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
@@ -23,10 +25,10 @@
 #define _SDP_OFFLOAD_H
 
 #include <linux/atomic.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
 #include <net/sock.h>

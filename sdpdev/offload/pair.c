@@ -2,15 +2,15 @@
 /*
  * The two ends of a connection find each other.
  *
- * Both initial sequence numbers name a connection.  They are no secret: who has a network
- * namespace with the same addresses can compute them, but for the time.  So each end's random
- * hash has to be the one that the other end's packets came with, too: the kernel keeps it beside
- * a packet (skb->hash), in which nobody else can put it.
- *  An end comes into the table when its connection has carried enough to be
- * worth it, and the second one to come makes the pair.  Addresses are not compared, so it may
- * be translated between the ends; a proxy between them makes two connections with numbers of
- * their own.  The reader takes nothing from a pipe unless its TCP has come to the very number
- * where the sender's stopped, which is a second proof.
+ * An end comes into the table when its connection has carried enough to be worth it, and the
+ * second one to come makes the pair.  Both initial sequence numbers name a connection.  They are
+ * no secret: a user who has a network namespace with the same addresses can compute them, but
+ * for the time.  So each end's random hash has to be the one that the other end's packets came
+ * with, too.  The kernel keeps it beside a packet (skb->hash); no sender can put one there.
+ *
+ * Nobody compares addresses, so they may be translated between the ends; a proxy between the
+ * ends makes two connections with numbers of their own.  The reader takes nothing from a pipe
+ * unless its TCP has come to the very number where the sender's stopped: a second proof.
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>

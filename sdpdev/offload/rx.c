@@ -7,7 +7,7 @@
  *	3. what is in the pipe, if TCP has delivered all that was sent before the direction moved
  *
  * Nothing is claimed before the reader has read TCP's queue to that point.  So what TCP delivers
- * after a claim comes behind it: the sender returned it later (tx.c).
+ * after a claim comes behind it: the sender returned it later (move.c).
  *
  * A reader does not sleep in TCP's own recvmsg, where it would not see that the direction moves.
  * For the few calls that have to, the sender waits (sdp_sock.in_tcp).
@@ -138,7 +138,7 @@ static int sdp_rx_wait(struct sdp_sock *ss, size_t have, long *timeo)
 	ret = sk_wait_event(sk, timeo, sdp_rx_more(ss, have) || sdp_rx_ended(sk), &wait);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
-	return ret < 0 ? ret : 0;
+	return min(ret, 0);
 }
 
 static int sdp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,

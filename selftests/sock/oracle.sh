@@ -108,4 +108,6 @@ for run in "${runs[@]}"; do
 	result $? "$family, $name: connections moved"
 done
 attach 0
+ip netns del left
+ip netns del right
 finish

@@ -24,10 +24,17 @@ unused() {
 	[ "$(< /sys/module/sdpdev/refcnt)" = 0 ]
 }
 
-# two_hosts: two network namespaces, red 10.9.0.1 and blue 10.9.0.2, and veth between them
-two_hosts() {
+# no_hosts: what two_hosts made goes, as tests that follow want a machine without namespaces.
+no_hosts() {
 	[ ! -e /run/netns/red ] || ip netns del red
 	[ ! -e /run/netns/blue ] || ip netns del blue
+}
+
+trap no_hosts EXIT
+
+# two_hosts: two network namespaces, red 10.9.0.1 and blue 10.9.0.2, and veth between them
+two_hosts() {
+	no_hosts
 	ip netns add red && ip netns add blue &&
 	ip link add r0 netns red type veth peer name b0 netns blue &&
 	ip -n red addr add 10.9.0.1/24 dev r0 && ip -n blue addr add 10.9.0.2/24 dev b0 &&
