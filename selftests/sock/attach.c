@@ -219,9 +219,9 @@ static bool fail_nth(int fd, int n)
 {
 	char text[12], was[12] = "";
 	int len = snprintf(text, sizeof(text), "%d", n);
-	bool failed = pread(fd, was, sizeof(was) - 1, 0) > 0 && !atoi(was);
+	bool failed = pread(fd, was, sizeof(was) - 1, 0) <= 0 || !atoi(was);
 
-	/* It can be this very copy that fails. */
+	/* It can be one of these very copies that fails. */
 	while (pwrite(fd, text, len, 0) != len) {
 		must(errno == EFAULT, "fail-nth");
 		failed = true;
