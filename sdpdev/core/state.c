@@ -57,7 +57,7 @@ static const u8 sdp_attempt_next[] = {
 	[SDP_ATTEMPT_NONE]    = BIT(SDP_ATTEMPT_NONE) | BIT(SDP_ATTEMPT_FAILED) |
 				BIT(SDP_ATTEMPT_PARTING),
 	[SDP_ATTEMPT_FAILED]  = BIT(SDP_ATTEMPT_NONE) | BIT(SDP_ATTEMPT_PARTING),
-	/* Who was interrupted may try again. */
+	/* An interrupted caller may try again. */
 	[SDP_ATTEMPT_PARTING] = BIT(SDP_ATTEMPT_NONE) | BIT(SDP_ATTEMPT_PARTING),
 };
 

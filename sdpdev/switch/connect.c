@@ -337,7 +337,7 @@ static bool sdp_connect_settled(struct sdp_ep *ep)
 		/* An AF_UNSPEC was interrupted, and the next connection has begun. */
 		return true;
 	case SDP_ATTEMPT_PARTING:
-		/* Who takes the connection apart has no use for another one. */
+		/* The caller that takes the connection apart has no use for another. */
 		WRITE_ONCE(sdp_native_sk(ep)->sk_err, ECONNRESET);
 		sdp_connect_over(ep, SDP_CARRIER_NONE, 0);
 		return true;

@@ -54,7 +54,7 @@ static void sdp_attach_look(void *data, const struct sock *sk, const int from, c
 static DEFINE_MUTEX(sdp_attach_lock);
 /* Endpoints can be made; sdp_attach_lock */
 static bool sdp_attach_ready;
-/* Who wants sockets to be looked at; sdp_attach_lock */
+/* Users that want sockets looked at; under sdp_attach_lock */
 static unsigned int sdp_attach_users;
 static struct sdp_hook sdp_attach_hook = {
 	.name = "inet_sock_set_state",

@@ -18,7 +18,8 @@
  * a user who sets and removes rules all the time switches nothing.
  *
  * Locks: sdp_net_lock, sdp_tree_mutex and sdp_group_mutex are taken from outside, one of
- * them at a time, and sdp_attach_lock inside.  Who looks for a rule holds rcu_read_lock().
+ * them at a time, and sdp_attach_lock inside.  A caller that looks for a rule holds
+ * rcu_read_lock().
  */
 #ifndef _SDP_POLICY_H
 #define _SDP_POLICY_H

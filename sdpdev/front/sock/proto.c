@@ -88,7 +88,7 @@ static void sdp_close(struct sock *sk, long timeout)
 		bool unread = sdp_rx_queued(ss);
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
 
-		/* As TCP: who closes without having read resets the connection. */
+		/* As TCP: a close with unread bytes resets the connection. */
 		if (unread || (!reset && sdp_tx_return(ss, SDP_STAY_CLOSED))) {
 			sock_set_flag(sk, SOCK_LINGER);
 			WRITE_ONCE(sk->sk_lingertime, 0);

@@ -9,8 +9,8 @@
  *
  * A user's rule does not reach into programs that have more rights than the user: it moves no
  * connection of a process that is another user's, or that the user may not look into (which
- * the kernel says of what runs setuid or with capabilities of its file).  The rule of somebody
- * who has CAP_NET_ADMIN reaches everything inside the same user namespace.
+ * the kernel says of what runs setuid or with capabilities of its file).  A rule that was
+ * set with CAP_NET_ADMIN reaches everything inside the same user namespace.
  */
 #include <linux/cred.h>
 #include <linux/hashtable.h>

@@ -593,7 +593,7 @@ struct sdp_xprt_ops local_ops = {
 };
 
 module_param_cb(memory, &local_try, NULL, 0400);
-MODULE_PARM_DESC(memory, "Who reads this has the operations on memory tried");
+MODULE_PARM_DESC(memory, "Reading this tries the operations on memory");
 
 static int __init local_init(void)
 {

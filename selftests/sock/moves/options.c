@@ -176,7 +176,7 @@ static void sent_urgent(void)
 	traffic_by(&c, "urgent", NULL);
 }
 
-/* Who reads a socket's state out gets all of it, or is told to wait. */
+/* A program that reads a socket's state out gets all of it, or is told to wait. */
 static void repair(void)
 {
 	struct conn c = conn_moved();
@@ -267,7 +267,7 @@ static void connected_again(void)
 	c.a.in = 0;
 	c.a.out = 0;
 	c.b = (struct end){ .fd = c.b.fd, .way = 1 };
-	/* Who had the first connection may know this one's numbers. */
+	/* The peer of the first connection may know this one's numbers. */
 	traffic_by(&c, "weak", "peer");
 }
 
