@@ -85,7 +85,7 @@ INSTALLED          := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 INSTALLED_MODDIRS  := ipoib sdpdev
 INSTALLED_PROGRAMS := libsdpdev tools/sdpstat
 
-.PHONY: all modules mirror setup setup-demo setup-check setup-lint user tests check \
+.PHONY: all modules mirror setup setup-demo setup-check setup-long setup-lint user tests check \
 	check-debug check-oracle everything fuzz coverage lint demo bench bench-gate install \
 	clean help $(PROGRAMS) $(SUITES)
 
@@ -149,10 +149,11 @@ $(BUILD)/selftests/%: selftests/%.c $(wildcard uapi/linux/*.h)
 setup:
 	@tools/setup
 
-setup-demo setup-check setup-lint: setup-%:
+setup-demo setup-check setup-long setup-lint: setup-%:
 	@tools/setup $*
 
-check: setup-check
+# The long tests need more packages.
+check: $(if $(ALL),setup-long,setup-check)
 	+for k in $(KERNELS); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
@@ -161,7 +162,7 @@ check: setup-check
 check-oracle: VARIANT := oracle
 check-oracle: check
 
-check-debug: setup-check
+check-debug: $(if $(ALL),setup-long,setup-check)
 	tools/setup kernel $(DEBUG)
 	+$(MAKE) --no-print-directory modules KERNEL=$(DEBUG)
 	+$(MAKE) --no-print-directory user

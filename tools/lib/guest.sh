@@ -3,19 +3,19 @@
 #
 # Packages for programs in the VM. $CACHE/guest/<hash of the list> is a folder
 # that the VM lays over the host's root. It holds the listed packages that the
-# host has not installed, and what they depend on. There are two lists: "demo",
-# and "guest", which has more.
+# host has not installed, and what they depend on. There are three lists: "demo",
+# "guest", which has more, and "long", which has most.
 
-# guest_packages demo|guest
+# guest_packages demo|guest|long
 guest_packages() {
-	if [ "$1" = demo ]; then
-		listed demo
-	else
-		listed demo guest
-	fi
+	case $1 in
+	demo)	listed demo ;;
+	guest)	listed demo guest ;;
+	long)	listed demo guest long ;;
+	esac
 }
 
-# guest_sources demo|guest
+# guest_sources demo|guest|long
 guest_sources() {
 	[ "$1" = demo ] || listed source
 }
@@ -42,15 +42,15 @@ guest_closure() {
 		sed -n 's/^Inst \([^ ]*\) \(\[[^]]*\] \)*(\([^ ]*\) .*/\1=\3/p'
 }
 
-# guest_link demo|guest: the symbolic link to the folder for the list
+# guest_link demo|guest|long: the symbolic link to the folder for the list
 guest_link() {
 	printf '%s/guest/%s\n' "$CACHE" \
 		"$({ guest_packages "$1"; guest_sources "$1"; } | sort | sha256sum | cut -c 1-16)"
 }
 
-# guest_best demo|guest: the one to take. All packages do for the demo as well.
+# guest_best demo|guest|long: the one to take. The tests' packages do for the demo as well.
 guest_best() {
-	if [ -e "$(guest_link guest)" ]; then
+	if [ "$1" = demo ] && [ -e "$(guest_link guest)" ]; then
 		echo guest
 	else
 		echo "$1"
@@ -73,7 +73,7 @@ guest_unpack_sources() {
 	done
 }
 
-# guest_setup demo|guest
+# guest_setup demo|guest|long
 guest_setup() {
 	local link tmp tree need closure state sources
 
