@@ -55,6 +55,10 @@
 	register_net_sysctl(net, path, table)
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#define iter_iov(iter)	((iter)->iov)
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read	generic_file_splice_read
 #endif

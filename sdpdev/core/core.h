@@ -91,6 +91,8 @@ enum sdp_counter {
 	 * a direction has stayed with TCP for, and one that it has come back for.
 	 */
 	SDP_CNT_MOVED = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
+	/* Messages, or parts, that a sender copied to the memory of a reader that waited. */
+	SDP_CNT_LANDED,
 	SDP_CNT_STAYED,
 	SDP_CNT_RETURNED = SDP_CNT_STAYED + SDP_CNT_STAY_KINDS,
 	SDP_CNT_MAX = SDP_CNT_RETURNED + SDP_CNT_STAY_KINDS,

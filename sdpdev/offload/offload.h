@@ -54,6 +54,30 @@ enum sdp_pipe_state {
 	SDP_PIPE_ENDED,
 };
 
+/* Pages of a reader's memory that a sender may copy to, at most. */
+#define SDP_LAND_PAGES	17
+
+/**
+ * struct sdp_landing - where a reader waits for bytes: the sender copies them there itself
+ * @len: bytes that it takes; 0 if it could not be offered
+ * @done: bytes that have come; under sdp_pipe.lock
+ * @offset: where it begins in the first page
+ * @count: pinned pages of the reader's memory
+ * @old: the worker has seen it; under sdp_pipe.lock
+ * @pages: the pages
+ *
+ * It lies on the reader's stack.  The reader takes it out of sdp_pipe.landing before it
+ * returns; nobody touches it without sdp_pipe.lock while it is there.
+ */
+struct sdp_landing {
+	size_t len;
+	size_t done;
+	unsigned int offset;
+	int count;
+	bool old;
+	struct page *pages[SDP_LAND_PAGES];
+};
+
 /**
  * struct sdp_pipe - one direction between two sockets of this kernel
  * @lock: for what is said to be under it; taken in softirqs too
@@ -73,6 +97,8 @@ enum sdp_pipe_state {
  * @base: position of the first byte of @pages[0].  The sender moves it while the pipe is empty;
  *	the reader reads it after it has seen a new @head under @lock.
  * @limit: bytes that the pipe holds, at most
+ * @landing: memory of a reader that waits, or NULL; under @lock
+ * @landed: bytes that went there, and never were in the pipe; under @lock
  * @want_room: somebody waits until there is room
  * @stalled: it has been full for a while, and the reader has not read: what the sender has goes
  *	to TCP, which has more room
@@ -91,6 +117,8 @@ struct sdp_pipe {
 	u64 base;
 	u32 start;
 	u32 limit;
+	struct sdp_landing *landing;
+	u64 landed;
 	bool want_room;
 	bool stalled;
 	u64 tail ____cacheline_aligned_in_smp;
@@ -203,6 +231,7 @@ struct sdp_base {
  * @isn: own initial sequence number
  * @peer_isn: the peer's
  * @passed: the sending direction moves when the peer's TCP has got more than this
+ * @recent: bytes of a receive, of late; a large one is forgotten by halves
  * @calls: sends and receives, until the connection is asked about
  * @bytes: bytes of them
  * @looks: how often it has been asked about
@@ -228,6 +257,7 @@ struct sdp_sock {
 	u32 isn;
 	u32 peer_isn;
 	u32 passed;
+	u32 recent;
 	u32 calls;
 	int looks;
 	u64 bytes;
@@ -248,6 +278,16 @@ static inline struct sdp_pipe *sdp_tx_pipe(const struct sdp_sock *ss, struct sdp
 static inline struct sdp_pipe *sdp_rx_pipe(const struct sdp_sock *ss, struct sdp_pair *pair)
 {
 	return &pair->pipe[!ss->accepted];
+}
+
+static inline u64 sdp_pipe_sent(const struct sdp_pipe *pipe)
+{
+	return READ_ONCE(pipe->head) + READ_ONCE(pipe->landed);
+}
+
+static inline u64 sdp_pipe_received(const struct sdp_pipe *pipe)
+{
+	return READ_ONCE(pipe->tail) + READ_ONCE(pipe->landed);
 }
 
 static inline struct sdp_pair *sdp_sock_pair(const struct sdp_sock *ss)
@@ -273,6 +313,14 @@ void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
+
+/* land.c */
+bool sdp_land_worth(const struct sdp_sock *ss, const struct iov_iter *to, size_t len);
+void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to,
+		    size_t len);
+size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to);
+size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from);
+void sdp_land_age(struct sdp_pipe *pipe);
 
 /* pair.c */
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);

@@ -230,8 +230,8 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	pair = ss->pair;
 	if (!pair)
 		return;
-	ss->sent += sdp_tx_pipe(ss, pair)->head;
-	ss->received += sdp_rx_pipe(ss, pair)->tail;
+	ss->sent += sdp_pipe_sent(sdp_tx_pipe(ss, pair));
+	ss->received += sdp_pipe_received(sdp_rx_pipe(ss, pair));
 	WRITE_ONCE(ss->pair, NULL);
 	sdp_pair_put(pair);
 }
@@ -261,6 +261,7 @@ static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
 	still = pipe->head == seen[0] && pipe->tail == seen[1];
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
+	sdp_land_age(pipe);
 	if (still && pipe->state == SDP_PIPE_MOVED && pipe->want_room && pipe->head != pipe->tail) {
 		WRITE_ONCE(pipe->stalled, true);
 		sdp_pipe_wake_tx(pipe);

@@ -39,6 +39,8 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 {
 	lockdep_assert_held(&pipe->lock);
 	SDP_ASSERT(sdp_pipe_steps[pipe->state] & BIT(state));
+	/* What comes from now on comes behind TCP's bytes. */
+	pipe->landing = NULL;
 	WRITE_ONCE(pipe->state, state);
 }
 
@@ -389,6 +391,7 @@ void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->rx, NULL);
+	pipe->landing = NULL;
 	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);
 }

@@ -122,10 +122,11 @@ bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 }
 
 /*
- * Sleep until there are more than @have bytes to read, or an end, or the time is over.  Returns
- * -errno for a signal, or when the socket was disconnected meanwhile.
+ * Sleep until there are more than @have bytes to read, or some have landed, or an end, or the
+ * time is over.  Returns -errno for a signal, or when the socket was disconnected meanwhile.
  */
-static int sdp_rx_wait(struct sdp_sock *ss, size_t have, long *timeo)
+static int sdp_rx_wait(struct sdp_sock *ss, size_t have, const struct sdp_landing *land,
+		       long *timeo)
 {
 	struct sock *sk = ss->sk;
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
@@ -135,10 +136,29 @@ static int sdp_rx_wait(struct sdp_sock *ss, size_t have, long *timeo)
 		return sock_intr_errno(*timeo);
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
-	ret = sk_wait_event(sk, timeo, sdp_rx_more(ss, have) || sdp_rx_ended(sk), &wait);
+	ret = sk_wait_event(sk, timeo,
+			    (land && READ_ONCE(land->done)) || sdp_rx_more(ss, have) ||
+			    sdp_rx_ended(sk), &wait);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return min(ret, 0);
+}
+
+/* Sleep, and let the sender copy to the program's memory.  Returns bytes that it has, or -errno. */
+static ssize_t sdp_rx_wait_landing(struct sdp_sock *ss, struct iov_iter *to, size_t len,
+				   long *timeo)
+{
+	struct sdp_pair *pair = sdp_sock_pair(ss);
+	struct sdp_landing land;
+	size_t got;
+	int err;
+
+	refcount_inc(&pair->refs);
+	sdp_land_offer(sdp_rx_pipe(ss, pair), &land, to, len);
+	err = sdp_rx_wait(ss, 0, &land, timeo);
+	got = sdp_land_take(sdp_rx_pipe(ss, pair), &land, to);
+	sdp_pair_put(pair);
+	return got ?: err;
 }
 
 static int sdp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
@@ -288,12 +308,17 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 		n = sdp_rx_ended(ss->sk) && !done ? sdp_rx_end(ss->sk) : -EAGAIN;
 		if (sdp_rx_ended(ss->sk) || !*timeo)
 			break;
-		n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, timeo);
+		if (to && !(flags & MSG_PEEK) && sdp_land_worth(ss, to, len - done))
+			n = sdp_rx_wait_landing(ss, to, len - done, timeo);
+		else
+			n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, NULL, timeo);
 		if (n < 0)
 			break;
+		done += n;
 	}
 	if (done && !told)
 		sdp_rx_inq(ss, msg);
+	ss->recent = max_t(size_t, done, ss->recent / 2);
 	return done ?: n;
 }
 
@@ -333,6 +358,23 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 	return -EXDEV;
 }
 
+/*
+ * Sleep once before the socket is locked, which saves taking its lock twice.  What woke the call
+ * is looked at under the lock.
+ */
+static void sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
+{
+	struct sock *sk = ss->sk;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	if (!sdp_rx_more(ss, 0) && !sdp_rx_ended(sk) && !signal_pending(current))
+		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
+	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
 static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
 		       int *addr_len)
 {
@@ -345,6 +387,9 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 		n = sdp_rx_by_recvmsg(ss, msg, len, flags, addr_len, &done);
 		if (n != -EXDEV)
 			break;
+		if (timeo && !done && !sdp_land_worth(ss, &msg->msg_iter, len) &&
+		    !sdp_rx_more(ss, 0))
+			sdp_rx_wait_first(ss, &timeo);
 		lock_sock(sk);
 		n = sdp_rx_locked(ss, msg, len, flags, done, &timeo);
 		release_sock(sk);
@@ -395,7 +440,7 @@ int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock)
 		return 0;
 	lock_sock(sk);
 	while (!err && !sdp_rx_more(ss, 0) && !sdp_rx_ended(sk))
-		err = timeo ? sdp_rx_wait(ss, 0, &timeo) : -EAGAIN;
+		err = timeo ? sdp_rx_wait(ss, 0, NULL, &timeo) : -EAGAIN;
 	release_sock(sk);
 	return err;
 }

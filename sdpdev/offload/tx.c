@@ -72,21 +72,26 @@ static int sdp_tx_wait(struct sdp_sock *ss, struct sdp_pair *pair, long *timeo)
 	return err;
 }
 
-/* Bytes by the pipe: as many as there is room for, or room for the next ones. */
+/* Bytes to a reader that waits, or by the pipe: as many as there is room for. */
 static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 {
 	struct sdp_pipe *pipe = sdp_tx_pipe(ss, ss->pair);
 	struct sock *sk = ss->sk;
+	size_t landed;
 	ssize_t n;
 
 	if (unlikely(sdp_tx_shut(sk)))
 		return -EPIPE;
+	landed = sdp_land_write(pipe, &msg->msg_iter);
 	n = sdp_pipe_write(pipe, &msg->msg_iter, sk->sk_allocation);
-	if (!n && msg_data_left(msg))
+	if (!landed && n < 0)
+		return n;
+	n = max_t(ssize_t, n, 0);
+	if (!landed && !n && msg_data_left(msg))
 		return sdp_tx_wait(ss, ss->pair, timeo);
-	if (n > 0 && !sdp_pipe_publish(pipe, n))
+	if (landed + n && !sdp_pipe_publish(pipe, n))
 		sdp_tx_return(ss, SDP_STAY_CLOSED);
-	return n;
+	return landed + n;
 }
 
 /* May this message go by a pipe at all? */

@@ -13,7 +13,7 @@
 #include "moves/rows.h"
 
 static const struct row *const lists[] = {
-	stream_rows, read_rows, wait_rows, share_rows, option_rows, NULL,
+	stream_rows, read_rows, wait_rows, land_rows, share_rows, option_rows, NULL,
 };
 
 int main(int argc, char **argv)

@@ -209,6 +209,7 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 	unsigned int i;
 
 	seq_printf(seq, "moved %ld\n", sdp_counter(SDP_CNT_MOVED));
+	seq_printf(seq, "landed %ld\n", sdp_counter(SDP_CNT_LANDED));
 	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
 		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
 			   sdp_counter(SDP_CNT_STAYED + i));

@@ -31,8 +31,8 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 			info->tx_carrier = SDP_SOCK_BY_LOCAL;
 		if (READ_ONCE(rx->state) == SDP_PIPE_MOVED)
 			info->rx_carrier = SDP_SOCK_BY_LOCAL;
-		info->tx_bytes += READ_ONCE(tx->head);
-		info->rx_bytes += READ_ONCE(rx->tail);
+		info->tx_bytes += sdp_pipe_sent(tx);
+		info->rx_bytes += sdp_pipe_received(rx);
 		info->queued = sdp_rx_queued(ss);
 	}
 	/* It may have a pair, and nothing to send yet. */

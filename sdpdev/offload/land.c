@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One copy instead of two: a reader that waits lets the sender copy into its own memory.
+ *
+ * The reader pins a part of the program's buffer and offers it while nothing lies before the
+ * bytes that come next: the pipe is empty, and TCP has delivered all that it ever will before
+ * the direction comes back.  The sender copies a page at a time under the pipe's lock, without
+ * page faults.  So the reader never waits for a sender to let go of its memory, however slow
+ * or hostile the sender's own memory is.
+ *
+ * Bytes that have landed are read: neither the pipe nor a return has to do with them.
+ */
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "offload/offload.h"
+
+/* Pinning costs about as much as copying this. */
+#define SDP_LAND_LEAST	SZ_8K
+
+/* Bytes that a pipe holds whose reader waits for such messages: each of them costs a copy more. */
+#define SDP_LAND_AHEAD	SZ_64K
+
+static void __user *sdp_land_address(const struct iov_iter *to)
+{
+	if (iter_is_ubuf(to))
+		return to->ubuf + to->iov_offset;
+	return iter_iov(to)->iov_base + to->iov_offset;
+}
+
+/**
+ * sdp_land_worth() - may a sender's copy into a reader's memory save something?
+ * @ss: the reader
+ * @to: its memory
+ * @len: bytes that it waits for, at most
+ *
+ * The last messages say how large the next one will be.
+ *
+ * Context: the reader; without its socket's lock a guess.
+ */
+bool sdp_land_worth(const struct sdp_sock *ss, const struct iov_iter *to, size_t len)
+{
+	return ss->pair && ss->recent >= SDP_LAND_LEAST && user_backed_iter(to) &&
+	       min(len, iov_iter_single_seg_count(to)) >= SDP_LAND_LEAST;
+}
+
+static void sdp_land_pin(struct sdp_landing *land, struct iov_iter *to, size_t len)
+{
+	unsigned long start = (unsigned long)sdp_land_address(to);
+	int n;
+
+	land->offset = offset_in_page(start);
+	len = min3(len, iov_iter_single_seg_count(to), SDP_LAND_PAGES * PAGE_SIZE - land->offset);
+	n = pin_user_pages_fast(start - land->offset, DIV_ROUND_UP(land->offset + len, PAGE_SIZE),
+				FOLL_WRITE, land->pages);
+	if (n <= 0)
+		return;
+	land->count = n;
+	land->len = min(len, n * PAGE_SIZE - land->offset);
+}
+
+/**
+ * sdp_land_offer() - let the sender copy to the program's memory
+ * @pipe: the direction
+ * @land: what is offered, until sdp_land_take()
+ * @to: the memory; user_backed_iter()
+ * @len: how much of it, at most
+ *
+ * Where it cannot be offered the bytes come by the pipe, as always.
+ *
+ * Context: the reader, its socket locked, which has read all that its TCP has.
+ */
+void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to,
+		    size_t len)
+{
+	struct tcp_sock *tp = tcp_sk(pipe->reader->sk);
+
+	land->len = 0;
+	land->done = 0;
+	land->count = 0;
+	land->old = false;
+	sdp_land_pin(land, to, len);
+	if (!land->len)
+		return;
+	spin_lock_bh(&pipe->lock);
+	if (!pipe->landing && pipe->rx && pipe->state == SDP_PIPE_MOVED &&
+	    pipe->head == pipe->tail && sdp_pipe_arrived(pipe, tp->rcv_nxt) &&
+	    tp->copied_seq == tp->rcv_nxt)
+		pipe->landing = land;
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_land_take() - end what sdp_land_offer() began
+ * @pipe: the direction
+ * @land: what was offered
+ * @to: the memory
+ *
+ * Context: the reader.
+ *
+ * Return: bytes that have come; @to is behind them.
+ */
+size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to)
+{
+	spin_lock_bh(&pipe->lock);
+	if (pipe->landing == land)
+		pipe->landing = NULL;
+	spin_unlock_bh(&pipe->lock);
+	if (land->count)
+		unpin_user_pages_dirty_lock(land->pages, land->count, land->done);
+	iov_iter_advance(to, land->done);
+	return land->done;
+}
+
+/* Copy to one page.  Returns bytes, 0 if nobody offers one, or -EFAULT for a page to fault in. */
+static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
+{
+	struct sdp_landing *land;
+	ssize_t got = 0;
+
+	spin_lock_bh(&pipe->lock);
+	land = pipe->landing;
+	if (land && land->done < land->len && pipe->head == READ_ONCE(pipe->tail)) {
+		unsigned int at = land->offset + land->done;
+		struct page *page = land->pages[at >> PAGE_SHIFT];
+		size_t n = min3(land->len - land->done, iov_iter_count(from),
+				(size_t)PAGE_SIZE - offset_in_page(at));
+
+		got = copy_page_from_iter_atomic(page, offset_in_page(at), n, from);
+		flush_dcache_page(page);
+		WRITE_ONCE(land->done, land->done + got);
+		WRITE_ONCE(pipe->landed, pipe->landed + got);
+		got = got ?: -EFAULT;
+	}
+	spin_unlock_bh(&pipe->lock);
+	return got;
+}
+
+/**
+ * sdp_land_write() - copy bytes to where the reader waits for them
+ * @pipe: the direction, MOVED
+ * @from: the bytes
+ *
+ * The caller wakes the reader.
+ *
+ * Context: the sender, its socket locked; reads from user memory.
+ *
+ * Return: bytes copied; the others go into the pipe.
+ */
+size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (READ_ONCE(pipe->landing) && iov_iter_count(from)) {
+		n = sdp_land_page(pipe, from);
+		if (!n || (n < 0 && fault_in_iov_iter_readable(from, 1)))
+			break;
+		done += max_t(ssize_t, n, 0);
+	}
+	if (done)
+		sdp_count(SDP_CNT_LANDED);
+	/* Until the next look at the rules. */
+	if (done >= SDP_LAND_LEAST)
+		pipe->limit = min_t(u32, pipe->limit, SDP_LAND_AHEAD);
+	return done;
+}
+
+/**
+ * sdp_land_age() - a reader that waits for long has its memory back
+ * @pipe: the direction, locked
+ *
+ * Pages that are pinned cannot be moved or swapped out.
+ *
+ * Context: the worker, once in a while.
+ */
+void sdp_land_age(struct sdp_pipe *pipe)
+{
+	struct sdp_landing *land = pipe->landing;
+
+	lockdep_assert_held(&pipe->lock);
+	if (!land || land->done)
+		return;
+	if (!land->old) {
+		land->old = true;
+		return;
+	}
+	pipe->landing = NULL;
+	unpin_user_pages(land->pages, land->count);
+	land->count = 0;
+}

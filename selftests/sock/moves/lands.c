@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader that waits for a large message lets the sender copy into its memory.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "../common/conn.h"
+#include "rows.h"
+
+#define LARGE 65536
+
+/* What a thread does while the other one reads. */
+struct sender {
+	struct conn *conn;
+	pid_t reader;
+	pthread_t main;
+	void (*act)(struct sender *s);
+};
+
+/* Messages that readers' memory has got, since this was asked last. */
+static long landed(void)
+{
+	static long last;
+	long now = 0, since;
+	char line[128];
+	FILE *f = fopen("/proc/net/sdp/snmp", "re");
+
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "landed %ld", &now) != 1)
+		;
+	if (f)
+		fclose(f);
+	since = now - last;
+	last = now;
+	return since;
+}
+
+static void has_landed(bool is)
+{
+	long n = landed();
+
+	if (!plain && !n == is)
+		wrong("%ld messages came to the memory of a reader", n);
+}
+
+/* The reader is in a call that waits. */
+static void sleeping(const struct sender *s)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", s->reader);
+	while (state != 'S') {
+		f = fopen(path, "re");
+		need(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+		fclose(f);
+		sched_yield();
+	}
+}
+
+static void *sender_run(void *arg)
+{
+	struct sender *s = arg;
+
+	sleeping(s);
+	s->act(s);
+	return NULL;
+}
+
+/* Receive while the other thread acts.  Large messages have come before. */
+static ssize_t during(struct conn *c, void (*act)(struct sender *), size_t n, int flags)
+{
+	struct sender s = { .conn = c, .reader = gettid(), .main = pthread_self(), .act = act };
+	pthread_t thread;
+	ssize_t ret;
+
+	put(&c->a, LARGE, 0);
+	get_all(&c->b, LARGE);
+	landed();
+	need(!pthread_create(&thread, NULL, sender_run, &s));
+	ret = get(&c->b, n, flags);
+	pthread_join(thread, NULL);
+	return ret;
+}
+
+static void send_large(struct sender *s)
+{
+	put(&s->conn->a, LARGE, 0);
+}
+
+static void send_five(struct sender *s)
+{
+	put(&s->conn->a, 5, 0);
+}
+
+/* The middle part goes by TCP. */
+static void send_parts(struct sender *s)
+{
+	struct end *e = &s->conn->a;
+
+	put(e, 20000, 0);
+	sleeping(s);
+	gate(e, false);
+	put(e, 20000, 0);
+	gate(e, true);
+	sleeping(s);
+	put(e, LARGE - 40000, 0);
+}
+
+static void send_and_interrupt(struct sender *s)
+{
+	put(&s->conn->a, 10000, 0);
+	sleeping(s);
+	pthread_kill(s->main, SIGUSR1);
+}
+
+/* More than the memory that a reader offers at a time. */
+static void send_much(struct sender *s)
+{
+	put(&s->conn->a, 8 * LARGE, 0);
+}
+
+static void send_and_end(struct sender *s)
+{
+	put(&s->conn->a, 10000, 0);
+	shutdown(s->conn->a.fd, SHUT_WR);
+}
+
+static void whole(void)
+{
+	struct conn c = conn_moved();
+
+	SAY(during(&c, send_large, LARGE, MSG_WAITALL));
+	has_landed(true);
+	SAY(during(&c, send_five, LARGE, 0));
+	has_landed(true);
+	SAY(during(&c, send_much, 8 * LARGE, MSG_WAITALL));
+	has_landed(true);
+	SAY(during(&c, send_parts, LARGE, MSG_WAITALL));
+	has_landed(true);
+	SAY(during(&c, send_and_end, LARGE, MSG_WAITALL));
+	has_landed(true);
+	SAY(get(&c.b, 1, 0));
+}
+
+/* Here bytes that stay where they are, and bytes that nobody wants. */
+static void elsewhere(void)
+{
+	struct conn c = conn_moved();
+
+	SAY(during(&c, send_five, LARGE, MSG_PEEK));
+	SAY(get(&c.b, 5, 0));
+	SAY(during(&c, send_five, LARGE, MSG_TRUNC));
+	has_landed(false);
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* Memory that a call has left is the program's again. */
+static void left_behind(void)
+{
+	struct sigaction act = { .sa_handler = nothing };
+	struct timeval tv = { .tv_usec = 20000 };
+	struct conn c = conn_moved();
+	unsigned char *bytes = calloc(1, LARGE);
+	int i;
+
+	need(bytes && !sigaction(SIGUSR1, &act, NULL));
+	SAY(during(&c, send_and_interrupt, LARGE, MSG_WAITALL));
+	has_landed(true);
+
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	SAY(recv(c.b.fd, bytes, LARGE, 0));
+	put(&c.a, 20000, 0);
+	for (i = 0; i < LARGE && !bytes[i]; i++)
+		;
+	say("%d bytes are as before", i);
+	get_all(&c.b, 20000);
+	free(bytes);
+}
+
+/* Pages that are not there yet, at both ends, and ones that never will be. */
+static unsigned char *absent;
+
+static void send_absent(struct sender *s)
+{
+	struct end *e = &s->conn->a;
+
+	SAY(send(e->fd, absent + 2 * LARGE, LARGE, 0));
+	SAY(send(e->fd, absent, LARGE, 0));
+	e->out += LARGE;
+}
+
+static void faults(void)
+{
+	int mem = memfd_create("pages", MFD_CLOEXEC);
+	struct conn c = conn_moved();
+	unsigned char *to;
+
+	need(mem >= 0 && !ftruncate(mem, LARGE));
+	absent = mmap(NULL, 3 * LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(absent != MAP_FAILED);
+	need(mmap(absent, LARGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, mem, 0) ==
+	     absent);
+	c.a.out += LARGE;
+	fill(&c.a, absent, LARGE);
+	c.a.out -= LARGE;
+	need(!madvise(absent, LARGE, MADV_DONTNEED));
+	SAY(during(&c, send_absent, LARGE, MSG_WAITALL));
+	has_landed(true);
+
+	/* The sender's memory becomes the reader's that may not be written to. */
+	to = mmap(NULL, LARGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(to != MAP_FAILED);
+	put(&c.a, 10, 0);
+	SAY(recv(c.b.fd, to, LARGE, 0));
+	need(!mprotect(to, LARGE, PROT_READ | PROT_WRITE));
+	SAY(recv(c.b.fd, to + 7, LARGE - 7, 0));
+	look(&c.b, 0, to + 7, 10);
+	munmap(to, LARGE);
+	munmap(absent, 3 * LARGE);
+	close(mem);
+}
+
+static void send_late(struct sender *s)
+{
+	/* The module's worker comes every two seconds. */
+	sleep(5);
+	put(&s->conn->a, LARGE, 0);
+}
+
+static void waits_long(void)
+{
+	struct conn c = conn_moved();
+
+	SAY(during(&c, send_late, LARGE, MSG_WAITALL));
+	has_landed(false);
+}
+
+const struct row land_rows[] = {
+	{ "a waiting reader's memory", whole },
+	{ "peeking and throwing away while waiting", elsewhere },
+	{ "memory that a reader has left", left_behind },
+	{ "pages that are not there", faults },
+	{ "a reader that waits long", waits_long },
+	{ }
+};
