@@ -81,11 +81,14 @@ void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_
 	land->done = 0;
 	land->count = 0;
 	land->old = false;
+	/* The sender's program may have put bytes in that the kernel does not know of. */
+	if (sdp_pipe_shared(pipe))
+		return;
 	sdp_land_pin(land, to, len);
 	if (!land->len)
 		return;
 	spin_lock_bh(&pipe->lock);
-	if (!pipe->landing && pipe->rx && pipe->state == SDP_PIPE_MOVED &&
+	if (!pipe->landing && !pipe->shared && pipe->rx && pipe->state == SDP_PIPE_MOVED &&
 	    pipe->head == pipe->tail && sdp_pipe_arrived(pipe, tp->rcv_nxt) &&
 	    tp->copied_seq == tp->rcv_nxt)
 		pipe->landing = land;

@@ -79,6 +79,8 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	/* Another call sleeps in TCP with the rest of its bytes. */
 	if (sk->sk_write_pending || sdp_tx_held(sk))
 		return false;
+	if (sdp_pipe_shared(pipe) && sdp_share_busy(pipe))
+		return false;
 	/* The gate is asked when TCP has got a message, and so at each touch. */
 	stay = sdp_gate(ss, true);
 	if (stay) {
@@ -224,6 +226,8 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 	ss->stalled |= why == SDP_STAY_STALL;
 	spin_lock_bh(&pipe->lock);
 	if (pipe->state == SDP_PIPE_MOVED) {
+		if (sdp_pipe_shared(pipe))
+			sdp_share_close_all(pipe);
 		sdp_pipe_set(pipe, SDP_PIPE_RETURNING);
 		pipe->back = pipe->claim;
 	}

@@ -10,7 +10,7 @@
  *	                 \------------------ pipe.c ------------------------/
  *
  * pair.c finds the other end, gate.c says whether a connection may be moved, and move.c moves it
- * and brings it back.
+ * and brings it back.  Programs may map a pipe and work on it themselves: share.c.
  *
  * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
  * owns it), sdp_table_lock, sdp_pipe.lock, and what a wake-up takes: sk_callback_lock to read,
@@ -34,6 +34,8 @@
 #include <net/sock.h>
 
 #include "core/core.h"
+
+struct sdp_shared;
 
 /* Pages of a pipe, at most; a power of two. */
 #define SDP_PIPE_PAGES	64
@@ -79,6 +81,18 @@ struct sdp_landing {
 };
 
 /**
+ * enum sdp_half - who works on a program's half of a mapped pipe
+ * @SDP_HALF_SHUT: the kernel
+ * @SDP_HALF_TAKEN: the kernel, which gives it back when it can
+ * @SDP_HALF_LENT: the program, and its word in struct sdp_shared counts
+ */
+enum sdp_half {
+	SDP_HALF_SHUT,
+	SDP_HALF_TAKEN,
+	SDP_HALF_LENT,
+};
+
+/**
  * struct sdp_pipe - one direction between two sockets of this kernel
  * @lock: for what is said to be under it; taken in softirqs too
  * @state: changed by sdp_pipe_set() alone, under @lock
@@ -102,6 +116,10 @@ struct sdp_landing {
  * @want_room: somebody waits until there is room
  * @stalled: it has been full for a while, and the reader has not read: what the sender has goes
  *	to TCP, which has more room
+ * @tx_half: enum sdp_half of the sender's program; under @lock
+ * @rx_half: and of the reader's; while it is lent @claim and @tail are one, under @lock
+ * @shared: what programs see of it, in a page of its own; NULL if no program has ever mapped
+ *	it.  Set once, with release; then @base and @pages stay as they are.
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
 struct sdp_pipe {
@@ -121,16 +139,21 @@ struct sdp_pipe {
 	u64 landed;
 	bool want_room;
 	bool stalled;
+	u8 tx_half;
+	u8 rx_half;
+	struct sdp_shared *shared;
 	u64 tail ____cacheline_aligned_in_smp;
 	struct page *pages[SDP_PIPE_PAGES];
 };
 
 /**
  * struct sdp_pair - both directions of a connection whose ends are on this kernel
- * @refs: one for each end
+ * @refs: one for each end, and one for each file that maps its pipes
  * @pipe: index 0 carries what the end that connected sends, 1 what the other one sends
  * @list: in sdp_pairs, for the worker that looks after pipes that stand still
  * @seen: @pipe's heads and tails when that worker came last
+ * @attached: bit 0: a program has the pipes mapped for the end that connected, bit 1: for the
+ *	other one
  * @rcu: for readers of sdp_sock.pair
  */
 struct sdp_pair {
@@ -138,6 +161,7 @@ struct sdp_pair {
 	struct sdp_pipe pipe[2];
 	struct list_head list;
 	u64 seen[2][2];
+	unsigned long attached;
 	struct rcu_head rcu;
 };
 
@@ -297,6 +321,8 @@ static inline struct sdp_pair *sdp_sock_pair(const struct sdp_sock *ss)
 }
 
 /* pipe.c */
+struct page *sdp_pipe_page(gfp_t gfp);
+void sdp_pipe_page_free(struct page *page);
 void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader);
 void sdp_pipe_free(struct sdp_pipe *pipe);
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
@@ -310,6 +336,7 @@ ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len);
 ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len);
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
 void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
+void sdp_pipe_wake_rx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
@@ -321,6 +348,39 @@ void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_
 size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to);
 size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from);
 void sdp_land_age(struct sdp_pipe *pipe);
+
+/* share.c */
+#define SDP_SHARE_PAGES	(2 + 2 * SDP_PIPE_PAGES)
+void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves);
+void sdp_share_close_all(struct sdp_pipe *pipe);
+bool sdp_share_begin_write(struct sdp_pipe *pipe);
+bool sdp_share_busy(const struct sdp_pipe *pipe);
+void sdp_share_written(struct sdp_pipe *pipe);
+void sdp_share_look(struct sdp_pipe *pipe);
+void sdp_share_begin_read(struct sdp_pipe *pipe);
+void sdp_share_read(struct sdp_pipe *pipe);
+void sdp_share_end_read(struct sdp_pipe *pipe);
+size_t sdp_share_used(const struct sdp_pipe *pipe);
+void sdp_share_want_data(const struct sdp_pipe *pipe);
+void sdp_share_want_room(const struct sdp_pipe *pipe);
+void sdp_share_kick(struct sdp_pair *pair, bool accepted, unsigned int what);
+unsigned int sdp_share_open(struct sdp_sock *ss, unsigned int halves);
+struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted);
+int sdp_share_attach(struct sdp_pair *pair, bool accepted);
+void sdp_share_detach(struct sdp_pair *pair, bool accepted);
+void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **pages);
+
+/**
+ * sdp_pipe_shared() - has a program ever mapped a pipe?
+ * @pipe: the direction
+ *
+ * Context: any.
+ */
+static inline bool sdp_pipe_shared(const struct sdp_pipe *pipe)
+{
+	/* Pairs with the release in sdp_share_install(). */
+	return unlikely(smp_load_acquire(&pipe->shared));
+}
 
 /* pair.c */
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
@@ -350,6 +410,7 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len);
 bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
+void sdp_rx_shut(struct sdp_sock *ss);
 void sdp_rx_stop(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 bool sdp_rx_more(struct sdp_sock *ss, size_t have);

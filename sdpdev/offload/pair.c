@@ -14,6 +14,7 @@
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/sdp_ring.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/tcp.h>
@@ -258,6 +259,9 @@ static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
 	bool still;
 
 	spin_lock_bh(&pipe->lock);
+	/* The sender's program asks the kernel with the next message, and so comes by the rules. */
+	if (sdp_pipe_shared(pipe))
+		sdp_share_take(pipe, SDP_RING_TX);
 	still = pipe->head == seen[0] && pipe->tail == seen[1];
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;

@@ -19,6 +19,7 @@
  *	  +------------ all is in TCP's queue -------------------------+
  */
 #include <linux/gfp.h>
+#include <linux/sdp_ring.h>
 #include <net/tcp.h>
 
 #include "offload/offload.h"
@@ -47,16 +48,30 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 /* Pages of all pipes; a part of the machine's memory is the most that they may be. */
 static atomic_long_t sdp_pipe_pages;
 
-static struct page *sdp_pipe_page(gfp_t gfp)
+/**
+ * sdp_pipe_page() - a page for a pipe
+ * @gfp: how to allocate it; the caller's memory control group pays
+ *
+ * It is clear, as a program may map the pipe later.
+ *
+ * Return: NULL if memory is short, or pipes have enough of it.
+ */
+struct page *sdp_pipe_page(gfp_t gfp)
 {
 	struct page *page = NULL;
 
 	if (atomic_long_inc_return(&sdp_pipe_pages) <= totalram_pages() / 8)
 		page = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NORETRY |
-				   __GFP_NOWARN);
+				   __GFP_NOWARN | __GFP_ZERO);
 	if (!page)
 		atomic_long_dec(&sdp_pipe_pages);
 	return page;
+}
+
+void sdp_pipe_page_free(struct page *page)
+{
+	__free_page(page);
+	atomic_long_dec(&sdp_pipe_pages);
 }
 
 static void sdp_pipe_drop(struct sdp_pipe *pipe)
@@ -64,9 +79,8 @@ static void sdp_pipe_drop(struct sdp_pipe *pipe)
 	int i;
 
 	for (i = 0; i < SDP_PIPE_PAGES && pipe->pages[i]; i++) {
-		__free_page(pipe->pages[i]);
+		sdp_pipe_page_free(pipe->pages[i]);
 		pipe->pages[i] = NULL;
-		atomic_long_dec(&sdp_pipe_pages);
 	}
 }
 
@@ -83,6 +97,8 @@ void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *read
 void sdp_pipe_free(struct sdp_pipe *pipe)
 {
 	sdp_pipe_drop(pipe);
+	if (pipe->shared)
+		sdp_pipe_page_free(virt_to_page(pipe->shared));
 }
 
 static unsigned int sdp_pipe_slot(const struct sdp_pipe *pipe, u64 pos)
@@ -103,17 +119,22 @@ static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
  *
  * Context: the sender, its socket locked; copies from user memory.
  *
- * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none.
+ * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none; -EBUSY if the
+ * program may be writing there itself.
  */
 ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
 {
-	/* Pairs with the release in sdp_pipe_read(). */
-	u64 used = pipe->head - smp_load_acquire(&pipe->tail);
-	size_t room = used < pipe->limit ? pipe->limit - used : 0;
-	size_t done = 0;
+	bool shared = sdp_pipe_shared(pipe);
+	size_t room, done = 0;
+	u64 used;
 
+	if (shared && !sdp_share_begin_write(pipe))
+		return -EBUSY;
+	/* Pairs with the release in sdp_pipe_read(). */
+	used = pipe->head - smp_load_acquire(&pipe->tail);
+	room = used < pipe->limit ? pipe->limit - used : 0;
 	/* All has been read, so nobody looks at the pages: begin with the first one again. */
-	if (!used)
+	if (!used && !shared)
 		pipe->base = pipe->head;
 
 	while (done < room && iov_iter_count(from)) {
@@ -135,6 +156,19 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
 }
 
 /**
+ * sdp_pipe_wake_rx() - wake a reader
+ * @pipe: the direction, locked
+ */
+void sdp_pipe_wake_rx(struct sdp_pipe *pipe)
+{
+	struct sock *rx = pipe->rx;
+
+	/* Callbacks of clients in the kernel want locks; the gate brings such a socket back. */
+	if (rx && likely(READ_ONCE(rx->sk_data_ready) == pipe->reader->base->data_ready))
+		rx->sk_data_ready(rx);
+}
+
+/**
  * sdp_pipe_publish() - show the reader what has been copied in, and wake it
  * @pipe: the direction
  * @len: how many bytes
@@ -145,16 +179,24 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
  */
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len)
 {
-	struct sock *rx;
+	bool rx;
 
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->head, pipe->head + len);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_written(pipe);
 	rx = pipe->rx;
-	/* Callbacks of clients in the kernel want locks; the gate brings such a socket back. */
-	if (rx && likely(READ_ONCE(rx->sk_data_ready) == pipe->reader->base->data_ready))
-		rx->sk_data_ready(rx);
+	sdp_pipe_wake_rx(pipe);
 	spin_unlock_bh(&pipe->lock);
 	return rx;
+}
+
+/* Bytes that are in it: without the sender's socket's lock a guess. */
+static size_t sdp_pipe_used(const struct sdp_pipe *pipe)
+{
+	if (sdp_pipe_shared(pipe))
+		return sdp_share_used(pipe);
+	return READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
 }
 
 /**
@@ -168,16 +210,19 @@ bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len)
  */
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 {
-	u64 head = READ_ONCE(pipe->head);
-
 	if (!READ_ONCE(pipe->rx) || READ_ONCE(pipe->stalled))
 		return true;
-	if ((head - READ_ONCE(pipe->tail)) << wake < pipe->limit)
+	if (sdp_pipe_used(pipe) << wake < pipe->limit)
 		return true;
 	WRITE_ONCE(pipe->want_room, true);
-	/* Pairs with the barrier in sdp_pipe_freed(): one of both sides sees the other. */
+	if (sdp_pipe_shared(pipe))
+		sdp_share_want_room(pipe);
+	/*
+	 * Pairs with the barrier in sdp_pipe_freed(), and with the receiving program's: one of
+	 * both sides sees the other.
+	 */
 	smp_mb();
-	return (head - READ_ONCE(pipe->tail)) << wake < pipe->limit;
+	return sdp_pipe_used(pipe) << wake < pipe->limit;
 }
 
 /**
@@ -201,8 +246,7 @@ static void sdp_pipe_freed(struct sdp_pipe *pipe)
 {
 	/* Pairs with the barrier in sdp_pipe_has_room(). */
 	smp_mb();
-	if (!READ_ONCE(pipe->want_room) ||
-	    (READ_ONCE(pipe->head) - pipe->tail) * 2 >= pipe->limit)
+	if (!READ_ONCE(pipe->want_room) || sdp_pipe_used(pipe) * 2 >= pipe->limit)
 		return;
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->want_room, false);
@@ -241,10 +285,19 @@ bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq)
 size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq)
 {
 	u64 tail = READ_ONCE(pipe->tail);
+	size_t used;
 
-	if (sdp_pipe_arrived(pipe, seq))
+	if (!sdp_pipe_arrived(pipe, seq))
+		return READ_ONCE(pipe->claim) - tail;
+	if (!sdp_pipe_shared(pipe))
 		return READ_ONCE(pipe->head) - tail;
-	return READ_ONCE(pipe->claim) - tail;
+	used = sdp_share_used(pipe);
+	if (!used) {
+		/* The caller may be going to wait. */
+		sdp_share_want_data(pipe);
+		used = sdp_share_used(pipe);
+	}
+	return used;
 }
 
 /**
@@ -258,6 +311,8 @@ size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq)
 bool sdp_pipe_claim(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_look(pipe);
 	if (sdp_pipe_arrived(pipe, tcp_sk(pipe->reader->sk)->rcv_nxt))
 		WRITE_ONCE(pipe->claim, pipe->head);
 	spin_unlock_bh(&pipe->lock);
@@ -307,6 +362,8 @@ ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
 	len = pos - pipe->tail;
 	/* Pairs with the acquire in sdp_pipe_write(). */
 	smp_store_release(&pipe->tail, pos);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_read(pipe);
 	if (len)
 		sdp_pipe_freed(pipe);
 	return len || !bad ? len : -EFAULT;
@@ -321,6 +378,8 @@ static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *
 	if (!page)
 		return -ENOMEM;
 	spin_lock_bh(&pipe->lock);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_take(pipe, SDP_RING_RX);
 	if (sdp_pipe_arrived(pipe, tcp_sk(pipe->reader->sk)->rcv_nxt) && pos < pipe->head) {
 		void *from = sdp_pipe_slice(pipe, pos, min(pipe->head, pos + len), &n);
 
@@ -371,6 +430,8 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 		spin_unlock_bh(&pipe->lock);
 		return;
 	}
+	if (sdp_pipe_shared(pipe))
+		sdp_share_close_all(pipe);
 	pipe->tx = NULL;
 	/* Its bytes in the middle of a return go with it, as unsent ones of TCP do. */
 	if (pipe->state == SDP_PIPE_RETURNING)
@@ -390,6 +451,8 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_close_all(pipe);
 	WRITE_ONCE(pipe->rx, NULL);
 	pipe->landing = NULL;
 	sdp_pipe_wake_tx(pipe);
@@ -405,6 +468,6 @@ void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 void sdp_pipe_trim(struct sdp_pipe *pipe)
 {
 	/* Pairs with the release in sdp_pipe_read(): the reader has let go of the pages. */
-	if (pipe->head == smp_load_acquire(&pipe->tail))
+	if (!sdp_pipe_shared(pipe) && pipe->head == smp_load_acquire(&pipe->tail))
 		sdp_pipe_drop(pipe);
 }

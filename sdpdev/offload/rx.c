@@ -80,6 +80,18 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 }
 
 /**
+ * sdp_rx_shut() - the program reads no more, and calls tell it so
+ * @ss: the endpoint, its socket locked and shut down
+ */
+void sdp_rx_shut(struct sdp_sock *ss)
+{
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
+
+	if (pipe && sdp_pipe_shared(pipe))
+		sdp_share_begin_read(pipe);
+}
+
+/**
  * sdp_rx_stop() - what comes from here on comes by TCP
  * @ss: the endpoint, its socket locked
  *
@@ -128,6 +140,7 @@ bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 static int sdp_rx_wait(struct sdp_sock *ss, size_t have, const struct sdp_landing *land,
 		       long *timeo)
 {
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
 	struct sock *sk = ss->sk;
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 	int ret;
@@ -136,6 +149,9 @@ static int sdp_rx_wait(struct sdp_sock *ss, size_t have, const struct sdp_landin
 		return sock_intr_errno(*timeo);
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	/* There may be bytes, and not enough. */
+	if (pipe && sdp_pipe_shared(pipe))
+		sdp_share_want_data(pipe);
 	ret = sk_wait_event(sk, timeo,
 			    (land && READ_ONCE(land->done)) || sdp_rx_more(ss, have) ||
 			    sdp_rx_ended(sk), &wait);
@@ -288,9 +304,12 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 {
 	size_t target = sock_rcvlowat(ss->sk, flags & MSG_WAITALL, len);
 	struct iov_iter *to = flags & MSG_TRUNC ? NULL : &msg->msg_iter;
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
 	bool told = done;
 	ssize_t n = 0;
 
+	if (pipe && sdp_pipe_shared(pipe))
+		sdp_share_begin_read(pipe);
 	/* A call for no byte at all waits for the first, too. */
 	while (len ? done < len : !sdp_rx_more(ss, 0)) {
 		n = -EXDEV;
@@ -316,6 +335,9 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 			break;
 		done += n;
 	}
+	pipe = sdp_sock_rx(ss);
+	if (pipe && sdp_pipe_shared(pipe))
+		sdp_share_end_read(pipe);
 	if (done && !told)
 		sdp_rx_inq(ss, msg);
 	ss->recent = max_t(size_t, done, ss->recent / 2);

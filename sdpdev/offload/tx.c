@@ -156,6 +156,9 @@ static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, 
 	if (!n)
 		return sdp_tx_tcp(ss, msg, len);
 	n = sdp_tx_piped(ss, msg, timeo);
+	/* Another thread of the program is about to send by its ring. */
+	if (unlikely(n == -EBUSY))
+		n = sdp_tx_return(ss, SDP_STAY_PASSING) ? sdp_tx_pause(ss->sk, timeo) : 0;
 	if (n == -ENOMEM && !sdp_tx_return(ss, SDP_STAY_MEMORY))
 		return sdp_tx_tcp(ss, msg, len);
 	return n;

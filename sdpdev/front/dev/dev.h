@@ -12,11 +12,16 @@
 #ifndef _SDP_DEV_H
 #define _SDP_DEV_H
 
+struct sdp_attach;
+
 #include "ring/ring.h"
 #include "switch/switch.h"
 
 /* file.c */
 extern const struct file_operations sdp_fops;
+
+/* attach.c */
+int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile);
 
 /* replace.c */
 int sdp_replace(struct file *file, unsigned int fd);

@@ -5,6 +5,7 @@
  */
 #include <linux/file.h>
 #include <linux/nospec.h>
+#include <linux/sdp_ring.h>
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
 #include <asm/ioctls.h>
@@ -29,6 +30,7 @@ union sdp_arg {
 	struct sdp_ring_setup ring_setup;
 	struct sdp_ring_enter ring_enter;
 	struct sdp_rule rule;
+	struct sdp_attach attach;
 };
 
 /**
@@ -299,6 +301,11 @@ static long sdp_ioc_rule(struct sdp_call *call)
 	return sdp_rule_set(&call->arg.rule);
 }
 
+static long sdp_ioc_attach(struct sdp_call *call)
+{
+	return sdp_attach_rings(&call->arg.attach, &call->newfile);
+}
+
 /* One that has grown: its first version ended with the member @last. */
 #define SDP_IOCTL_GROWN(cmd, handler, type, last, ...) \
 	[_IOC_NR(cmd)] = { .fn = handler, .size = offsetofend(struct type, last), \
@@ -323,6 +330,8 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_RING_ENTER, sdp_ioc_ring_enter, sdp_ring_enter),
 	SDP_IOCTL(SDP_IOC_REPLACE, sdp_ioc_replace, sdp_replace),
 	SDP_IOCTL(SDP_IOC_RULE, sdp_ioc_rule, sdp_rule, .bare = true),
+	SDP_IOCTL(SDP_IOC_ATTACH, sdp_ioc_attach, sdp_attach, .out = true, .bare = true,
+		  .fd = true),
 };
 
 /* What a TCP socket is asked about its stream. */

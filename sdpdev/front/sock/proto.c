@@ -130,6 +130,8 @@ static void sdp_shutdown(struct sock *sk, int how)
 		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
 	}
 	base->prot->shutdown(sk, how);
+	if (ss && how & RCV_SHUTDOWN)
+		sdp_rx_shut(ss);
 	/* TCP answers what comes from here on with RST. */
 	if (ss && sk->sk_shutdown == SHUTDOWN_MASK)
 		sdp_rx_stop(ss);

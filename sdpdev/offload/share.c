@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A direction whose programs have it mapped: <linux/sdp_ring.h> has what they do.
+ *
+ * What struct sdp_pipe says is the kernel's truth.  While a half is lent, its program moves the
+ * head, or the tail, in struct sdp_shared, and the pipe's own is behind.  The kernel takes a
+ * half back by one exchange, which sets SDP_RING_CLOSED: what it finds there is the last that the
+ * program has done, since the program's exchange fails from then on.
+ *
+ *	SHUT --- SDP_RING_OPEN ---> LENT --- a system call ---> TAKEN
+ *	  ^                          |  ^                         |
+ *	  |                          |  +--- the call is over ----+
+ *	  +---- sdp_tx_return(), an end goes, the file goes ------+
+ *
+ * The worker of pair.c takes the senders' halves now and then, and does not give them back: the
+ * program's next message is a system call, which looks at the rules.
+ *
+ * Programs write anything at any time.  Each word is read once and bounded before it counts, and
+ * so is no more than a number of bytes of this connection.
+ */
+#include <linux/sdp_ring.h>
+#include <net/tcp.h>
+
+#include "offload/offload.h"
+
+/* How often, and how many jiffies apart, a socket is tried whose lock a call has. */
+#define SDP_SHARE_TRIES	50
+#define SDP_SHARE_PAUSE	(HZ / 50)
+
+static u64 sdp_share_pos(u64 word)
+{
+	return word & ~SDP_RING_CLOSED;
+}
+
+static bool sdp_share_lent(const u8 *half)
+{
+	return READ_ONCE(*half) == SDP_HALF_LENT;
+}
+
+/* From here on the program moves it no more.  A full barrier. */
+static u64 sdp_share_close(u64 *word, u64 own)
+{
+	return sdp_share_pos(xchg(word, own | SDP_RING_CLOSED));
+}
+
+/* What is not possible has not happened. */
+static void sdp_share_adopt(struct sdp_pipe *pipe, u64 head, u64 tail, bool rx)
+{
+	if (head < pipe->head || tail < pipe->tail || head < tail ||
+	    head - tail > SDP_PIPE_BYTES)
+		return;
+	WRITE_ONCE(pipe->head, head);
+	if (!rx)
+		return;
+	WRITE_ONCE(pipe->claim, tail);
+	/* Pairs with the acquire in sdp_pipe_write(). */
+	smp_store_release(&pipe->tail, tail);
+}
+
+/**
+ * sdp_share_take() - learn what the programs have done, and take halves back
+ * @pipe: the direction, locked, with a shared head
+ * @halves: SDP_RING_* of those to take; those that are lent no more are left as they are
+ *
+ * Context: any.
+ */
+void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves)
+{
+	bool tx = sdp_share_lent(&pipe->tx_half), rx = sdp_share_lent(&pipe->rx_half);
+	bool take_tx = tx && halves & SDP_RING_TX, take_rx = rx && halves & SDP_RING_RX;
+	struct sdp_shared *shared = pipe->shared;
+	u64 head = pipe->head, tail = 0;
+
+	lockdep_assert_held(&pipe->lock);
+	if (!tx && !rx)
+		return;
+	/*
+	 * What stands still first.  Then the head is not before the tail, and the tail, which is
+	 * loaded last, not more than a ring behind the head.  Only if both move the two may not
+	 * fit together: then all stays as it is for now.
+	 */
+	if (take_rx)
+		tail = sdp_share_close(&shared->tail, pipe->tail);
+	if (take_tx)
+		head = sdp_share_close(&shared->head, pipe->head);
+	else if (tx)
+		/* Pairs with the sending program's release: the bytes are there. */
+		head = sdp_share_pos(smp_load_acquire(&shared->head));
+	if (!rx)
+		/* Pairs with the release in sdp_pipe_read(). */
+		tail = smp_load_acquire(&pipe->tail);
+	else if (!take_rx)
+		/* Pairs with the receiving program's release: it has copied the bytes. */
+		tail = sdp_share_pos(smp_load_acquire(&shared->tail));
+
+	sdp_share_adopt(pipe, head, tail, rx);
+	if (take_tx) {
+		WRITE_ONCE(pipe->tx_half, SDP_HALF_TAKEN);
+		WRITE_ONCE(shared->head, pipe->head | SDP_RING_CLOSED);
+	}
+	if (take_rx) {
+		WRITE_ONCE(pipe->rx_half, SDP_HALF_TAKEN);
+		WRITE_ONCE(shared->tail, pipe->tail | SDP_RING_CLOSED);
+	}
+}
+
+/**
+ * sdp_share_close_all() - take both halves, for good
+ * @pipe: the direction, locked, with a shared head
+ *
+ * Context: any.
+ */
+void sdp_share_close_all(struct sdp_pipe *pipe)
+{
+	sdp_share_take(pipe, SDP_RING_TX | SDP_RING_RX);
+	WRITE_ONCE(pipe->tx_half, SDP_HALF_SHUT);
+	WRITE_ONCE(pipe->rx_half, SDP_HALF_SHUT);
+}
+
+/* Each program sees what the pipe has, unless the word is a program's own. */
+static void sdp_share_show(struct sdp_pipe *pipe)
+{
+	struct sdp_shared *shared = pipe->shared;
+
+	WRITE_ONCE(shared->limit, pipe->limit);
+	if (!sdp_share_lent(&pipe->tx_half))
+		/* Pairs with the receiving program's acquire: the bytes are there. */
+		smp_store_release(&shared->head, pipe->head | SDP_RING_CLOSED);
+	if (!sdp_share_lent(&pipe->rx_half))
+		/* Pairs with the sending program's acquire: they have been copied. */
+		smp_store_release(&shared->tail, pipe->tail | SDP_RING_CLOSED);
+}
+
+static void sdp_share_lend_tx(struct sdp_pipe *pipe)
+{
+	sdp_share_show(pipe);
+	/* Somebody may have looked already, when all senders were in the kernel. */
+	WRITE_ONCE(pipe->shared->want_data, 1);
+	WRITE_ONCE(pipe->tx_half, SDP_HALF_LENT);
+	/* The words before it are there.  Pairs with the sending program's barrier. */
+	smp_store_release(&pipe->shared->head, pipe->head);
+}
+
+/* TCP has nothing to read, will get nothing before the direction returns, and nothing to tell. */
+static bool sdp_share_may_read(struct sdp_pipe *pipe)
+{
+	const struct sock *sk = pipe->rx;
+
+	return sk && pipe->state == SDP_PIPE_MOVED &&
+	       sdp_pipe_arrived(pipe, tcp_sk(sk)->rcv_nxt) &&
+	       skb_queue_empty(&sk->sk_receive_queue) && !tcp_sk(sk)->urg_data && !sk->sk_err &&
+	       !(sk->sk_shutdown & RCV_SHUTDOWN);
+}
+
+static void sdp_share_lend_rx(struct sdp_pipe *pipe)
+{
+	/* What a call has claimed and not read is the program's again. */
+	WRITE_ONCE(pipe->claim, pipe->tail);
+	sdp_share_show(pipe);
+	WRITE_ONCE(pipe->shared->want_room, pipe->want_room);
+	WRITE_ONCE(pipe->rx_half, SDP_HALF_LENT);
+	/* The words before it are there.  Pairs with the receiving program's exchange. */
+	smp_store_release(&pipe->shared->tail, pipe->tail);
+}
+
+/**
+ * sdp_share_begin_write() - the kernel is going to put bytes in
+ * @pipe: the direction, with a shared head
+ *
+ * Context: the sender, its socket locked.
+ *
+ * Return: false if it must not: the program may be writing there.
+ */
+bool sdp_share_begin_write(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	sdp_share_take(pipe, SDP_RING_TX);
+	spin_unlock_bh(&pipe->lock);
+	return !sdp_share_busy(pipe);
+}
+
+/**
+ * sdp_share_busy() - may the sending program be writing, whose half is not lent?
+ * @pipe: the direction, with a shared head
+ *
+ * Context: the sender, its socket locked.
+ */
+bool sdp_share_busy(const struct sdp_pipe *pipe)
+{
+	/*
+	 * The half was closed by an exchange before.  Pairs with the program's full barrier: it
+	 * has set this, or sees that the half is closed.  And with the release that clears this:
+	 * then what it wrote, it wrote before.
+	 */
+	return smp_load_acquire(&pipe->shared->busy);
+}
+
+/**
+ * sdp_share_written() - the kernel has put bytes in
+ * @pipe: the direction, locked, with a shared head
+ *
+ * Context: the sender, its socket locked.
+ */
+void sdp_share_written(struct sdp_pipe *pipe)
+{
+	if (pipe->tx_half == SDP_HALF_TAKEN && pipe->state == SDP_PIPE_MOVED)
+		sdp_share_lend_tx(pipe);
+	else
+		sdp_share_show(pipe);
+}
+
+/**
+ * sdp_share_look() - the kernel is going to read, or to say that there is nothing
+ * @pipe: the direction, locked, with a shared head
+ *
+ * Context: the reader, its socket locked.
+ */
+void sdp_share_look(struct sdp_pipe *pipe)
+{
+	sdp_share_take(pipe, SDP_RING_RX);
+	if (pipe->head != pipe->tail)
+		return;
+	sdp_share_want_data(pipe);
+	sdp_share_take(pipe, 0);
+}
+
+/**
+ * sdp_share_begin_read() - from here on nobody but the kernel reads
+ * @pipe: the direction, with a shared head
+ *
+ * Context: the reader, its socket locked.
+ */
+void sdp_share_begin_read(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	sdp_share_look(pipe);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_share_read() - the kernel has read
+ * @pipe: the direction, with a shared head
+ *
+ * Context: the reader, its socket locked.
+ */
+void sdp_share_read(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	sdp_share_show(pipe);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_share_end_read() - the kernel reads no more
+ * @pipe: the direction, with a shared head
+ *
+ * Context: the reader, its socket locked.
+ */
+void sdp_share_end_read(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	if (pipe->rx_half == SDP_HALF_TAKEN && sdp_share_may_read(pipe))
+		sdp_share_lend_rx(pipe);
+	else
+		sdp_share_show(pipe);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_share_used() - bytes that are in the pipe
+ * @pipe: the direction, with a shared head
+ *
+ * Context: any; a guess, which is not before what was done before.
+ */
+size_t sdp_share_used(const struct sdp_pipe *pipe)
+{
+	const struct sdp_shared *shared = pipe->shared;
+	u64 head, tail;
+
+	tail = sdp_share_lent(&pipe->rx_half) ? sdp_share_pos(READ_ONCE(shared->tail)) :
+					       READ_ONCE(pipe->tail);
+	/* Then it is not behind the head. */
+	smp_rmb();
+	head = sdp_share_lent(&pipe->tx_half) ? sdp_share_pos(READ_ONCE(shared->head)) :
+					       READ_ONCE(pipe->head);
+	return head <= tail ? 0 : min_t(u64, head - tail, SDP_PIPE_BYTES);
+}
+
+/**
+ * sdp_share_want_data() - somebody is going to wait for more bytes
+ * @pipe: the direction, with a shared head
+ *
+ * The caller looks once more after this.
+ *
+ * Context: any.
+ */
+void sdp_share_want_data(const struct sdp_pipe *pipe)
+{
+	WRITE_ONCE(pipe->shared->want_data, 1);
+	/* Pairs with the sending program's full barrier: one of both sees the other. */
+	smp_mb();
+}
+
+/**
+ * sdp_share_want_room() - somebody is going to wait for room
+ * @pipe: the direction, with a shared head
+ *
+ * The caller makes a full barrier, and looks once more, after this.
+ *
+ * Context: any.
+ */
+void sdp_share_want_room(const struct sdp_pipe *pipe)
+{
+	WRITE_ONCE(pipe->shared->want_room, 1);
+}
+
+static void sdp_share_kick_rx(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	/* Before the wake-up: who wakes and finds too little sets it again. */
+	WRITE_ONCE(pipe->shared->want_data, 0);
+	sdp_share_take(pipe, 0);
+	sdp_pipe_wake_rx(pipe);
+	spin_unlock_bh(&pipe->lock);
+}
+
+static void sdp_share_kick_tx(struct sdp_pipe *pipe)
+{
+	spin_lock_bh(&pipe->lock);
+	sdp_share_take(pipe, 0);
+	if (pipe->want_room && sdp_share_used(pipe) * 2 < pipe->limit) {
+		WRITE_ONCE(pipe->want_room, false);
+		WRITE_ONCE(pipe->shared->want_room, 0);
+		sdp_pipe_wake_tx(pipe);
+	}
+	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_share_kick() - a program has done something that the other end waits for
+ * @pair: the connection, with rings
+ * @accepted: which end's program
+ * @what: SDP_RING_DATA, SDP_RING_ROOM
+ *
+ * Context: process.
+ */
+void sdp_share_kick(struct sdp_pair *pair, bool accepted, unsigned int what)
+{
+	if (what & SDP_RING_DATA)
+		sdp_share_kick_rx(&pair->pipe[accepted]);
+	if (what & SDP_RING_ROOM)
+		sdp_share_kick_tx(&pair->pipe[!accepted]);
+}
+
+static bool sdp_share_open_tx(struct sdp_sock *ss, struct sdp_pipe *pipe)
+{
+	struct sock *sk = ss->sk;
+	enum sdp_stay why;
+	bool open;
+
+	/* The program says so by the call. */
+	WRITE_ONCE(pipe->shared->busy, 0);
+	if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN)
+		return false;
+	if (pipe->state == SDP_PIPE_IDLE) {
+		sdp_tx_try(ss, pipe);
+	} else if (pipe->state == SDP_PIPE_MOVED) {
+		why = sdp_tx_recheck(ss, pipe);
+		if (why)
+			sdp_tx_return(ss, why);
+	}
+	spin_lock_bh(&pipe->lock);
+	open = pipe->state == SDP_PIPE_MOVED && pipe->rx;
+	if (open && !sdp_share_lent(&pipe->tx_half))
+		sdp_share_lend_tx(pipe);
+	spin_unlock_bh(&pipe->lock);
+	return open;
+}
+
+static bool sdp_share_open_rx(struct sdp_pipe *pipe)
+{
+	bool open;
+
+	spin_lock_bh(&pipe->lock);
+	open = sdp_share_lent(&pipe->rx_half);
+	if (!open && sdp_share_may_read(pipe)) {
+		sdp_share_lend_rx(pipe);
+		open = true;
+	}
+	spin_unlock_bh(&pipe->lock);
+	return open;
+}
+
+/**
+ * sdp_share_open() - lend an end's halves to its program, which has them mapped
+ * @ss: the endpoint, its socket locked, with a pair and rings
+ * @halves: SDP_RING_TX, SDP_RING_RX
+ *
+ * Context: process.
+ *
+ * Return: those that are lent now.
+ */
+unsigned int sdp_share_open(struct sdp_sock *ss, unsigned int halves)
+{
+	unsigned int open = 0;
+
+	if (halves & SDP_RING_TX && sdp_share_open_tx(ss, sdp_tx_pipe(ss, ss->pair)))
+		open |= SDP_RING_TX;
+	if (halves & SDP_RING_RX && sdp_share_open_rx(sdp_rx_pipe(ss, ss->pair)))
+		open |= SDP_RING_RX;
+	return open;
+}
+
+/**
+ * sdp_share_sock() - the socket of an end
+ * @pair: the connection
+ * @accepted: which end's
+ *
+ * Return: with a reference; NULL if it is gone.
+ */
+struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted)
+{
+	struct sdp_pipe *pipe = &pair->pipe[accepted];
+	struct sock *sk;
+
+	spin_lock_bh(&pipe->lock);
+	sk = pipe->tx;
+	if (sk)
+		sock_hold(sk);
+	spin_unlock_bh(&pipe->lock);
+	return sk;
+}
+
+/* All the pages that a mapped pipe has: the last one becomes its shared head. */
+struct sdp_share_pages {
+	struct page *page[SDP_PIPE_PAGES + 1];
+};
+
+/* The sender does not look at the pages, nor at where they begin, while its lock is ours. */
+static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pages)
+{
+	int i;
+
+	if (pipe->shared)
+		return;
+	for (i = 0; i < SDP_PIPE_PAGES; i++)
+		if (!pipe->pages[i])
+			swap(pipe->pages[i], pages->page[i]);
+	spin_lock_bh(&pipe->lock);
+	/* Pairs with the look at it without the lock: the page is clear. */
+	smp_store_release(&pipe->shared, page_address(pages->page[i]));
+	pages->page[i] = NULL;
+	/* As in sdp_land_offer(). */
+	pipe->landing = NULL;
+	sdp_share_show(pipe);
+	spin_unlock_bh(&pipe->lock);
+}
+
+/* Nobody sleeps for the lock: the call that has it may be one of another user. */
+static int sdp_share_fix_once(struct sdp_pair *pair, bool accepted, struct sdp_share_pages *pages)
+{
+	struct sock *tx = sdp_share_sock(pair, accepted);
+	int err = -EAGAIN;
+
+	if (!tx)
+		return -ENOTCONN;
+	local_bh_disable();
+	bh_lock_sock(tx);
+	if (!sock_owned_by_user(tx)) {
+		sdp_share_install(&pair->pipe[accepted], pages);
+		err = 0;
+	}
+	bh_unlock_sock(tx);
+	local_bh_enable();
+	sock_put(tx);
+	return err;
+}
+
+/* A pipe gets all of its pages, and keeps them where they are. */
+static int sdp_share_fix(struct sdp_pair *pair, bool accepted)
+{
+	struct sdp_share_pages *pages;
+	int i, err = -ENOMEM;
+
+	if (READ_ONCE(pair->pipe[accepted].shared))
+		return 0;
+	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i <= SDP_PIPE_PAGES; i++) {
+		pages->page[i] = sdp_pipe_page(GFP_KERNEL);
+		if (!pages->page[i])
+			goto out;
+	}
+	for (i = 0; i < SDP_SHARE_TRIES; i++) {
+		err = sdp_share_fix_once(pair, accepted, pages);
+		if (err != -EAGAIN || signal_pending(current))
+			break;
+		schedule_timeout_interruptible(SDP_SHARE_PAUSE);
+	}
+out:
+	for (i = 0; i <= SDP_PIPE_PAGES; i++)
+		if (pages->page[i])
+			sdp_pipe_page_free(pages->page[i]);
+	kfree(pages);
+	return err;
+}
+
+/**
+ * sdp_share_attach() - make both directions of a connection ready to be mapped by an end's program
+ * @pair: the connection
+ * @accepted: which end's
+ *
+ * The caller's memory control group pays for the pages.
+ *
+ * Context: process; no socket locked.
+ *
+ * Return: 0; -EBUSY if a program of this end has them; -ENOTCONN if the connection is over;
+ * -EAGAIN if somebody is in a call for long; -ENOMEM.
+ */
+int sdp_share_attach(struct sdp_pair *pair, bool accepted)
+{
+	int err;
+
+	if (test_and_set_bit(accepted, &pair->attached))
+		return -EBUSY;
+	err = sdp_share_fix(pair, accepted) ?: sdp_share_fix(pair, !accepted);
+	if (err)
+		clear_bit(accepted, &pair->attached);
+	return err;
+}
+
+/**
+ * sdp_share_detach() - an end's program has them no more
+ * @pair: the connection
+ * @accepted: which end's
+ *
+ * Context: process.
+ */
+void sdp_share_detach(struct sdp_pair *pair, bool accepted)
+{
+	struct sdp_pipe *tx = &pair->pipe[accepted], *rx = &pair->pipe[!accepted];
+
+	spin_lock_bh(&tx->lock);
+	sdp_share_take(tx, SDP_RING_TX);
+	WRITE_ONCE(tx->tx_half, SDP_HALF_SHUT);
+	WRITE_ONCE(tx->shared->busy, 0);
+	spin_unlock_bh(&tx->lock);
+	spin_lock_bh(&rx->lock);
+	sdp_share_take(rx, SDP_RING_RX);
+	WRITE_ONCE(rx->rx_half, SDP_HALF_SHUT);
+	spin_unlock_bh(&rx->lock);
+	/* It may have ended before it could. */
+	sdp_share_kick(pair, accepted, SDP_RING_DATA | SDP_RING_ROOM);
+	clear_bit(accepted, &pair->attached);
+}
+
+/**
+ * sdp_share_pages() - what an end's program maps
+ * @pair: the connection, with rings
+ * @accepted: which end's
+ * @pages: SDP_SHARE_PAGES of them are filled in
+ */
+void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **pages)
+{
+	const struct sdp_pipe *pipe[] = { &pair->pipe[accepted], &pair->pipe[!accepted] };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		pages[i] = virt_to_page(pipe[i]->shared);
+		memcpy(pages + 2 + i * SDP_PIPE_PAGES, pipe[i]->pages, sizeof(pipe[i]->pages));
+	}
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Rings: a program sends and receives on a TCP socket with the upper layer protocol "sdp" without
+ * a system call, while both of the connection's ends are on this kernel and busy.
+ *
+ * A moved direction of such a connection is a ring of bytes in the kernel's memory.  The ioctl
+ * SDP_IOC_ATTACH on a file of /dev/sdp gives a descriptor that maps both rings of one end: the
+ * one that this end sends into, and the one that it receives from, which are the other end's in
+ * turn.  send(2), recv(2), poll(2) and all else on the socket work as before, on the same
+ * stream.  The two ways may be mixed at any moment.
+ *
+ * Each ring has one half for its sender and one for its reader.  A half is open while its
+ * program may work on it; the kernel closes it at any time.  A program finds its half closed
+ * when an exchange fails, has done nothing then, and makes the system call instead.
+ *
+ * Positions count the bytes of the ring, from some number on; the byte at a position lies at
+ * (position - base) & (ring_bytes - 1).  SDP_RING_CLOSED in sdp_shared.head or sdp_shared.tail
+ * says that the half is closed; the rest is the position.
+ *
+ * The sender, one thread at a time:
+ *
+ *	busy = 1; full barrier; h = head; if h is closed: busy = 0, send(2) instead
+ *	t = tail without SDP_RING_CLOSED (acquire); room = limit - (h - t)
+ *	copy n <= room bytes to position h
+ *	compare and exchange head, h against h + n (release); if it fails: nothing was sent
+ *	busy = 0 (release); full barrier; if want_data: ioctl SDP_RING_KICK, SDP_RING_DATA
+ *
+ * The reader, one thread at a time:
+ *
+ *	t = tail; if t is closed: recv(2) instead
+ *	h = head without SDP_RING_CLOSED (acquire); there are h - t bytes
+ *	copy n bytes from position t
+ *	compare and exchange tail, t against t + n (release); if it fails: forget the bytes
+ *	full barrier; if want_room, and half of the ring is free: SDP_RING_KICK, SDP_RING_ROOM
+ *
+ * A reader that finds nothing and is going to sleep in poll(2) or epoll_wait(2) sets want_data,
+ * makes a full barrier, and looks again.  One that sleeps in recv(2), and a sender without room
+ * that sleeps in send(2), need nothing.
+ *
+ * The other end may belong to somebody else, who can write anything into the mapping at any
+ * time.  So a program bounds what it loads from there, and takes a distance of more than
+ * ring_bytes between two positions for no bytes, or no room.  The kernel does the same: what is
+ * not possible it ignores.
+ *
+ * Only 64-bit kernels have rings; programs may be 32-bit ones.
+ */
+#ifndef _UAPI_LINUX_SDP_RING_H
+#define _UAPI_LINUX_SDP_RING_H
+
+#include <linux/ioctl.h>
+#include <linux/sdp.h>
+#include <linux/types.h>
+
+/* Version of this interface: as that of <linux/sdp.h>, and apart from it. */
+#define SDP_RING_MAJOR		2
+#define SDP_RING_MINOR		0
+
+/* On a file of /dev/sdp, whatever else it is. */
+#define SDP_IOC_ATTACH		_IO(SDP_IOC_MAGIC, 0x0F)
+
+/* On the descriptor that SDP_IOC_ATTACH gives; the argument is SDP_RING_* below. */
+#define SDP_RING_OPEN		_IO(SDP_IOC_MAGIC, 0x20)
+#define SDP_RING_KICK		_IO(SDP_IOC_MAGIC, 0x21)
+
+/**
+ * struct sdp_attach - argument of SDP_IOC_ATTACH
+ * @size: sizeof(struct sdp_attach)
+ * @flags: zero
+ * @major: in: SDP_RING_MAJOR of the program; out: of the kernel
+ * @minor: in: SDP_RING_MINOR of the program; out: of the kernel
+ * @fd: descriptor of a TCP socket with the ULP "sdp"
+ * @head_bytes: out: bytes of each of the two heads, struct sdp_shared and what is behind it
+ * @ring_bytes: out: bytes of each of the two rings, a power of two
+ * @tx_base: out: position of the first byte of the ring to send into
+ * @rx_base: out: and of the one to receive from
+ * @features: out: zero
+ *
+ * Returns a descriptor with O_CLOEXEC.  mmap(2) of it, from offset 0, with MAP_SHARED, maps in
+ * this order: the head of the ring to send into, the head of the other one, the ring to send
+ * into, the other one.  The length is twice @head_bytes and @ring_bytes.  A child of fork(2)
+ * does not inherit the mapping.
+ *
+ * The halves are closed at first.  They close for good when the last descriptor and mapping are
+ * gone, or the connection is.  The descriptor does not keep the socket: close(2) of that ends the
+ * connection.  The memory is the memory control group's of the caller, and is given back with
+ * the connection's end.
+ *
+ * Errors: EPROTONOSUPPORT (another major version; @major and @minor are written back), EBADF,
+ * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good), EAGAIN (the two
+ * ends have not found each other yet, or somebody else is in a call of the socket; try again
+ * when it has carried more), ENOTCONN (the connection is over), EBUSY (this end is attached),
+ * ENOMEM, and what a security module says of sending and receiving.
+ */
+struct sdp_attach {
+	__u32 size;
+	__u32 flags;
+	__u16 major;
+	__u16 minor;
+	__s32 fd;
+	__u32 head_bytes;
+	__u32 ring_bytes;
+	__u64 tx_base;
+	__u64 rx_base;
+	__u64 features;
+};
+
+/*
+ * SDP_RING_OPEN: open these halves.  Not while another thread of the program sends or receives by
+ * that half.  Positions from before are worth nothing: the head may be behind them.
+ *
+ * Returns those that are open now, which may be none: the direction is with TCP, or the half has
+ * to wait until the program has read what came by TCP.
+ */
+#define SDP_RING_TX		(1U << 0)	/* the half that this end sends by */
+#define SDP_RING_RX		(1U << 1)	/* the half that it receives by */
+
+/* SDP_RING_KICK: wake the other end.  Returns zero.  Both: EINVAL for what is not there. */
+#define SDP_RING_DATA		(1U << 0)	/* which waits for bytes */
+#define SDP_RING_ROOM		(1U << 1)	/* which waits for room */
+
+/* In sdp_shared.head and sdp_shared.tail: the half is closed. */
+#define SDP_RING_CLOSED		(1ULL << 63)
+
+/**
+ * struct sdp_shared - the head of a ring
+ * @head: bytes that were sent, and SDP_RING_CLOSED; the sending program's while it is open, else
+ *	the kernel's
+ * @busy: not zero while the sending program may be about to write into the ring; the program's.
+ *	While it is set and the half is closed, the kernel lets nothing go by the ring.
+ * @reserved1: zero
+ * @tail: bytes that were taken, and SDP_RING_CLOSED; the receiving program's while it is open,
+ *	else the kernel's
+ * @reserved2: zero
+ * @want_data: the reader waits: the kernel and the receiving program set it, and the kernel
+ *	clears it
+ * @want_room: the sender waits; the kernel's
+ * @limit: bytes that the ring holds, at most; the kernel's
+ * @reserved3: zero
+ */
+struct sdp_shared {
+	__u64 head;
+	__u32 busy;
+	__u32 reserved1[13];
+	__u64 tail;
+	__u64 reserved2[7];
+	__u32 want_data;
+	__u32 want_room;
+	__u32 limit;
+	__u32 reserved3[13];
+};
+
+#endif /* _UAPI_LINUX_SDP_RING_H */
