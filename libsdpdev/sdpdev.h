@@ -86,6 +86,15 @@ ssize_t sdp_ring_recv(const struct sdp_rings *rings, void *buf, size_t len,
 		      int flags);
 int sdp_ring_detach(struct sdp_rings *rings);
 
+/* For TCP sockets with the ULP "sdp": see sdp_fast_open(3). */
+struct sdp_fast;
+
+struct sdp_fast *sdp_fast_open(int fd, unsigned int flags);
+ssize_t sdp_fast_send(struct sdp_fast *fast, const void *buf, size_t len, int flags);
+ssize_t sdp_fast_recv(struct sdp_fast *fast, void *buf, size_t len, int flags);
+unsigned int sdp_fast_state(struct sdp_fast *fast);
+void sdp_fast_close(struct sdp_fast *fast);
+
 #ifdef __cplusplus
 }
 #endif

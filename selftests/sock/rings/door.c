@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctls and the mapping, and programs that do there what they should not.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/random.h"
+#include "rows.h"
+
+static int attach_as(int fd, int major, unsigned int flags, struct sdp_attach *arg)
+{
+	int ret, device = open("/dev/sdp", O_RDWR | O_CLOEXEC);
+
+	need(device >= 0);
+	*arg = (struct sdp_attach){ .size = sizeof(*arg), .major = major, .fd = fd,
+				    .flags = flags };
+	ret = ioctl(device, SDP_IOC_ATTACH, arg);
+	close(device);
+	return ret;
+}
+
+static int attach(int fd, struct sdp_attach *arg)
+{
+	return attach_as(fd, SDP_RING_MAJOR, 0, arg);
+}
+
+static void refused(const char *what, int fd, int error)
+{
+	struct sdp_attach arg;
+	int ret = attach(fd, &arg);
+
+	if (ret >= 0 || errno != error)
+		wrong("%s: %d, %s", what, ret, strerrorname_np(errno));
+}
+
+static void attaches(void)
+{
+	int rings, port, listener, udp, tcp, fresh;
+	struct sdp_attach arg;
+	struct conn c;
+
+	if (plain)
+		return;
+	udp = socket(AF_INET, SOCK_DGRAM, 0);
+	tcp = socket(AF_INET, SOCK_STREAM, 0);
+	fresh = sock_new(NULL);
+	listener = sock_listen(1, &port);
+	c = conn_moved();
+	refused("no descriptor", 99, EBADF);
+	refused("a file", open("/", O_RDONLY), ENOTSOCK);
+	refused("UDP", udp, EOPNOTSUPP);
+	refused("TCP", tcp, EOPNOTSUPP);
+	refused("no connection", fresh, ENOTCONN);
+	refused("a listener", listener, ENOTCONN);
+	close(udp);
+	close(tcp);
+	if (attach_as(c.a.fd, 1, 0, &arg) >= 0 || errno != EPROTONOSUPPORT ||
+	    arg.major != SDP_RING_MAJOR)
+		wrong("another version: %s, %u", strerrorname_np(errno), arg.major);
+	if (attach_as(c.a.fd, SDP_RING_MAJOR, 1, &arg) >= 0 || errno != EINVAL)
+		wrong("a flag: %s", strerrorname_np(errno));
+	rings = attach(c.a.fd, &arg);
+	need(rings >= 0);
+	refused("again", c.a.fd, EBUSY);
+	close(rings);
+	rings = attach(c.a.fd, &arg);
+	need(rings >= 0);
+	if (ioctl(rings, SDP_RING_OPEN, 0) != -1 || ioctl(rings, SDP_RING_OPEN, 4) != -1 ||
+	    ioctl(rings, SDP_RING_KICK, 4) != -1)
+		wrong("flags that nobody knows");
+	if (ioctl(rings, SDP_RING_KICK, SDP_RING_DATA | SDP_RING_ROOM))
+		wrong("a kick: %s", strerrorname_np(errno));
+	close(c.a.fd);
+	if (ioctl(rings, SDP_RING_OPEN, BOTH) || ioctl(rings, SDP_RING_KICK, SDP_RING_DATA))
+		wrong("a connection that is over");
+}
+
+static void maps(int fd, size_t length, int prot, int flags, off_t offset, int error)
+{
+	void *p = mmap(NULL, length, prot, flags, fd, offset);
+
+	if ((p == MAP_FAILED ? errno : 0) != error)
+		wrong("a mapping of %zu, %d, %d, %ld: %s", length, prot, flags, (long)offset,
+		      p == MAP_FAILED ? strerrorname_np(errno) : "done");
+	if (p != MAP_FAILED)
+		munmap(p, length);
+}
+
+static void mappings(void)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	struct sdp_attach arg;
+	struct conn c;
+	size_t length;
+	int fd;
+
+	if (plain)
+		return;
+	c = conn_moved();
+	fd = attach(c.a.fd, &arg);
+	need(fd >= 0);
+	length = 2 * ((size_t)arg.head_bytes + arg.ring_bytes);
+	maps(fd, length, rw, MAP_SHARED, 0, 0);
+	maps(fd, length, PROT_READ, MAP_SHARED, 0, 0);
+	maps(fd, length - 4096, rw, MAP_SHARED, 0, EINVAL);
+	maps(fd, length + 4096, rw, MAP_SHARED, 0, EINVAL);
+	maps(fd, length, rw, MAP_SHARED, 4096, EINVAL);
+	maps(fd, length, rw, MAP_PRIVATE, 0, EINVAL);
+	maps(fd, length, rw | PROT_EXEC, MAP_SHARED, 0, EPERM);
+}
+
+/* Words that are nearly right do more harm than others. */
+static void scribble(char *map, const struct sdp_attach *arg, unsigned int *seed)
+{
+	struct sdp_shared *shared = (void *)(map + random32(seed) % 2 * arg->head_bytes);
+	__u64 near = random32(seed) % 3 ? shared->tail : shared->head;
+	size_t all = 2 * ((size_t)arg->head_bytes + arg->ring_bytes);
+
+	near += (int)(random32(seed) % 600000) - 300000;
+	switch (random32(seed) % 8) {
+	case 0:
+		__atomic_store_n(&shared->head, near & ~SDP_RING_CLOSED, __ATOMIC_RELAXED);
+		break;
+	case 1:
+		__atomic_store_n(&shared->tail, near & ~SDP_RING_CLOSED, __ATOMIC_RELAXED);
+		break;
+	case 2:
+		__atomic_store_n(&shared->head, (__u64)random32(seed) << 32, __ATOMIC_RELAXED);
+		break;
+	case 3:
+		__atomic_store_n(&shared->tail, -(__u64)random32(seed), __ATOMIC_RELAXED);
+		break;
+	case 4:
+		shared->busy = random32(seed) % 2;
+		shared->want_data = random32(seed);
+		shared->want_room = random32(seed);
+		shared->limit = random32(seed);
+		break;
+	default:
+		map[random32(seed) % all] = random32(seed);
+	}
+}
+
+/* One that writes anything anywhere, and makes all calls. */
+static void hostile(int fd, unsigned int seed)
+{
+	struct sdp_attach arg;
+	int rings = attach(fd, &arg), i;
+	char *map, bytes[5000] = "";
+
+	need(rings >= 0);
+	need(!setuid(seed + 1000));
+	map = mmap(NULL, 2 * ((size_t)arg.head_bytes + arg.ring_bytes), PROT_READ | PROT_WRITE,
+		   MAP_SHARED, rings, 0);
+	need(map != MAP_FAILED);
+	for (;;) {
+		for (i = 0; i < 200; i++)
+			scribble(map, &arg, &seed);
+		ioctl(rings, SDP_RING_OPEN, 1 + random32(&seed) % 3);
+		ioctl(rings, SDP_RING_KICK, random32(&seed) % 4);
+		if (random32(&seed) % 4 == 0)
+			send(fd, bytes, 1 + random32(&seed) % sizeof(bytes),
+			     MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (random32(&seed) % 4 == 0)
+			recv(fd, bytes, 1 + random32(&seed) % sizeof(bytes),
+			     MSG_DONTWAIT | (random32(&seed) % 4 ? 0 : MSG_PEEK));
+	}
+}
+
+/* The peer of a hostile program: its calls end, with whatever. */
+static void peer_of(int fd, unsigned int seed)
+{
+	struct sdp_fast *fast = sdp_fast_open(fd, 0);
+	static char bytes[100000];
+
+	need(fast);
+	for (;;) {
+		size_t n = 1 + random32(&seed) % (random32(&seed) % 4 ? 200 : sizeof(bytes));
+
+		if (random32(&seed) % 2)
+			sdp_fast_send(fast, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		else
+			sdp_fast_recv(fast, bytes, n, MSG_DONTWAIT);
+	}
+}
+
+static pid_t child(void (*what)(int fd, unsigned int seed), int fd, unsigned int seed)
+{
+	pid_t pid = fork();
+
+	need(pid >= 0);
+	if (!pid)
+		what(fd, seed);
+	return pid;
+}
+
+/* Two hostile programs, one that is not, and a connection that all of it does not touch. */
+static void scribbled(void)
+{
+	struct conn c, d, e;
+	struct ringed r;
+	pid_t pids[4];
+	long long end;
+	int i;
+
+	if (plain)
+		return;
+	c = conn_moved();
+	d = conn_moved();
+	e = conn_moved();
+	pids[0] = child(hostile, c.a.fd, 1);
+	pids[1] = child(hostile, c.b.fd, 2);
+	pids[2] = child(hostile, d.a.fd, 3);
+	pids[3] = child(peer_of, d.b.fd, 4);
+	r = ringed_new();
+	end = now_ms() + (slow_kernel() ? 5000 : 2000);
+	while (now_ms() < end) {
+		fast_put(&r.c.a, r.a, 1 + r.c.a.out % 3000, 0);
+		fast_get_all(&r.c.b, r.b, r.c.a.out - r.c.b.in);
+		put(&e.a, 100, 0);
+		get_all(&e.b, 100);
+	}
+	for (i = 0; i < 4; i++)
+		need(!kill(pids[i], SIGKILL) && waitpid(pids[i], NULL, 0) == pids[i]);
+	ringed_open(&r);
+	ringed_close(&r);
+	conn_close(&c);
+	conn_close(&d);
+	conn_close(&e);
+}
+
+/* Another ULP can have a socket whose rings somebody has. */
+static void another_ulp(void)
+{
+	struct ringed r = ringed_new();
+
+	need(!setsockopt(r.c.a.fd, IPPROTO_TCP, TCP_REPAIR, &(int){ 1 }, sizeof(int)));
+	if (!plain && sdp_fast_state(r.a))
+		wrong("its halves are open");
+	need(!setsockopt(r.c.a.fd, IPPROTO_TCP, TCP_REPAIR, &(int){ 0 }, sizeof(int)));
+	fast_put(&r.c.b, r.b, 1000, 0);
+	fast_get_all(&r.c.a, r.a, 1000);
+	fast_put(&r.c.a, r.a, 1000, 0);
+	fast_get_all(&r.c.b, r.b, 1000);
+	ringed_close(&r);
+}
+
+const struct row door_rows[] = {
+	{ "whoever may attach", attaches },
+	{ "the mapping", mappings },
+	{ "TCP_REPAIR while there are rings", another_ulp },
+	{ "programs that write anything anywhere", scribbled },
+	{ NULL, NULL },
+};
