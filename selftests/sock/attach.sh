@@ -79,6 +79,7 @@ processes() {
 	check "without a rule a socket is TCP's" gives "$none" "$attach"
 	check "with the rule of its process it is not" gives "$all" move "$attach"
 	check "nor is one of a static program" gives "$all" move "$attach-static"
+	check "with musl" gives "$all" move "$attach-musl"
 	checked || check "of a 32-bit program" gives "$all" move "$attach-32"
 	check "of one with AddressSanitizer" gives "$all" move "$attach-asan"
 	check "of Python" gives sdp move python3 -c '
@@ -406,7 +407,7 @@ fi
 ip link set lo up
 load
 
-plan $((89 - $(checked && echo 25 || echo 0)))
+plan $((90 - $(checked && echo 25 || echo 0)))
 processes
 calls_and_ports
 users

@@ -19,6 +19,7 @@ clean_up() {
 	done 2> /dev/null
 	no_hosts
 	rm -rf "$WORK"
+	until_true 10 unused && rmmod sdpdev
 }
 
 trap clean_up EXIT

@@ -8,7 +8,6 @@
 
 PATH=$PATH:/usr/lib/postgresql/15/bin
 clients=4 transactions=25 rows=20000
-[ "$VARIANT" != long ] || clients=20 transactions=100 rows=200000
 
 # as_user COMMAND...: the server does not run as root.
 as_user() {

@@ -15,7 +15,7 @@ groups=(
 	"test_ssl: 10 $(printf 'test.test_ssl.%s ' NetworkedBIOTests TestPostHandshakeAuth)"
 )
 
-if [ "$VARIANT" = long ]; then
+if [ "$VARIANT" = large ]; then
 	groups=(
 		"test_socket: 20 test.test_socket"
 		"test_selectors: 0 test.test_selectors test.test_epoll test.test_poll test.test_select"
