@@ -27,6 +27,8 @@
 /* Of these bits the code looks at one. */
 #define COMPAT_SNDFLOW(sk)	(inet6_sk(sk)->sndflow)
 #define inet6_test_bit(nr, sk)	COMPAT_##nr(sk)
+#define COMPAT_DEFER_CONNECT(sk)	(inet_sk(sk)->defer_connect)
+#define inet_test_bit(nr, sk)	COMPAT_##nr(sk)
 #endif
 
 /* What a driver is given to answer user space with that makes a completion queue. */
@@ -113,6 +115,13 @@
 #else
 #define COMPAT_ACCEPT_ARGS	int flags, bool kern
 #define COMPAT_ACCEPT_PASS	flags, kern
+#endif
+
+/* An acknowledgment, at once. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define compat_tcp_send_ack(sk, seq)	__tcp_send_ack(sk, seq, 0)
+#else
+#define compat_tcp_send_ack(sk, seq)	__tcp_send_ack(sk, seq)
 #endif
 
 /* Where ioctl() of struct proto puts its answer, and how to read and write it. */

@@ -95,7 +95,9 @@ enum sdp_counter {
 	SDP_CNT_LANDED,
 	SDP_CNT_STAYED,
 	SDP_CNT_RETURNED = SDP_CNT_STAYED + SDP_CNT_STAY_KINDS,
-	SDP_CNT_MAX = SDP_CNT_RETURNED + SDP_CNT_STAY_KINDS,
+	/* One for each that has ended a connection of SDP_MODE_ONLY. */
+	SDP_CNT_ONLY = SDP_CNT_RETURNED + SDP_CNT_STAY_KINDS,
+	SDP_CNT_MAX = SDP_CNT_ONLY + SDP_CNT_STAY_KINDS,
 };
 
 /* What a user can have only so much of. */

@@ -41,6 +41,8 @@ static const char * const sdp_stay_names[] = {
 	[SDP_STAY_CLOSED] = "closed",
 	[SDP_STAY_TOUCH] = "touch",
 	[SDP_STAY_ULP] = "ulp",
+	[SDP_STAY_NEVER] = "never",
+	[SDP_STAY_ONLY] = "only",
 };
 
 /**
@@ -189,7 +191,10 @@ enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 
 	if (sdp_stay_for_good(stay))
 		return stay;
-	if (sk->sk_state != TCP_ESTABLISHED && (begin || sk->sk_state != TCP_CLOSE_WAIT))
+	if (ss->never)
+		return SDP_STAY_NEVER;
+	if (sk->sk_state != TCP_ESTABLISHED &&
+	    ((begin && !sdp_only(ss)) || sk->sk_state != TCP_CLOSE_WAIT))
 		return SDP_STAY_STATE;
 	if (!sk->sk_socket || READ_ONCE(sk->sk_socket->ops) != ss->ops)
 		return SDP_STAY_OPS;
@@ -223,6 +228,8 @@ enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer)
 	default:
 		break;
 	}
+	if (READ_ONCE(peer->never))
+		return SDP_STAY_NEVER;
 	rcu_read_lock();
 	stay = sdp_gate_end(peer);
 	rcu_read_unlock();

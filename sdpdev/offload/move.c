@@ -83,6 +83,9 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 		return false;
 	/* The gate is asked when TCP has got a message, and so at each touch. */
 	stay = sdp_gate(ss, true);
+	/* The reader would take what TCP has carried for what it may not read. */
+	if (!stay && pipe->only && tp->write_seq != ss->isn + 1)
+		stay = SDP_STAY_ONLY;
 	if (stay) {
 		sdp_stay_set(ss, stay, false);
 		return false;
@@ -142,8 +145,11 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	/* A namespace of its own does not decide how late the host's rules take effect. */
 	touch = min(READ_ONCE(sdp_net(sock_net(ss->sk))->touch),
 		    READ_ONCE(sdp_net(&init_net)->touch));
-	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ))
-		return SDP_STAY_TOUCH;
+	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ)) {
+		stay = pipe->only ? sdp_only_touch(ss, pipe, touch) : SDP_STAY_TOUCH;
+		if (stay)
+			return stay;
+	}
 	stay = sdp_gate(ss, false);
 	if (stay)
 		return stay;

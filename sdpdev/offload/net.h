@@ -18,6 +18,7 @@ struct net;
  *	end
  * @move_bytes: so does one that has sent and received so many bytes
  * @touch: seconds after which a busy direction that has moved passes by TCP
+ * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
  * @capture: not zero: the connections of a device return to TCP while somebody captures
  *	packets there
  * @header: the files
@@ -32,6 +33,7 @@ struct sdp_net {
 	unsigned int move_bytes;
 	unsigned int touch;
 	unsigned int capture;
+	unsigned int only_wait;
 	struct ctl_table_header *header;
 	struct ctl_table *table;
 };

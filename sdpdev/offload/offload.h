@@ -10,12 +10,13 @@
  *	                 \------------------ pipe.c ------------------------/
  *
  * pair.c finds the other end, gate.c says whether a connection may be moved, and move.c moves it
- * and brings it back.  Programs may map a pipe and work on it themselves: share.c.
+ * and brings it back.  Programs may map a pipe and work on it themselves: share.c.  Where no byte
+ * may go by TCP (SDP_MODE_ONLY) only.c has what is otherwise.
  *
  * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
- * owns it), sdp_table_lock, sdp_pipe.lock, and what a wake-up takes: sk_callback_lock to read,
- * wait queues.  Nobody ever holds two sockets' locks.  What a
- * sender or a reader changes without sdp_pipe.lock belongs to the lock of its own socket.
+ * owns it), sdp_table_lock or sdp_seek_lock, sdp_pipe.lock, and what a wake-up takes:
+ * sk_callback_lock to read, wait queues.  Nobody ever holds two sockets' locks.  What a sender or a
+ * reader changes without sdp_pipe.lock belongs to the lock of its own socket.
  *
  * Lives: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
  * clone() to its release(); RCU frees it.  A pair belongs to both ends' sdp_sock; it points to
@@ -29,6 +30,7 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/sdp_sock.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -120,6 +122,7 @@ enum sdp_half {
  * @rx_half: and of the reader's; while it is lent @claim and @tail are one, under @lock
  * @shared: what programs see of it, in a page of its own; NULL if no program has ever mapped
  *	it.  Set once, with release; then @base and @pages stay as they are.
+ * @only: no byte goes by TCP, so a FIN may come before the pipe is empty; does not change
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
 struct sdp_pipe {
@@ -142,6 +145,7 @@ struct sdp_pipe {
 	u8 tx_half;
 	u8 rx_half;
 	struct sdp_shared *shared;
+	bool only;
 	u64 tail ____cacheline_aligned_in_smp;
 	struct page *pages[SDP_PIPE_PAGES];
 };
@@ -154,6 +158,7 @@ struct sdp_pipe {
  * @seen: @pipe's heads and tails when that worker came last
  * @attached: bit 0: a program has the pipes mapped for the end that connected, bit 1: for the
  *	other one
+ * @only: an end has SDP_MODE_ONLY: no byte goes by TCP either way
  * @rcu: for readers of sdp_sock.pair
  */
 struct sdp_pair {
@@ -162,6 +167,7 @@ struct sdp_pair {
 	struct list_head list;
 	u64 seen[2][2];
 	unsigned long attached;
+	bool only;
 	struct rcu_head rcu;
 };
 
@@ -190,6 +196,8 @@ struct sdp_pair {
  * @SDP_STAY_CLOSED: shut down, or closed
  * @SDP_STAY_TOUCH: it passes by TCP, as it does now and then
  * @SDP_STAY_ULP: another ULP was asked for
+ * @SDP_STAY_NEVER: the program or a rule says so
+ * @SDP_STAY_ONLY: no byte may go by TCP, and one has
  * @SDP_STAY_MAX: their number
  *
  * Their names are in gate.c; the order is that of the counters.
@@ -218,6 +226,8 @@ enum sdp_stay {
 	SDP_STAY_CLOSED,
 	SDP_STAY_TOUCH,
 	SDP_STAY_ULP,
+	SDP_STAY_NEVER,
+	SDP_STAY_ONLY,
 	SDP_STAY_MAX,
 };
 
@@ -250,6 +260,9 @@ struct sdp_base {
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
  * @joined: it was in the table at some time, and may have a pair; under the socket's lock
+ * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
+ * @never: the program or a rule says that it does not move
+ * @ended: a connection of SDP_MODE_ONLY was ended
  * @stalled: the sending direction came back last because the peer's program did not read
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @isn: own initial sequence number
@@ -264,6 +277,10 @@ struct sdp_base {
  * @received: bytes that it has received so
  * @checked: jiffies when the gate was asked last
  * @touched: jiffies when the sending direction went by TCP last
+ * @probed: jiffies when only.c sent a packet without bytes to see whether it arrives, or 0
+ * @segs: packets that had come to the peer before that
+ * @seek: in the list of those that only.c lets find their other end; under sdp_seek_lock
+ * @seek_end: jiffies when it gives up, or 0 as long as TCP has not connected
  * @node: in the table of those that look for their other end; under sdp_table_lock
  * @rcu: for readers of icsk_ulp_data
  */
@@ -277,6 +294,9 @@ struct sdp_sock {
 	bool accepted;
 	bool joined;
 	bool stalled;
+	bool never;
+	bool ended;
+	u8 mode;
 	u8 stay;
 	u32 isn;
 	u32 peer_isn;
@@ -290,6 +310,10 @@ struct sdp_sock {
 	u64 received;
 	unsigned long checked;
 	unsigned long touched;
+	unsigned long probed;
+	u32 segs;
+	struct list_head seek;
+	unsigned long seek_end;
 	struct hlist_node node;
 	struct rcu_head rcu;
 };
@@ -382,11 +406,19 @@ static inline bool sdp_pipe_shared(const struct sdp_pipe *pipe)
 	return unlikely(smp_load_acquire(&pipe->shared));
 }
 
+/* Does no byte of the connection go by TCP?  The socket is locked. */
+static inline bool sdp_only(const struct sdp_sock *ss)
+{
+	return ss->mode == SDP_MODE_ONLY || (ss->pair && ss->pair->only);
+}
+
 /* pair.c */
+bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
 void sdp_sock_look(struct sdp_sock *ss);
 void sdp_pair_close(struct sdp_sock *ss);
 void sdp_pair_leave(struct sdp_sock *ss);
+void sdp_sock_renew(struct sdp_sock *ss);
 void sdp_pair_put(struct sdp_pair *pair);
 void sdp_pair_exit(void);
 
@@ -403,7 +435,20 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
+/* only.c */
+void sdp_mode_set(struct sdp_sock *ss, u8 mode);
+bool sdp_only_any(void);
+void sdp_seek(struct sdp_sock *ss);
+void sdp_seek_stop(struct sdp_sock *ss);
+int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why);
+int sdp_only_hold(struct sdp_sock *ss, long *timeo);
+int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe);
+enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch);
+bool sdp_only_came(const struct sdp_sock *ss);
+void sdp_only_exit(void);
+
 /* tx.c */
+bool sdp_tx_shut(const struct sock *sk);
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 
 /* rx.c */

@@ -96,8 +96,11 @@ void sdp_pair_put(struct sdp_pair *pair)
 static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct sdp_sock *peer)
 {
 	refcount_set(&pair->refs, 2);
+	pair->only = ss->mode == SDP_MODE_ONLY || READ_ONCE(peer->mode) == SDP_MODE_ONLY;
 	sdp_pipe_init(sdp_tx_pipe(ss, pair), ss->sk, peer);
 	sdp_pipe_init(sdp_tx_pipe(peer, pair), peer->sk, ss);
+	pair->pipe[0].only = pair->only;
+	pair->pipe[1].only = pair->only;
 	list_add_tail(&pair->list, &sdp_pairs);
 	if (!sdp_pairs_count++)
 		schedule_delayed_work(&sdp_pairs_later, msecs_to_jiffies(SDP_PAIRS_MS));
@@ -107,8 +110,30 @@ static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct 
 	smp_store_release(&peer->pair, pair);
 }
 
-/* Without success the endpoint waits in the table until the other end comes. */
-static void sdp_pair_join(struct sdp_sock *ss)
+/* Calls wait for a pair where no byte may go by TCP. */
+static void sdp_pair_wake(struct sdp_pair *pair)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		spin_lock_bh(&pair->pipe[i].lock);
+		sdp_pipe_wake_tx(&pair->pipe[i]);
+		spin_unlock_bh(&pair->pipe[i].lock);
+	}
+}
+
+/**
+ * sdp_pair_join() - find the other end
+ * @ss: the endpoint, its socket locked
+ * @gfp: how to allocate the pair
+ *
+ * Without success the endpoint waits in the table until the other end comes.
+ *
+ * Context: any that @gfp allows.
+ *
+ * Return: whether it has a pair.
+ */
+bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp)
 {
 	struct sdp_pair *pair = NULL;
 	struct sdp_sock *peer;
@@ -123,10 +148,10 @@ again:
 	peer = ss->pair ? NULL : sdp_table_find(ss);
 	if (peer && !pair) {
 		spin_unlock_bh(&sdp_table_lock);
-		pair = kzalloc(sizeof(*pair), ss->sk->sk_allocation | __GFP_ACCOUNT |
-					      __GFP_NORETRY | __GFP_NOWARN);
+		pair = kzalloc(sizeof(*pair),
+			       gfp | __GFP_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 		if (!pair)
-			return;
+			return false;
 		goto again;
 	}
 	if (peer) {
@@ -140,12 +165,18 @@ again:
 	}
 	spin_unlock_bh(&sdp_table_lock);
 	kfree(pair);
+	if (peer && ss->pair->only)
+		sdp_pair_wake(ss->pair);
+	return ss->pair;
 }
 
 /**
  * sdp_sock_used() - count a call of an endpoint that has no pair yet
  * @ss: the endpoint
  * @len: bytes of the call
+ *
+ * Where a mode says so, or an endpoint of SDP_MODE_ONLY may be the other end, the first call
+ * is enough.
  *
  * Context: any; calls at the same time may be counted as one.
  *
@@ -157,6 +188,9 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 
 	ss->calls++;
 	ss->bytes += len;
+	if (unlikely(ss->mode != SDP_MODE_MOVE || sdp_only_any()) &&
+	    (!ss->looks || (ss->mode != SDP_MODE_MOVE && ss->calls >> ss->looks)))
+		return true;
 	return ss->calls >= (u64)READ_ONCE(net->move_messages) << ss->looks ||
 	       ss->bytes >= (u64)READ_ONCE(net->move_bytes) << ss->looks;
 }
@@ -178,10 +212,8 @@ void sdp_sock_look(struct sdp_sock *ss)
 	if (ss->pair)
 		return;
 	stay = sdp_gate(ss, true);
-	if (!stay) {
-		sdp_pair_join(ss);
-		stay = ss->pair ? SDP_STAY_NOT : SDP_STAY_PEER;
-	}
+	if (!stay)
+		stay = sdp_pair_join(ss, ss->sk->sk_allocation) ? SDP_STAY_NOT : SDP_STAY_PEER;
 	sdp_stay_set(ss, stay, false);
 }
 
@@ -197,6 +229,7 @@ void sdp_pair_close(struct sdp_sock *ss)
 {
 	struct sdp_pair *pair;
 
+	sdp_seek_stop(ss);
 	if (!ss->joined)
 		return;
 	spin_lock_bh(&sdp_table_lock);
@@ -237,6 +270,33 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	sdp_pair_put(pair);
 }
 
+/**
+ * sdp_sock_renew() - an endpoint has no connection any more, and may get one
+ * @ss: the endpoint without a pair, its socket locked
+ *
+ * Calls that may sleep in TCP uncounted, and numbers that somebody chose, are there still.
+ */
+void sdp_sock_renew(struct sdp_sock *ss)
+{
+	switch (ss->stay) {
+	case SDP_STAY_LIVE:
+	case SDP_STAY_REPAIR:
+	case SDP_STAY_ULP:
+		break;
+	default:
+		WRITE_ONCE(ss->stay, SDP_STAY_YOUNG);
+	}
+	ss->accepted = false;
+	ss->joined = false;
+	ss->stalled = false;
+	ss->ended = false;
+	ss->calls = 0;
+	ss->bytes = 0;
+	ss->looks = 0;
+	ss->probed = 0;
+	ss->seek_end = 0;
+}
+
 /* An idle pipe has no pages.  A sender that is busy this very moment keeps them. */
 static void sdp_pipe_idle(struct sdp_pipe *pipe, struct sock *tx)
 {
@@ -266,7 +326,8 @@ static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
 	sdp_land_age(pipe);
-	if (still && pipe->state == SDP_PIPE_MOVED && pipe->want_room && pipe->head != pipe->tail) {
+	if (still && pipe->state == SDP_PIPE_MOVED && pipe->want_room &&
+	    pipe->head != pipe->tail && !pipe->only) {
 		WRITE_ONCE(pipe->stalled, true);
 		sdp_pipe_wake_tx(pipe);
 	} else if (still && pipe->head == pipe->tail && pipe->pages[0] && pipe->tx) {
@@ -305,5 +366,6 @@ static void sdp_pairs_work(struct work_struct *work)
 /* No endpoint is left. */
 void sdp_pair_exit(void)
 {
+	sdp_only_exit();
 	cancel_delayed_work_sync(&sdp_pairs_later);
 }

@@ -49,6 +49,9 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 	struct sdp_pipe *pipe;
 	bool ret;
 
+	/* TCP's own functions would take its bytes without a question. */
+	if (unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY))
+		return false;
 	rcu_read_lock();
 	pipe = sdp_sock_rx(ss);
 	ret = !pipe || (READ_ONCE(pipe->state) != SDP_PIPE_MOVED && !sdp_rx_queued(ss));
@@ -245,7 +248,7 @@ static ssize_t sdp_rx_peek_some(struct sdp_sock *ss, struct sdp_pipe *pipe, size
 {
 	const struct tcp_sock *tp = tcp_sk(ss->sk);
 	size_t claimed = pipe ? pipe->claim - pipe->tail : 0;
-	u32 queued = tp->rcv_nxt - tp->copied_seq;
+	u32 queued = pipe && pipe->only ? 0 : tp->rcv_nxt - tp->copied_seq;
 	ssize_t n;
 
 	if (done < claimed)
@@ -312,6 +315,11 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 		sdp_share_begin_read(pipe);
 	/* A call for no byte at all waits for the first, too. */
 	while (len ? done < len : !sdp_rx_more(ss, 0)) {
+		if (unlikely(sdp_only(ss)) && sdp_only_came(ss)) {
+			sdp_only_end(ss, SDP_STAY_ONLY);
+			n = done ? 0 : sock_error(ss->sk);
+			break;
+		}
 		n = -EXDEV;
 		if (unlikely(READ_ONCE(tcp_sk(ss->sk)->urg_data)) && sdp_rx_by_tcp(ss))
 			break;
@@ -331,6 +339,8 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 			n = sdp_rx_wait_landing(ss, to, len - done, timeo);
 		else
 			n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, NULL, timeo);
+		if (n < 0 && ss->ended && !done)
+			n = sock_error(ss->sk) ?: n;
 		if (n < 0)
 			break;
 		done += n;

@@ -516,12 +516,15 @@ out:
  * Context: process; no socket locked.
  *
  * Return: 0; -EBUSY if a program of this end has them; -ENOTCONN if the connection is over;
- * -EAGAIN if somebody is in a call for long; -ENOMEM.
+ * -EOPNOTSUPP if no byte of it may go by TCP; -EAGAIN if somebody is in a call for long; -ENOMEM.
  */
 int sdp_share_attach(struct sdp_pair *pair, bool accepted)
 {
 	int err;
 
+	/* What a program is about to send by its ring may have to go by TCP. */
+	if (pair->only)
+		return -EOPNOTSUPP;
 	if (test_and_set_bit(accepted, &pair->attached))
 		return -EBUSY;
 	err = sdp_share_fix(pair, accepted) ?: sdp_share_fix(pair, !accepted);

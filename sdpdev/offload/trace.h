@@ -49,6 +49,10 @@ DEFINE_EVENT(sdp_sock_way, sdp_sock_return,
 DEFINE_EVENT(sdp_sock_way, sdp_sock_stay,
 	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
 
+/* No byte may go by TCP (SDP_MODE_ONLY), so the connection ends. */
+DEFINE_EVENT(sdp_sock_way, sdp_sock_end,
+	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
+
 #endif /* _SDP_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -30,7 +30,11 @@ static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	return ret;
 }
 
-static bool sdp_tx_shut(const struct sock *sk)
+/**
+ * sdp_tx_shut() - must nothing be sent any more?
+ * @sk: the socket
+ */
+bool sdp_tx_shut(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_err) || (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN);
 }
@@ -72,6 +76,12 @@ static int sdp_tx_wait(struct sdp_sock *ss, struct sdp_pair *pair, long *timeo)
 	return err;
 }
 
+/* The direction leaves the pipe: for TCP, or for good. */
+static int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why)
+{
+	return unlikely(sdp_only(ss)) ? sdp_only_end(ss, why) : sdp_tx_return(ss, why);
+}
+
 /* Bytes to a reader that waits, or by the pipe: as many as there is room for. */
 static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 {
@@ -90,7 +100,7 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 	if (!landed && !n && msg_data_left(msg))
 		return sdp_tx_wait(ss, ss->pair, timeo);
 	if (landed + n && !sdp_pipe_publish(pipe, n))
-		sdp_tx_return(ss, SDP_STAY_CLOSED);
+		sdp_tx_back(ss, SDP_STAY_CLOSED);
 	return landed + n;
 }
 
@@ -100,8 +110,11 @@ static bool sdp_tx_plain(const struct msghdr *msg)
 	return !msg->msg_controllen && !(msg->msg_flags & (MSG_OOB | MSG_FASTOPEN));
 }
 
-/* Where do the next bytes go?  Returns 1 for the pipe, 0 for TCP, or -errno. */
-static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg)
+/*
+ * Where do the next bytes go?  Returns 1 for the pipe, 0 for TCP, or -errno: -ENOBUFS to wait a
+ * while and ask again, -EXFULL to ask again at once.
+ */
+static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *timeo)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
 	struct sdp_pipe *pipe;
@@ -109,9 +122,11 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg)
 	int err;
 
 	if (!pair)
-		return 0;
+		return unlikely(sdp_only(ss)) ? sdp_only_hold(ss, timeo) ?: -EXFULL : 0;
 	pipe = sdp_tx_pipe(ss, pair);
 	if (unlikely(!sdp_tx_plain(msg))) {
+		if (pair->only)
+			return -EOPNOTSUPP;
 		why = msg->msg_flags & MSG_OOB ? SDP_STAY_URGENT : SDP_STAY_TOUCH;
 		err = sdp_tx_return(ss, why);
 		if (!err)
@@ -121,11 +136,13 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg)
 	switch (pipe->state) {
 	case SDP_PIPE_MOVED:
 		why = sdp_tx_recheck(ss, pipe);
-		return likely(!why) ? 1 : sdp_tx_return(ss, why);
+		return likely(!why) ? 1 : sdp_tx_back(ss, why);
 	case SDP_PIPE_RETURNING:
 		return sdp_tx_return(ss, ss->stay);
 	default:
-		return sdp_tx_try(ss, pipe);
+		if (sdp_tx_try(ss, pipe))
+			return 1;
+		return unlikely(pair->only) ? sdp_only_stays(ss, pipe) : 0;
 	}
 }
 
@@ -149,19 +166,22 @@ static int sdp_tx_pause(struct sock *sk, long *timeo)
 /* Some bytes of a message, by whatever way they go now; 0 after having waited. */
 static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, long *timeo)
 {
-	ssize_t n = sdp_tx_route(ss, msg);
+	ssize_t n = sdp_tx_route(ss, msg, timeo);
 
 	if (n == -ENOBUFS)
 		return sdp_tx_pause(ss->sk, timeo);
+	if (n < 0)
+		return n == -EXFULL ? 0 : n;
 	if (!n)
 		return sdp_tx_tcp(ss, msg, len);
 	n = sdp_tx_piped(ss, msg, timeo);
 	/* Another thread of the program is about to send by its ring. */
 	if (unlikely(n == -EBUSY))
 		n = sdp_tx_return(ss, SDP_STAY_PASSING) ? sdp_tx_pause(ss->sk, timeo) : 0;
-	if (n == -ENOMEM && !sdp_tx_return(ss, SDP_STAY_MEMORY))
-		return sdp_tx_tcp(ss, msg, len);
-	return n;
+	if (n != -ENOMEM)
+		return n;
+	n = sdp_tx_back(ss, SDP_STAY_MEMORY);
+	return n == -ENOBUFS ? -ENOMEM : n ?: sdp_tx_tcp(ss, msg, len);
 }
 
 /*
@@ -217,8 +237,10 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 
 	if (!ss->pair && sdp_sock_used(ss, len))
 		sdp_sock_look(ss);
-	if (!ss->pair)
+	if (!ss->pair && likely(!sdp_only(ss)))
 		return tcp_sendmsg_locked(sk, msg, len);
+	if (unlikely(msg->msg_flags & MSG_FASTOPEN) && sdp_only(ss))
+		return -EOPNOTSUPP;
 
 	/* One notice for a call, by whatever ways its bytes go: that they may have been copied. */
 	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_ubuf && len &&

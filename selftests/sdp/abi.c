@@ -395,9 +395,10 @@ static void test_rules(void)
 #define RULE(...)	set_rule(fd, (struct sdp_rule){ __VA_ARGS__ })
 	ok(sizeof(struct sdp_rule) == 56 && offsetof(struct sdp_rule, ports) == 24,
 	   "RULE: its layout");
-	ok(fails(RULE(.scope = 2, .verdict = SDP_RULE_NEVER, .calls = both), EINVAL),
+	ok(fails(RULE(.scope = 3, .verdict = SDP_RULE_NEVER, .calls = both), EINVAL),
 	   "RULE: undefined scope: EINVAL");
-	ok(fails(RULE(.verdict = 3, .calls = both), EINVAL), "RULE: undefined verdict: EINVAL");
+	ok(fails(RULE(.verdict = SDP_RULE_ONLY + 1, .calls = both), EINVAL),
+	   "RULE: undefined verdict: EINVAL");
 	ok(fails(RULE(.verdict = SDP_RULE_NEVER, .calls = 4 | both), EINVAL),
 	   "RULE: undefined call: EINVAL");
 	ok(fails(RULE(.verdict = SDP_RULE_MOVE), EINVAL), "RULE: no call: EINVAL");

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/sdp_sock.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -220,6 +222,84 @@ static void cgroup_programs(void)
 	}
 }
 
+/* Milliseconds in which it ends a connection that may send nothing by TCP: two touches. */
+#define TOUCHES	(slow_kernel() ? 8000 : 3000)
+
+static struct conn conn_only(void)
+{
+	struct conn c = conn_modes(SDP_MODE_ONLY, SDP_MODE_ONLY);
+
+	keep_going(&c);
+	return c;
+}
+
+/* Messages go on until the connection ends, and not longer than @ms. */
+static void ends_within(struct conn *c, int ms, const char *why)
+{
+	struct sdp_sock_info info = {};
+	socklen_t len = sizeof(info);
+	long long start = now_ms();
+
+	while (put_some(&c->a, 10, 0) > 0) {
+		if (now_ms() - start > ms) {
+			wrong("it goes on");
+			return;
+		}
+		usleep(PACE * 1000);
+		arrives(c, 0);
+	}
+	if (errno != ECONNABORTED)
+		wrong("it fails with %s", strerrorname_np(errno));
+	need(!getsockopt(c->a.fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len));
+	if (strcmp(info.stay, why))
+		wrong("because of \"%s\" and not of %s", info.stay, why);
+	no_segs(c->b.fd);
+}
+
+/* Touches are packets without bytes, which arrive or do not. */
+static void only_touches(void)
+{
+	struct conn c;
+	long long start = now_ms();
+
+	if (plain)
+		return;
+	c = conn_only();
+	while (now_ms() - start < TOUCHES) {
+		keep_going(&c);
+		usleep(PACE * 1000);
+	}
+	run("tc -n blue qdisc add dev b0 clsact");
+	run("tc -n blue filter add dev b0 ingress matchall action drop");
+	ends_within(&c, TOUCHES, "touch");
+	run("tc -n blue qdisc del dev b0 clsact");
+}
+
+static void only_captured(void)
+{
+	struct conn c;
+	int fd;
+
+	if (plain)
+		return;
+	c = conn_only();
+	fd = capture_in("blue");
+	ends_within(&c, TOUCH, "capture");
+	close(fd);
+}
+
+static void only_ipsec(void)
+{
+	struct conn c;
+
+	if (plain)
+		return;
+	c = conn_only();
+	run("ip -n blue xfrm policy add src 10.9.0.1 dst 10.9.0.2 dir in tmpl proto esp");
+	ends_within(&c, TOUCH, "ipsec");
+	run("ip -n blue xfrm policy flush");
+}
+
 static const struct row rows[] = {
 	{ "packets that are dropped", dropped },
 	{ "a rule that prohibits the route", prohibited },
@@ -229,6 +309,9 @@ static const struct row rows[] = {
 	{ "a capture at either end", captured },
 	{ "a capture that does not matter", captured_or_not },
 	{ "programs of a control group", cgroup_programs },
+	{ "nothing by TCP, but touches", only_touches },
+	{ "nothing by TCP, and a capture ends it", only_captured },
+	{ "nothing by TCP, and IPsec ends it", only_ipsec },
 	{ }
 };
 

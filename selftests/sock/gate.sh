@@ -9,10 +9,10 @@ touches() {
 	ip netns exec red sysctl -q net.sdp.touch=1 && ip netns exec blue sysctl -q net.sdp.touch=1
 }
 
-rows=('packets that' 'a rule' 'a capture')
+rows=('packets that' 'a rule' 'a capture' nothing)
 [ "$VARIANT" != long ] || rows=()
 
-plan $((${#rows[@]} ? 7 : 11))
+plan $((${#rows[@]} ? 10 : 14))
 check "a machine" start
 check "two namespaces" two_hosts
 check "a touch each second" touches

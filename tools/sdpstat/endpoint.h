@@ -24,6 +24,7 @@ enum word {
 	WORD_LOCAL,
 	WORD_PEER,
 	WORD_REASON,
+	WORD_MODE,
 	WORD_MAX,
 };
 

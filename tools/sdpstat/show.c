@@ -43,6 +43,7 @@ static const struct column {
 	{ "Queued",		CELL_NUMBER,	NUM_RX_QUEUED,	true },
 	{ "Moves",		CELL_NUMBER,	NUM_MOVES,	false },
 	{ "Reason",		CELL_WORD,	WORD_REASON,	true },
+	{ "Mode",		CELL_WORD,	WORD_MODE,	false },
 	{ "Memory",		CELL_NUMBER,	NUM_MEMORY,	false },
 	{ "Process",		CELL_OWNERS,	0,		false },
 };
@@ -57,6 +58,7 @@ static const char *const word_names[WORD_MAX] = {
 	[WORD_LOCAL] = "local",
 	[WORD_PEER] = "peer",
 	[WORD_REASON] = "reason",
+	[WORD_MODE] = "mode",
 };
 
 static const char *const number_names[NUM_MAX] = {

@@ -47,6 +47,13 @@ static const char * const carriers[] = {
 	[SDP_SOCK_BY_LOCAL]	= "local",
 };
 
+static const char * const modes[] = {
+	[SDP_MODE_MOVE]		= "-",
+	[SDP_MODE_NOW]		= "now",
+	[SDP_MODE_ONLY]		= "only",
+	[SDP_MODE_NEVER]	= "never",
+};
+
 #define COUNT(array)	(sizeof(array) / sizeof(*(array)))
 
 /**
@@ -157,6 +164,7 @@ static void fill_words(struct endpoint *ep, const struct answer *answer)
 	set_word(ep, WORD_STATE, name_of(states, COUNT(states), msg->idiag_state));
 	address(ep->word[WORD_LOCAL], msg->idiag_family, msg->id.idiag_src, msg->id.idiag_sport);
 	address(ep->word[WORD_PEER], msg->idiag_family, msg->id.idiag_dst, msg->id.idiag_dport);
+	set_word(ep, WORD_MODE, name_of(modes, COUNT(modes), info->mode));
 	if (msg->idiag_state == STATE_LISTEN)
 		return;
 	set_word(ep, WORD_TX_CARRIER, name_of(carriers, COUNT(carriers), info->tx_carrier));

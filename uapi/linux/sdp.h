@@ -526,23 +526,25 @@ struct sdp_ports {
 /**
  * struct sdp_rule - argument of SDP_IOC_RULE, which needs no SDP_IOC_INIT; since 1.7
  * @size: sizeof(struct sdp_rule)
- * @scope: SDP_RULE_PROCESS or SDP_RULE_CGROUP: whose sockets the rule is for
+ * @scope: SDP_RULE_PROCESS, SDP_RULE_CGROUP or SDP_RULE_USER: whose sockets the rule is for
  * @verdict: SDP_RULE_MOVE: TCP sockets get the upper layer protocol "sdp" (see tcp(7),
  *	TCP_ULP) on their way to connect or listen, as if the program had asked for it;
- *	SDP_RULE_NEVER: they do not; SDP_RULE_NONE: there is no rule any more
+ *	SDP_RULE_NOW, SDP_RULE_ONLY: the same, with the mode SDP_MODE_NOW or SDP_MODE_ONLY of
+ *	<linux/sdp_sock.h>; SDP_RULE_NEVER: they do not; SDP_RULE_NONE: there is no rule any more
  * @calls: SDP_RULE_CONNECT, SDP_RULE_LISTEN or both: on the way to what; zero with
  *	SDP_RULE_NONE
- * @fd: SDP_RULE_CGROUP: a descriptor of the control group's directory; else zero
+ * @fd: SDP_RULE_CGROUP: a descriptor of the control group's directory; SDP_RULE_USER: the user's
+ *	number in the caller's user namespace; else zero
  * @reserved: zero
  * @ports: the ports that are connected to or listened on; ranges that are zero are not
  *	used, and with none every port counts
  *
  * SDP_RULE_PROCESS: a rule in place of the one that the calling process has.  All threads
  * of the process have the rule, and so do the children that it will have, whatever they
- * execute, until they end or set another one.  Everybody may do so.  SDP_RULE_MOVE does not
- * reach a process with another effective user than the one that the caller has now, or with
- * more rights than that user (PR_GET_DUMPABLE is not 1), unless the caller has CAP_NET_ADMIN
- * in its user namespace and the process is in that one or in an inner one.
+ * execute, until they end or set another one.  Everybody may do so.  But for SDP_RULE_NEVER the
+ * rule does not reach a process with another effective user than the one that the caller has
+ * now, or with more rights than that user (PR_GET_DUMPABLE is not 1), unless the caller has
+ * CAP_NET_ADMIN in its user namespace and the process is in that one or in an inner one.
  *
  * SDP_RULE_CGROUP: the same for sockets that are made in a control group (version 2), or in
  * one inside it that has no rule for the call, in network namespaces that belong to the user
@@ -550,14 +552,17 @@ struct sdp_ports {
  * CAP_NET_ADMIN.  The rule lasts as long as the group, the caller's network namespace and the
  * module.
  *
- * A socket is not touched where either kind says SDP_RULE_NEVER.  Otherwise it is where
- * one of them says SDP_RULE_MOVE, or net.sdp.attach is 1.  Accepted sockets follow their
- * listener.
+ * SDP_RULE_USER: the same for sockets that the user owns, in the same network namespaces, by the
+ * same right.  The rule lasts as long as the caller's network namespace and the module.
+ *
+ * Where rules of several kinds speak of a socket, SDP_RULE_ONLY counts most, then SDP_RULE_NEVER,
+ * SDP_RULE_NOW, and SDP_RULE_MOVE, which is also what net.sdp.attach says if it is 1.  With both
+ * SDP_RULE_ONLY and SDP_RULE_NEVER connections fail.  Accepted sockets follow their listener.
  *
  * Errors: EINVAL, EPERM (no CAP_NET_ADMIN), EBADF (@fd is no control group's), ENOSPC
- * (1024 rules of control groups were set from that network namespace, or too many from those
- * that do not belong to the initial user namespace), ENOMEM and EOPNOTSUPP (the kernel has no
- * tracepoints, or no control groups of sockets, or CONFIG_PREEMPT_RT).
+ * (1024 rules of control groups and users were set from that network namespace, or too many from
+ * those that do not belong to the initial user namespace), ENOMEM and EOPNOTSUPP (the kernel has
+ * no tracepoints, or no control groups of sockets, or CONFIG_PREEMPT_RT).
  */
 struct sdp_rule {
 	__u32 size;
@@ -571,10 +576,13 @@ struct sdp_rule {
 
 #define SDP_RULE_PROCESS	0
 #define SDP_RULE_CGROUP		1
+#define SDP_RULE_USER		2
 
 #define SDP_RULE_NONE		0
 #define SDP_RULE_MOVE		1
 #define SDP_RULE_NEVER		2
+#define SDP_RULE_NOW		3
+#define SDP_RULE_ONLY		4
 
 #define SDP_RULE_CONNECT	(1U << 0)
 #define SDP_RULE_LISTEN		(1U << 1)

@@ -12,13 +12,29 @@
 
 #include <linux/types.h>
 
-/* A protocol of socket(2), and the level of the option below. */
+/* A protocol of socket(2), and the level of the options below. */
 #ifndef IPPROTO_SDP
 #define IPPROTO_SDP		257
 #endif
 
 /* getsockopt(2), level IPPROTO_SDP: struct sdp_sock_info */
 #define SDP_SOCK_INFO		1
+
+/*
+ * setsockopt(2) and getsockopt(2), level IPPROTO_SDP: an int, SDP_MODE_*: when the connection
+ * leaves TCP.  The sockets that a listener accepts have its mode.
+ */
+#define SDP_SOCK_MODE		2
+
+#define SDP_MODE_MOVE		0	/* when it has carried enough to be worth it */
+#define SDP_MODE_NOW		1	/* with the first byte that can */
+/*
+ * No byte of the stream goes by TCP in either direction: the first one is held back until it
+ * can go otherwise.  Where it cannot, or cannot any more, the connection ends with ECONNABORTED.
+ * It can be set before connect(2), and of a listener; a connection keeps it to its end.
+ */
+#define SDP_MODE_ONLY		2
+#define SDP_MODE_NEVER		3	/* never: it stays with TCP */
 
 /*
  * In the answer of sock_diag(7), nested in INET_DIAG_ULP_INFO: struct sdp_sock_info.  The kernel
@@ -40,8 +56,11 @@
  * @queued: bytes that wait to be read and did not come by TCP
  * @tx_bytes: bytes sent that did not go by TCP
  * @rx_bytes: bytes received that did not come by TCP
- * @stay: a word for why the sending direction is with TCP, or has come back to it last; empty if
- *	nothing keeps it there; sdpstat(8) has the words
+ * @stay: a word for why the sending direction is with TCP, or has come back to it last, or why
+ *	SDP_MODE_ONLY has ended the connection; empty if nothing keeps it there; sdpstat(8) has
+ *	the words
+ * @mode: SDP_MODE_*: what the program or a rule has asked for
+ * @reserved: zero
  *
  * All of it may have changed by the time that it is read.  Later versions are longer:
  * getsockopt(2) gives as much as there is room for.
@@ -54,6 +73,8 @@ struct sdp_sock_info {
 	__u64 tx_bytes;
 	__u64 rx_bytes;
 	char stay[SDP_STAY_LEN];
+	__u32 mode;
+	__u32 reserved;
 };
 
 #endif /* _UAPI_LINUX_SDP_SOCK_H */

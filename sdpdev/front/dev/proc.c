@@ -215,6 +215,8 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 			   sdp_counter(SDP_CNT_STAYED + i));
 		seq_printf(seq, "returned_%s %ld\n", sdp_stay_name(i),
 			   sdp_counter(SDP_CNT_RETURNED + i));
+		seq_printf(seq, "only_%s %ld\n", sdp_stay_name(i),
+			   sdp_counter(SDP_CNT_ONLY + i));
 	}
 }
 

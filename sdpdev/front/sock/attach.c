@@ -16,21 +16,34 @@
 #include "front/sock/policy.h"
 #include "offload/net.h"
 
-static bool sdp_attach_wanted(const struct sock *sk, int state)
+/**
+ * sdp_attach_said() - what rules say of a socket
+ * @sk: the socket
+ * @state: what it is going to be: TCP_SYN_SENT or TCP_LISTEN
+ *
+ * Context: any in which current makes the call; rcu_read_lock() held.
+ * Return: a bit for each SDP_RULE_*.
+ */
+u32 sdp_attach_said(const struct sock *sk, int state)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 	u32 call = state == TCP_LISTEN ? SDP_RULE_LISTEN : SDP_RULE_CONNECT;
 	u16 port = state == TCP_LISTEN ? inet->inet_num : ntohs(inet->inet_dport);
-	u32 tree = sdp_tree_verdict(call, port);
-	u32 group;
+	u32 said = sdp_tree_said(call, port) | sdp_group_said(sk, call, port);
 
-	if (tree == SDP_RULE_NEVER)
-		return false;
-	group = sdp_group_verdict(sk, call, port);
-	if (group == SDP_RULE_NEVER)
-		return false;
-	return tree == SDP_RULE_MOVE || group == SDP_RULE_MOVE ||
-	       READ_ONCE(sdp_net(sock_net(sk))->attach);
+	return said | (READ_ONCE(sdp_net(sock_net(sk))->attach) ? BIT(SDP_RULE_MOVE) : 0);
+}
+
+/*
+ * One of both ends may send nothing by TCP: this one can be found before the other one is there,
+ * which then need not send by TCP either.
+ */
+static void sdp_attach_connected(struct sock *sk)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (ss && !ss->never)
+		sdp_pair_join(ss, GFP_ATOMIC);
 }
 
 /*
@@ -39,16 +52,18 @@ static bool sdp_attach_wanted(const struct sock *sk, int state)
  */
 static void sdp_attach_look(void *data, const struct sock *sk, const int from, const int to)
 {
-	bool wanted;
+	u32 said;
 
-	if (from != TCP_CLOSE || (to != TCP_SYN_SENT && to != TCP_LISTEN) ||
-	    sk->sk_protocol != IPPROTO_TCP)
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return;
+	if (from == TCP_SYN_SENT && to == TCP_ESTABLISHED && sdp_only_any())
+		sdp_attach_connected((struct sock *)sk);
+	if (from != TCP_CLOSE || (to != TCP_SYN_SENT && to != TCP_LISTEN))
 		return;
 	rcu_read_lock();
-	wanted = sdp_attach_wanted(sk, to);
+	said = sdp_attach_said(sk, to);
 	rcu_read_unlock();
-	if (wanted)
-		sdp_sock_attach((struct sock *)sk);
+	sdp_mode_attach((struct sock *)sk, said, to == TCP_SYN_SENT);
 }
 
 static DEFINE_MUTEX(sdp_attach_lock);
@@ -61,16 +76,34 @@ static struct sdp_hook sdp_attach_hook = {
 	.fn = sdp_attach_look,
 };
 
+static void sdp_attach_idle(struct work_struct *work);
+static DECLARE_DELAYED_WORK(sdp_attach_work, sdp_attach_idle);
+
 /* Nobody has wanted it for a while. */
 static void sdp_attach_idle(struct work_struct *work)
 {
 	mutex_lock(&sdp_attach_lock);
-	if (!sdp_attach_users)
+	if (!sdp_attach_users && sdp_only_any())
+		schedule_delayed_work(&sdp_attach_work, SDP_HOOK_IDLE);
+	else if (!sdp_attach_users)
 		sdp_hook_off(&sdp_attach_hook);
 	mutex_unlock(&sdp_attach_lock);
 }
 
-static DECLARE_DELAYED_WORK(sdp_attach_work, sdp_attach_idle);
+/**
+ * sdp_attach_only() - look at sockets as long as there is one of SDP_MODE_ONLY
+ *
+ * It finds its other end without that, too, but perhaps too late for one that has another mode.
+ *
+ * Context: may sleep.
+ */
+void sdp_attach_only(void)
+{
+	mutex_lock(&sdp_attach_lock);
+	if (sdp_attach_ready && !sdp_hook_on(&sdp_attach_hook) && !sdp_attach_users)
+		mod_delayed_work(system_wq, &sdp_attach_work, SDP_HOOK_IDLE);
+	mutex_unlock(&sdp_attach_lock);
+}
 
 /**
  * sdp_attach() - look at sockets that connect or listen, as long as somebody wants it

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rules of control groups (version 2).
+ * Rules of control groups (version 2), and of users.
  *
- * A rule is an administrator's, for the sockets that are made in a group and in those inside
- * it, as far as a rule of an inner group does not speak first.  The administrator of a
- * network namespace sets rules for it and for those of inner user namespaces: the rule of the
- * machine's administrator reaches containers, and a container's own does not reach out.
+ * A rule is an administrator's, for a user's sockets, or for the sockets that are made in a group
+ * and in those inside it, as far as a rule of an inner group does not speak first.  The
+ * administrator of a network namespace sets rules for it and for those of inner user namespaces:
+ * the rule of the machine's administrator reaches containers, and a container's own does not
+ * reach out.
  *
- * A socket belongs to the group of the process that made it, as elsewhere in the kernel.
+ * A socket belongs to the group of the process that made it, and to the user that owns it, as
+ * elsewhere in the kernel.
  *
  * A rule lasts until it is removed, or until the network namespace goes from which it was set,
  * so that nobody leaves rules behind.  The rule of a group that was removed says nothing any
@@ -29,19 +31,18 @@
 
 #include "front/sock/policy.h"
 
-#ifdef CONFIG_SOCK_CGROUP_DATA
-
 /* Rules that can be set from a network namespace */
 #define SDP_GROUP_MOST	1024
 /* Rules of all namespaces together that do not belong to the initial user namespace */
 #define SDP_GROUP_INNER	8192
 
 /**
- * struct sdp_group - a control group's rule
+ * struct sdp_group - the rule of a control group, or of a user
  * @node: in the table
  * @entry: in sdp_group_net.rules
  * @owner: the network namespace it was set from, which drops it at its end
- * @cgrp: the group, referenced
+ * @cgrp: the group, referenced; NULL if it is a user's
+ * @uid: the user; the initial namespace's root if it is a group's
  * @ns: @owner's user namespace, only compared: it is for sockets of network namespaces that
  *	belong to this one or to one inside
  * @say: what it says; does not change
@@ -52,6 +53,7 @@ struct sdp_group {
 	struct list_head entry;
 	struct sdp_group_net *owner;
 	struct cgroup *cgrp;
+	kuid_t uid;
 	const struct user_namespace *ns;
 	struct sdp_say say;
 	struct rcu_head rcu;
@@ -74,20 +76,59 @@ static unsigned int sdp_group_inner;
 static DEFINE_MUTEX(sdp_group_mutex);
 static unsigned int sdp_group_net_id;
 
-static unsigned long sdp_group_key(const struct cgroup *cgrp, const struct user_namespace *ns)
+/* A rule that is a user's has no control group; in some kernels no rule has one. */
+#ifdef CONFIG_CGROUPS
+
+static void sdp_group_hold(struct cgroup *cgrp)
 {
-	return (unsigned long)cgrp ^ hash_long((unsigned long)ns, BITS_PER_LONG);
+	if (cgrp)
+		cgroup_get(cgrp);
+}
+
+static void sdp_group_release(struct cgroup *cgrp)
+{
+	if (cgrp)
+		cgroup_put(cgrp);
+}
+
+static bool sdp_group_gone(const struct cgroup *cgrp)
+{
+	return cgrp && !(cgrp->self.flags & CSS_ONLINE);
+}
+
+#else
+
+static void sdp_group_hold(struct cgroup *cgrp)
+{
+}
+
+static void sdp_group_release(struct cgroup *cgrp)
+{
+}
+
+static bool sdp_group_gone(const struct cgroup *cgrp)
+{
+	return false;
+}
+
+#endif /* CONFIG_CGROUPS */
+
+static unsigned long sdp_group_key(const struct cgroup *cgrp, kuid_t uid,
+				   const struct user_namespace *ns)
+{
+	return (unsigned long)cgrp ^ __kuid_val(uid) ^
+	       hash_long((unsigned long)ns, BITS_PER_LONG);
 }
 
 /* Context: rcu_read_lock() or sdp_group_mutex held. */
-static struct sdp_group *sdp_group_find(const struct cgroup *cgrp,
+static struct sdp_group *sdp_group_find(const struct cgroup *cgrp, kuid_t uid,
 					const struct user_namespace *ns)
 {
 	struct sdp_group *group;
 
-	hash_for_each_possible_rcu(sdp_groups, group, node, sdp_group_key(cgrp, ns),
+	hash_for_each_possible_rcu(sdp_groups, group, node, sdp_group_key(cgrp, uid, ns),
 				   lockdep_is_held(&sdp_group_mutex))
-		if (group->cgrp == cgrp && group->ns == ns)
+		if (group->cgrp == cgrp && uid_eq(group->uid, uid) && group->ns == ns)
 			return group;
 	return NULL;
 }
@@ -109,7 +150,7 @@ static void sdp_group_drop(struct sdp_group *group)
 	hash_del_rcu(&group->node);
 	list_del(&group->entry);
 	sdp_group_counted(group, -1);
-	cgroup_put(group->cgrp);
+	sdp_group_release(group->cgrp);
 	kfree_rcu(group, rcu);
 	sdp_attach(false);
 }
@@ -124,10 +165,10 @@ static void sdp_group_sweep(struct sdp_group_net *owner, unsigned int most)
 
 	while (most-- && !list_empty(&owner->rules)) {
 		group = list_first_entry(&owner->rules, struct sdp_group, entry);
-		if (group->cgrp->self.flags & CSS_ONLINE)
-			list_move_tail(&group->entry, &owner->rules);
-		else
+		if (sdp_group_gone(group->cgrp))
 			sdp_group_drop(group);
+		else
+			list_move_tail(&group->entry, &owner->rules);
 	}
 }
 
@@ -153,14 +194,15 @@ static bool sdp_group_room(struct sdp_group_net *owner, const struct user_namesp
  * The new rule is there before the old one goes, so that no socket finds neither.
  * Context: sdp_group_mutex held.
  */
-static int sdp_group_add(struct cgroup *cgrp, const struct net *net, const struct sdp_say *say)
+static int sdp_group_add(struct cgroup *cgrp, kuid_t uid, const struct net *net,
+			 const struct sdp_say *say)
 {
 	struct sdp_group_net *owner = net_generic(net, sdp_group_net_id);
 	struct sdp_group *group, *old;
 	int err;
 
 	/* Before the look for the old rule, which it may drop. */
-	if (!sdp_group_room(owner, net->user_ns) && !sdp_group_find(cgrp, net->user_ns))
+	if (!sdp_group_room(owner, net->user_ns) && !sdp_group_find(cgrp, uid, net->user_ns))
 		return -ENOSPC;
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
@@ -170,18 +212,53 @@ static int sdp_group_add(struct cgroup *cgrp, const struct net *net, const struc
 		kfree(group);
 		return err;
 	}
-	cgroup_get(cgrp);
+	sdp_group_hold(cgrp);
 	group->owner = owner;
 	group->cgrp = cgrp;
+	group->uid = uid;
 	group->ns = net->user_ns;
 	group->say = *say;
-	old = sdp_group_find(cgrp, net->user_ns);
-	hash_add_rcu(sdp_groups, &group->node, sdp_group_key(cgrp, net->user_ns));
+	old = sdp_group_find(cgrp, uid, net->user_ns);
+	hash_add_rcu(sdp_groups, &group->node, sdp_group_key(cgrp, uid, net->user_ns));
 	list_add_tail(&group->entry, &owner->rules);
 	sdp_group_counted(group, 1);
 	sdp_group_drop(old);
 	return 0;
 }
+
+/* Of a control group, or of a user. */
+static int sdp_group_change(struct cgroup *cgrp, kuid_t uid, const struct sdp_say *say)
+{
+	const struct net *net = current->nsproxy->net_ns;
+	int err = 0;
+
+	mutex_lock(&sdp_group_mutex);
+	if (say->verdict == SDP_RULE_NONE)
+		sdp_group_drop(sdp_group_find(cgrp, uid, net->user_ns));
+	else
+		err = sdp_group_add(cgrp, uid, net, say);
+	mutex_unlock(&sdp_group_mutex);
+	return err;
+}
+
+/**
+ * sdp_user_set() - a rule for a user
+ * @uid: the user, as the caller's user namespace has the number
+ * @say: what it says; SDP_RULE_NONE: the user has none any more
+ *
+ * Return: zero, -EPERM without CAP_NET_ADMIN, -EINVAL where the number is nobody's, -ENOSPC
+ * where there are too many rules, or another negative errno.
+ */
+int sdp_user_set(uid_t uid, const struct sdp_say *say)
+{
+	kuid_t kuid = make_kuid(current_user_ns(), uid);
+
+	if (!ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return uid_valid(kuid) ? sdp_group_change(NULL, kuid, say) : -EINVAL;
+}
+
+#ifdef CONFIG_SOCK_CGROUP_DATA
 
 /**
  * sdp_group_set() - a rule for a control group
@@ -193,60 +270,83 @@ static int sdp_group_add(struct cgroup *cgrp, const struct net *net, const struc
  */
 int sdp_group_set(int fd, const struct sdp_say *say)
 {
-	const struct net *net = current->nsproxy->net_ns;
 	struct cgroup *cgrp;
-	int err = 0;
+	int err;
 
-	if (!ns_capable(net->user_ns, CAP_NET_ADMIN))
+	if (!ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
 	cgrp = cgroup_get_from_fd(fd);
 	if (IS_ERR(cgrp))
 		return PTR_ERR(cgrp);
-	mutex_lock(&sdp_group_mutex);
-	if (say->verdict == SDP_RULE_NONE)
-		sdp_group_drop(sdp_group_find(cgrp, net->user_ns));
-	else
-		err = sdp_group_add(cgrp, net, say);
-	mutex_unlock(&sdp_group_mutex);
+	err = sdp_group_change(cgrp, GLOBAL_ROOT_UID, say);
 	cgroup_put(cgrp);
 	return err;
 }
 
-/* What the rules of @cgrp itself say; that nothing moves counts more. */
-static u32 sdp_group_here(const struct cgroup *cgrp, const struct sock *sk, u32 call, u16 port)
+static struct cgroup *sdp_group_of(const struct sock *sk)
+{
+	return sock_cgroup_ptr((struct sock_cgroup_data *)&sk->sk_cgrp_data);
+}
+
+static struct cgroup *sdp_group_outer(struct cgroup *cgrp)
+{
+	return cgroup_parent(cgrp);
+}
+
+#else
+
+int sdp_group_set(int fd, const struct sdp_say *say)
+{
+	return -EOPNOTSUPP;
+}
+
+static struct cgroup *sdp_group_of(const struct sock *sk)
+{
+	return NULL;
+}
+
+static struct cgroup *sdp_group_outer(struct cgroup *cgrp)
+{
+	return NULL;
+}
+
+#endif /* CONFIG_SOCK_CGROUP_DATA */
+
+/* What the rules of @cgrp itself, or of a user, say. */
+static u32 sdp_group_here(const struct cgroup *cgrp, kuid_t uid, const struct sock *sk,
+			  u32 call, u16 port)
 {
 	const struct user_namespace *ns;
-	u32 verdict = SDP_RULE_NONE;
 	struct sdp_group *group;
+	u32 said = 0;
 
 	for (ns = sock_net(sk)->user_ns; ns; ns = ns->parent) {
-		group = sdp_group_find(cgrp, ns);
+		group = sdp_group_find(cgrp, uid, ns);
 		if (group)
-			verdict = max(verdict, sdp_say_verdict(&group->say, call, port));
+			said |= sdp_say_said(&group->say, call, port);
 	}
-	return verdict;
+	return said;
 }
 
 /**
- * sdp_group_verdict() - what the rules of a socket's control group say
+ * sdp_group_said() - what the rules of a socket's control group and of its user say
  * @sk: the socket
  * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
- * @port: as in sdp_say_verdict()
+ * @port: as in sdp_say_said()
  *
  * Context: any; rcu_read_lock() held.
- * Return: SDP_RULE_NONE where none says anything of it.
+ * Return: a bit for each SDP_RULE_*; none where no rule says anything of it.
  */
-u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port)
+u32 sdp_group_said(const struct sock *sk, u32 call, u16 port)
 {
-	struct cgroup *cgrp = sock_cgroup_ptr((struct sock_cgroup_data *)&sk->sk_cgrp_data);
-	u32 verdict = SDP_RULE_NONE;
-	int level;
+	struct cgroup *cgrp;
+	u32 said = 0;
 
 	if (!READ_ONCE(sdp_group_count))
-		return SDP_RULE_NONE;
-	for (level = cgrp->level; level >= 0 && verdict == SDP_RULE_NONE; level--)
-		verdict = sdp_group_here(cgroup_ancestor(cgrp, level), sk, call, port);
-	return verdict;
+		return 0;
+	for (cgrp = sdp_group_of(sk); cgrp && !said; cgrp = sdp_group_outer(cgrp))
+		said = sdp_group_here(cgrp, GLOBAL_ROOT_UID, sk, call, port);
+	return said | sdp_group_here(NULL, READ_ONCE(sk->sk_uid), sk, call, port);
 }
 
 static int __net_init sdp_group_net_start(struct net *net)
@@ -294,26 +394,3 @@ void sdp_group_exit(void)
 {
 	unregister_pernet_subsys(&sdp_group_net_ops);
 }
-
-#else
-
-int sdp_group_set(int fd, const struct sdp_say *say)
-{
-	return -EOPNOTSUPP;
-}
-
-u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port)
-{
-	return SDP_RULE_NONE;
-}
-
-int sdp_group_init(void)
-{
-	return 0;
-}
-
-void sdp_group_exit(void)
-{
-}
-
-#endif /* CONFIG_SOCK_CGROUP_DATA */

@@ -24,6 +24,7 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 	info->moves = READ_ONCE(ss->moves);
 	info->tx_bytes = READ_ONCE(ss->sent);
 	info->rx_bytes = READ_ONCE(ss->received);
+	info->mode = READ_ONCE(ss->mode);
 	if (pair) {
 		tx = sdp_tx_pipe(ss, pair);
 		rx = sdp_rx_pipe(ss, pair);

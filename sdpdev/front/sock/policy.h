@@ -5,11 +5,13 @@
  *	attach.c	looks at each socket that is about to connect or listen
  *	rule.c		what a rule says of a call and a port
  *	tree.c		rules of processes, which their children inherit
- *	group.c		rules of control groups
+ *	group.c		rules of control groups and of users
  *	hook.c		tracepoints
+ *	mode.c		what comes of all that rules say, and of what the program says
  *
- * A rule says "move" or "never".  A socket becomes an endpoint where its process's rule, its
- * control group's rule or net.sdp.attach says so and neither rule says never.
+ * A rule says "move", "now", "only" or "never".  A socket becomes an endpoint where the rule of
+ * its process, its control group or its user says so, or net.sdp.attach, and no rule says never.
+ * "only" counts more than all others.
  *
  * Nothing here costs anything before there is a rule: attach.c holds its tracepoint only as
  * long as somebody has asked for it by sdp_attach(), and tree.c those of fork and exit only
@@ -53,7 +55,7 @@ void sdp_hook_off(struct sdp_hook *hook);
 
 /**
  * struct sdp_say - what a rule says; does not change
- * @verdict: SDP_RULE_MOVE or SDP_RULE_NEVER
+ * @verdict: SDP_RULE_*, but SDP_RULE_NONE
  * @calls: SDP_RULE_CONNECT, SDP_RULE_LISTEN
  * @ports: ranges of them; those that are not used are zero, all where every port will do
  */
@@ -64,15 +66,19 @@ struct sdp_say {
 };
 
 /* rule.c */
-u32 sdp_say_verdict(const struct sdp_say *say, u32 call, u16 port);
+u32 sdp_say_said(const struct sdp_say *say, u32 call, u16 port);
 bool sdp_userns_below(const struct user_namespace *ns, const struct user_namespace *top);
 
 /* tree.c */
 int sdp_tree_set(const struct sdp_say *say);
-u32 sdp_tree_verdict(u32 call, u16 port);
+u32 sdp_tree_said(u32 call, u16 port);
 
 /* group.c */
 int sdp_group_set(int fd, const struct sdp_say *say);
-u32 sdp_group_verdict(const struct sock *sk, u32 call, u16 port);
+int sdp_user_set(uid_t uid, const struct sdp_say *say);
+u32 sdp_group_said(const struct sock *sk, u32 call, u16 port);
+
+/* mode.c */
+void sdp_mode_attach(struct sock *sk, u32 said, bool connect);
 
 #endif /* _SDP_POLICY_H */

@@ -89,7 +89,8 @@ static void sdp_close(struct sock *sk, long timeout)
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
 
 		/* As TCP: a close with unread bytes resets the connection. */
-		if (unread || (!reset && sdp_tx_return(ss, SDP_STAY_CLOSED))) {
+		if (unread ||
+		    (!reset && !sdp_only(ss) && sdp_tx_return(ss, SDP_STAY_CLOSED))) {
 			sock_set_flag(sk, SOCK_LINGER);
 			WRITE_ONCE(sk->sk_lingertime, 0);
 		}
@@ -102,18 +103,58 @@ static void sdp_close(struct sock *sk, long timeout)
 	base->prot->close(sk, timeout);
 }
 
+/*
+ * A connection that the socket makes next is another one.  Its numbers begin where the old peer
+ * can compute, unless TCP is told to choose as for a new socket.
+ */
+static void sdp_sock_again(struct sdp_sock *ss)
+{
+	struct tcp_sock *tp = tcp_sk(ss->sk);
+
+	if (tp->repair || ss->sk->sk_state != TCP_CLOSE)
+		return;
+	WRITE_ONCE(tp->write_seq, 0);
+	sdp_sock_renew(ss);
+}
+
 /* Also for children that nobody has accepted, under a spinlock. */
 static int sdp_disconnect(struct sock *sk, int flags)
 {
 	struct sdp_sock *ss = sdp_sk(sk);
+	int err;
 
 	if (ss) {
 		sdp_pair_leave(ss);
 		sdp_sock_show(ss, &sdp_ulp);
-		/* The old peer can compute where the next connection's numbers begin. */
 		sdp_stay_set(ss, SDP_STAY_WEAK, false);
 	}
-	return sdp_sk_base(sk)->prot->disconnect(sk, flags);
+	err = sdp_sk_base(sk)->prot->disconnect(sk, flags);
+	if (ss && !err)
+		sdp_sock_again(ss);
+	return err;
+}
+
+/* TCP connects.  An end of SDP_MODE_ONLY, and its other end, need each other before they call. */
+static int sdp_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_sock *ss;
+	int err;
+
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	/* Its first bytes would go with the SYN. */
+	err = ss && ss->mode == SDP_MODE_ONLY && tcp_sk(sk)->fastopen_connect ? -EOPNOTSUPP : 0;
+	release_sock(sk);
+	err = err ?: sdp_sk_base(sk)->ops->connect(sock, addr, len, flags);
+	if (err && err != -EINPROGRESS)
+		return err;
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	if (ss && (ss->mode == SDP_MODE_ONLY || sdp_only_any()) && sk->sk_state != TCP_CLOSE)
+		sdp_seek(ss);
+	release_sock(sk);
+	return err;
 }
 
 static void sdp_shutdown(struct sock *sk, int how)
@@ -121,7 +162,11 @@ static void sdp_shutdown(struct sock *sk, int how)
 	const struct sdp_base *base = sdp_sk_base(sk);
 	struct sdp_sock *ss = sdp_sk(sk);
 
-	if (ss && how & SEND_SHUTDOWN) {
+	if (ss && how & SEND_SHUTDOWN && sdp_only(ss)) {
+		if (ss->pair)
+			sdp_pipe_detach_tx(sdp_tx_pipe(ss, ss->pair));
+		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
+	} else if (ss && how & SEND_SHUTDOWN) {
 		/* Without memory for the bytes the peer must not take them for all. */
 		if (sdp_tx_return(ss, SDP_STAY_CLOSED)) {
 			sk->sk_prot->disconnect(sk, 0);
@@ -162,6 +207,10 @@ static bool sdp_memory_free(const struct sock *sk, int wake)
 	if (pair && READ_ONCE(sdp_tx_pipe(ss, pair)->state) == SDP_PIPE_MOVED) {
 		moved = true;
 		room = sdp_pipe_has_room(sdp_tx_pipe(ss, pair), wake);
+	} else if (ss && !pair && unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY)) {
+		/* The first byte is held back; an end of the connection wakes by itself. */
+		moved = true;
+		room = false;
 	}
 	rcu_read_unlock();
 	return moved ? room : base->prot->stream_memory_free(sk, wake);
@@ -231,7 +280,7 @@ static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t s
 		atomic_inc(&ss->users);
 		if (!ss->pair && sdp_sock_used(ss, size))
 			sdp_sock_look(ss);
-		ret = ss->pair ? sdp_tx_send(ss, &msg, size) :
+		ret = ss->pair || sdp_only(ss) ? sdp_tx_send(ss, &msg, size) :
 				 tcp_sendpage_locked(sk, page, offset, size, flags);
 		sdp_sock_put(ss);
 	} else {
@@ -263,7 +312,9 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 	}
 	lock_sock(sk);
 	ss = sdp_sk(sk);
-	if (level == SOL_TCP && optname == TCP_REPAIR) {
+	if (ss && sdp_only(ss)) {
+		err = -EBUSY;
+	} else if (level == SOL_TCP && optname == TCP_REPAIR) {
 		if (ss && sdp_tx_return(ss, SDP_STAY_REPAIR))
 			err = -EBUSY;
 		if (ss && !err) {
@@ -284,6 +335,8 @@ static int sdp_setsockopt(struct sock *sk, int level, int optname, sockptr_t opt
 	const struct sdp_base *base = sdp_sk_base(sk);
 	int err;
 
+	if (level == IPPROTO_SDP && optname == SDP_SOCK_MODE)
+		return sdp_mode_setsockopt(sk, optval, optlen);
 	/* What is done first may let go of the socket's own reference. */
 	__module_get(THIS_MODULE);
 	err = sdp_setsockopt_first(sk, level, optname, optval, optlen) ?:
@@ -351,6 +404,8 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 
 	if (level == IPPROTO_SDP && optname == SDP_SOCK_INFO)
 		return sdp_info_getsockopt(sk, optval, optlen);
+	if (level == IPPROTO_SDP && optname == SDP_SOCK_MODE)
+		return sdp_mode_getsockopt(sk, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_INFO)
 		return sdp_getsockopt_info(sk, optval, optlen);
 	if (level == SOL_TCP && optname == TCP_ZEROCOPY_RECEIVE)
@@ -437,5 +492,6 @@ void sdp_proto_build(struct sdp_family *fam)
 	prot->sendpage = sdp_sendpage;
 #endif
 	fam->ops.accept = sdp_accept;
+	fam->ops.connect = sdp_connect;
 	fam->ops.splice_read = sdp_splice_read;
 }

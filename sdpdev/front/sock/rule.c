@@ -10,28 +10,28 @@
 #include "front/sock/policy.h"
 
 /**
- * sdp_say_verdict() - what a rule says of a call
+ * sdp_say_said() - what a rule says of a call
  * @say: the rule
  * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
  * @port: to which, or where; zero where a listener has none yet
  *
- * Return: SDP_RULE_NONE where the rule does not speak of it.
+ * Return: a bit for its SDP_RULE_*; none where the rule does not speak of it.
  */
-u32 sdp_say_verdict(const struct sdp_say *say, u32 call, u16 port)
+u32 sdp_say_said(const struct sdp_say *say, u32 call, u16 port)
 {
 	bool every = true;
 	unsigned int i;
 
 	if (!(say->calls & call))
-		return SDP_RULE_NONE;
+		return 0;
 	for (i = 0; i < SDP_RULE_PORTS; i++) {
 		if (!say->ports[i].first)
 			continue;
 		if (port >= say->ports[i].first && port <= say->ports[i].last)
-			return say->verdict;
+			return BIT(say->verdict);
 		every = false;
 	}
-	return every ? say->verdict : SDP_RULE_NONE;
+	return every ? BIT(say->verdict) : 0;
 }
 
 /**
@@ -57,9 +57,9 @@ static bool sdp_rule_valid(const struct sdp_rule *arg)
 	unsigned int i;
 
 	if (arg->reserved || (arg->calls & ~(SDP_RULE_CONNECT | SDP_RULE_LISTEN)) ||
-	    arg->verdict > SDP_RULE_NEVER || !arg->calls != !arg->verdict)
+	    arg->verdict > SDP_RULE_ONLY || !arg->calls != !arg->verdict)
 		return false;
-	if (arg->scope == SDP_RULE_PROCESS ? arg->fd : arg->scope != SDP_RULE_CGROUP)
+	if (arg->scope == SDP_RULE_PROCESS ? arg->fd : arg->scope > SDP_RULE_USER)
 		return false;
 	for (i = 0; i < SDP_RULE_PORTS; i++)
 		if (!sdp_ports_valid(&arg->ports[i]))
@@ -82,5 +82,7 @@ int sdp_rule_set(const struct sdp_rule *arg)
 	memcpy(say.ports, arg->ports, sizeof(say.ports));
 	if (arg->scope == SDP_RULE_PROCESS)
 		return sdp_tree_set(&say);
+	if (arg->scope == SDP_RULE_USER)
+		return sdp_user_set(arg->fd, &say);
 	return sdp_group_set(arg->fd, &say);
 }

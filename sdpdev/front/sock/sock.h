@@ -47,6 +47,11 @@ int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen
 int sdp_info_diag(struct sock *sk, struct sk_buff *skb);
 size_t sdp_info_diag_size(const struct sock *sk);
 
+/* mode.c */
+int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen);
+int sdp_mode_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);
+void sdp_mode_rule(struct sdp_sock *ss, u32 said);
+
 /* proto.c */
 void sdp_proto_build(struct sdp_family *fam);
 
@@ -58,7 +63,9 @@ int sdp_sock_init(void);
 void sdp_sock_exit(void);
 
 /* attach.c */
+u32 sdp_attach_said(const struct sock *sk, int state);
 int sdp_attach(bool on);
+void sdp_attach_only(void);
 void sdp_attach_start(void);
 void sdp_attach_stop(void);
 

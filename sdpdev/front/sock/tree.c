@@ -166,7 +166,24 @@ static bool sdp_member_inherit(struct sdp_member *new, const struct signal_struc
 	return member;
 }
 
-/* Without memory the child has no rule: its connections stay with TCP. */
+/*
+ * Without memory the child has no rule: its connections stay with TCP.  A child that may send
+ * nothing by TCP does not run.
+ */
+static void sdp_tree_lost(const struct task_struct *parent, struct task_struct *child)
+{
+	struct sdp_member *member;
+	bool only;
+
+	sdp_count(SDP_CNT_RULE_LOST);
+	rcu_read_lock();
+	member = sdp_member_find(parent->signal);
+	only = member && member->tree->say.verdict == SDP_RULE_ONLY;
+	rcu_read_unlock();
+	if (only)
+		send_sig(SIGKILL, child, 1);
+}
+
 static void sdp_tree_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	struct sdp_member *new;
@@ -181,7 +198,7 @@ static void sdp_tree_fork(void *data, struct task_struct *parent, struct task_st
 		return;
 	new = kmalloc(sizeof(*new), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (!new)
-		sdp_count(SDP_CNT_RULE_LOST);
+		sdp_tree_lost(parent, child);
 	else if (!sdp_member_inherit(new, parent->signal, child->signal))
 		kfree(new);
 }
@@ -321,24 +338,24 @@ static bool sdp_tree_reaches(const struct sdp_tree *tree)
 }
 
 /**
- * sdp_tree_verdict() - what the calling process's rule says
+ * sdp_tree_said() - what the calling process's rule says
  * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
- * @port: as in sdp_say_verdict()
+ * @port: as in sdp_say_said()
  *
  * Context: any in which current makes the call; rcu_read_lock() held.
- * Return: SDP_RULE_NONE where it has none that says anything of it.
+ * Return: a bit for an SDP_RULE_*; none where it has no rule that says anything of it.
  */
-u32 sdp_tree_verdict(u32 call, u16 port)
+u32 sdp_tree_said(u32 call, u16 port)
 {
 	struct sdp_member *member = sdp_member_find(current->signal);
-	u32 verdict;
+	u32 said;
 
 	if (!member)
-		return SDP_RULE_NONE;
-	verdict = sdp_say_verdict(&member->tree->say, call, port);
-	if (verdict == SDP_RULE_MOVE && !sdp_tree_reaches(member->tree))
-		return SDP_RULE_NONE;
-	return verdict;
+		return 0;
+	said = sdp_say_said(&member->tree->say, call, port);
+	if (said & ~BIT(SDP_RULE_NEVER) && !sdp_tree_reaches(member->tree))
+		return 0;
+	return said;
 }
 
 /**

@@ -46,6 +46,7 @@ static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, 
 	ss->base = &fam->base;
 	ss->ops = &fam->ops;
 	ss->stay = SDP_STAY_YOUNG;
+	INIT_LIST_HEAD(&ss->seek);
 	return ss;
 }
 
@@ -96,16 +97,42 @@ static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 	return 0;
 }
 
+/* Nobody asks about a listener's mode any more: what rules say of it holds now. */
 static int sdp_ulp_init(struct sock *sk)
 {
-	return sdp_ulp_give(sk, GFP_KERNEL_ACCOUNT);
+	int err = sdp_ulp_give(sk, GFP_KERNEL_ACCOUNT);
+
+	if (err || sk->sk_state != TCP_LISTEN)
+		return err;
+	rcu_read_lock();
+	sdp_mode_rule(rcu_dereference(inet_csk(sk)->icsk_ulp_data),
+		      sdp_attach_said(sk, TCP_LISTEN));
+	rcu_read_unlock();
+	return 0;
 }
 
-/* In softirq.  A child that cannot have the ULP is a plain TCP socket. */
+/* Both ends may need each other before either makes a call. */
+static void sdp_ulp_child(struct sdp_sock *ss, u8 mode)
+{
+	sdp_mode_set(ss, mode);
+	if (mode == SDP_MODE_NEVER || (mode == SDP_MODE_MOVE && !sdp_only_any()))
+		return;
+	sdp_pair_join(ss, GFP_ATOMIC);
+	if (mode == SDP_MODE_ONLY)
+		sdp_seek(ss);
+}
+
+/*
+ * In softirq.  A child that cannot have the ULP is a plain TCP socket, or one that carries no
+ * byte if it may carry none by TCP.
+ */
 static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, const gfp_t gfp)
 {
 	struct inet_connection_sock *icsk = inet_csk(newsk);
 	struct sdp_family *fam = sdp_family(newsk);
+	/* The listener's; the kernel frees it by RCU. */
+	const struct sdp_sock *parent = rcu_dereference_protected(icsk->icsk_ulp_data, true);
+	u8 mode = parent ? READ_ONCE(parent->mode) : SDP_MODE_MOVE;
 	struct sdp_sock *ss = sdp_sock_alloc(newsk, fam, gfp);
 
 	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
@@ -119,6 +146,8 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	if (!ss) {
 		icsk->icsk_ulp_ops = NULL;
 		newsk->sk_prot = fam->base.prot;
+		if (mode == SDP_MODE_ONLY)
+			newsk->sk_shutdown = SHUTDOWN_MASK;
 		return;
 	}
 	icsk->icsk_ulp_ops = &sdp_ulp;
@@ -126,6 +155,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	ss->accepted = true;
 	ss->isn = tcp_rsk(req)->snt_isn;
 	ss->peer_isn = tcp_rsk(req)->rcv_isn;
+	sdp_ulp_child(ss, mode);
 }
 
 /* In any context.  The kernel puts the module when this has returned. */
@@ -136,6 +166,7 @@ static void sdp_ulp_release(struct sock *sk)
 	if (!ss)
 		return;
 	sdp_pair_leave(ss);
+	sdp_mode_set(ss, SDP_MODE_MOVE);
 	WRITE_ONCE(sk->sk_prot, ss->base->prot);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
 	kfree_rcu(ss, rcu);
@@ -181,7 +212,7 @@ int sdp_sock_give_up(struct sock *sk)
 
 	if (!ss)
 		return 0;
-	if (sk->sk_state == TCP_LISTEN || sdp_tx_return(ss, SDP_STAY_ULP))
+	if (sk->sk_state == TCP_LISTEN || sdp_only(ss) || sdp_tx_return(ss, SDP_STAY_ULP))
 		return -EBUSY;
 	/* From here on the other end sends by TCP. */
 	sdp_stay_set(ss, SDP_STAY_ULP, false);

@@ -109,6 +109,31 @@ struct conn conn_new(void)
 	return c;
 }
 
+int sock_mode(int fd, int mode)
+{
+	return setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &mode, sizeof(mode));
+}
+
+struct conn conn_modes(int client, int server)
+{
+	struct conn c = { { .way = 0 }, { .way = 1 } };
+	bool was = plain;
+	int port, listener;
+
+	plain = server < 0;
+	listener = sock_listen(8, &port);
+	need(plain || !sock_mode(listener, server));
+	plain = client < 0;
+	c.a.fd = sock_new(place.client);
+	need(plain || !sock_mode(c.a.fd, client));
+	plain = was;
+	need(!sock_connect(c.a.fd, port));
+	c.b.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	need(c.b.fd >= 0);
+	close(listener);
+	return c;
+}
+
 void conn_close(struct conn *c)
 {
 	close(c->a.fd);
@@ -141,6 +166,17 @@ void stays(const struct end *e, const char *why)
 	need(!getsockopt(e->fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len));
 	if (strcmp(info.stay, why))
 		wrong("direction %d stays with TCP because of %s, not %s", e->way, info.stay, why);
+}
+
+void no_segs(int fd)
+{
+	struct tcp_info tcp = {};
+	socklen_t len = sizeof(tcp);
+
+	need(!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len));
+	if (tcp.tcpi_data_segs_out || tcp.tcpi_data_segs_in)
+		wrong("%u packets with bytes sent, %u received", tcp.tcpi_data_segs_out,
+		      tcp.tcpi_data_segs_in);
 }
 
 void move(struct conn *c)

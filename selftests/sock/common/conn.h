@@ -58,12 +58,16 @@ int sock_new(const char *netns);
 void sock_ulp(int fd);
 /* One that listens; @port is set. */
 int sock_listen(int backlog, int *port);
+/* SDP_SOCK_MODE; returns as setsockopt(2). */
+int sock_mode(int fd, int mode);
 /* Connect; returns as connect(2). */
 int sock_connect(int fd, int port);
 
 struct conn conn_new(void);
 /* A connection whose both directions have moved. */
 struct conn conn_moved(void);
+/* One whose ends have these modes; an end of mode -1 has not the ULP. */
+struct conn conn_modes(int client, int server);
 void conn_close(struct conn *c);
 
 /* Is what the socket sends carried by a pipe? */
@@ -78,6 +82,8 @@ void gate(struct end *e, bool open);
 void want(const struct end *e, bool pipe);
 /* It has to be with TCP for this reason. */
 void stays(const struct end *e, const char *why);
+/* No packet with bytes has left the socket, or come to it. */
+void no_segs(int fd);
 
 void fill(const struct end *e, void *bytes, size_t n);
 /* Are these the next bytes behind @skip that the end has to receive? */

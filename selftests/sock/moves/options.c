@@ -267,8 +267,8 @@ static void connected_again(void)
 	c.a.in = 0;
 	c.a.out = 0;
 	c.b = (struct end){ .fd = c.b.fd, .way = 1 };
-	/* The peer of the first connection may know this one's numbers. */
-	traffic_by(&c, "weak", "peer");
+	/* The peer of the first connection does not know this one's numbers. */
+	move(&c);
 }
 
 /* A listener's socket may become one that connects, and the other way round. */
@@ -282,8 +282,7 @@ static void listens_and_connects(void)
 	SAY(sock_connect(other, port));
 	c.a.fd = other;
 	c.b.fd = accept(listener, NULL, NULL);
-	/* It had a number already. */
-	traffic_by(&c, "weak", "peer");
+	move(&c);
 }
 
 static void live(void)
@@ -356,8 +355,8 @@ const struct row option_rows[] = {
 	{ "TCP_REPAIR brings it back for good", repair },
 	{ "MSG_MORE and TCP_CORK", more },
 	{ "the ULP \"tls\" is granted", tls },
-	{ "connected again after AF_UNSPEC, it stays with TCP", connected_again },
-	{ "a listener becomes a client, and stays with TCP", listens_and_connects },
+	{ "connected again after AF_UNSPEC, it moves again", connected_again },
+	{ "a listener becomes a client", listens_and_connects },
 	{ "a live connection gets the ULP, and stays with TCP", live },
 	{ "TCP_FASTOPEN", fast_open },
 	{ "TCP_DEFER_ACCEPT", deferred },

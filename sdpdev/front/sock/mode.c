@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When a connection leaves TCP: what its program asks for by the option SDP_SOCK_MODE, and what
+ * rules say.
+ */
+#include <linux/sdp_sock.h>
+
+#include "front/sock/policy.h"
+
+static bool sdp_mode_fresh(const struct sock *sk)
+{
+	return sk->sk_state == TCP_CLOSE || sk->sk_state == TCP_LISTEN;
+}
+
+/* A connection of SDP_MODE_ONLY is one from the first byte to the last. */
+static int sdp_mode_change(struct sdp_sock *ss, int mode)
+{
+	if (mode == ss->mode)
+		return 0;
+	if (!sdp_mode_fresh(ss->sk) && (mode == SDP_MODE_ONLY || sdp_only(ss)))
+		return -EISCONN;
+	if (mode == SDP_MODE_NEVER && sdp_tx_return(ss, SDP_STAY_NEVER))
+		return -EBUSY;
+	sdp_mode_set(ss, mode);
+	return 0;
+}
+
+/**
+ * sdp_mode_setsockopt() - the option SDP_SOCK_MODE
+ * @sk: the socket
+ * @optval: an int, SDP_MODE_*
+ * @optlen: bytes there
+ *
+ * Return: 0; -EISCONN if it is too late; -EBUSY if memory is short for bytes that have to come
+ * back to TCP; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
+ */
+int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
+{
+	struct sdp_sock *ss;
+	int mode, err;
+
+	if (optlen < sizeof(mode))
+		return -EINVAL;
+	if (copy_from_sockptr(&mode, optval, sizeof(mode)))
+		return -EFAULT;
+	if (mode < SDP_MODE_MOVE || mode > SDP_MODE_NEVER)
+		return -EINVAL;
+	if (mode == SDP_MODE_ONLY)
+		sdp_attach_only();
+	lock_sock(sk);
+	ss = sdp_sk(sk);
+	err = ss ? sdp_mode_change(ss, mode) : -ENOPROTOOPT;
+	release_sock(sk);
+	return err;
+}
+
+/**
+ * sdp_mode_getsockopt() - the same option
+ * @sk: the socket
+ * @optval: where it goes
+ * @optlen: bytes there; set to those that were filled
+ *
+ * Return: 0; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
+ */
+int sdp_mode_getsockopt(struct sock *sk, char __user *optval, int __user *optlen)
+{
+	struct sdp_sock *ss;
+	int len, mode = 0;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < 0)
+		return -EINVAL;
+	rcu_read_lock();
+	ss = sdp_sk(sk);
+	if (ss)
+		mode = READ_ONCE(ss->mode);
+	rcu_read_unlock();
+	if (!ss)
+		return -ENOPROTOOPT;
+	len = min_t(int, len, sizeof(mode));
+	return put_user(len, optlen) || copy_to_user(optval, &mode, len) ? -EFAULT : 0;
+}
+
+/*
+ * A socket that cannot have what SDP_RULE_ONLY says carries no byte, and neither do those that
+ * it accepts: their state is copied from it.  TCP forgets an error of before it connects.
+ *
+ * Bytes that are on their way with a SYN (MSG_FASTOPEN) stay, and TCP's sendmsg, which is under
+ * way, finds that it may send none.
+ */
+static void sdp_mode_refuse(struct sock *sk)
+{
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	if (tcp_sk(sk)->fastopen_req)
+		tcp_sk(sk)->fastopen_req->size = 0;
+}
+
+static u8 sdp_mode_said(u32 said)
+{
+	return said & BIT(SDP_RULE_ONLY) ? SDP_MODE_ONLY :
+	       said & BIT(SDP_RULE_NEVER) ? SDP_MODE_NEVER :
+	       said & BIT(SDP_RULE_NOW) ? SDP_MODE_NOW : SDP_MODE_MOVE;
+}
+
+/**
+ * sdp_mode_rule() - rules speak of an endpoint
+ * @ss: the endpoint, its socket locked
+ * @said: what they say, a bit for each SDP_RULE_*
+ *
+ * "only" counts more than what the program says, and with "never" of either the connection
+ * fails.  Otherwise the program's word counts.
+ *
+ * Context: any.
+ */
+void sdp_mode_rule(struct sdp_sock *ss, u32 said)
+{
+	u8 mode = sdp_mode_said(said);
+	bool never = said & BIT(SDP_RULE_NEVER) || ss->never;
+
+	if (mode == SDP_MODE_ONLY) {
+		sdp_mode_set(ss, mode);
+		WRITE_ONCE(ss->never, never);
+	} else if (mode != SDP_MODE_NEVER && ss->mode == SDP_MODE_MOVE) {
+		sdp_mode_set(ss, mode);
+	}
+}
+
+/**
+ * sdp_mode_attach() - rules speak of a socket
+ * @sk: a TCP socket that is about to connect or to listen, locked
+ * @said: what they say, a bit for each SDP_RULE_*
+ * @connect: to connect
+ *
+ * Context: any.
+ */
+void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
+{
+	u8 mode = sdp_mode_said(said);
+	struct sdp_sock *ss;
+
+	if (!said || mode == SDP_MODE_NEVER)
+		return;
+	/* A client in the kernel is not the program's.  MPTCP is, and has its own sockets. */
+	if (sk->sk_kern_sock && !sk_is_mptcp(sk))
+		return;
+	sdp_sock_attach(sk);
+	ss = sdp_sk(sk);
+	if (mode == SDP_MODE_ONLY && (!ss || tcp_sk(sk)->fastopen_req))
+		sdp_mode_refuse(sk);
+	if (!ss)
+		return;
+	sdp_mode_rule(ss, said);
+	if (connect && (mode == SDP_MODE_ONLY || sdp_only_any()))
+		sdp_seek(ss);
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SDP_MODE_ONLY: no byte of the stream goes by TCP, either way.
+ *
+ * TCP makes the connection and ends it.  The first byte waits until both ends are a pair
+ * (pair.c), so both pipes begin where TCP begins to count.  What would bring a direction back to
+ * TCP ends the connection instead, by a reset.  A touch is a packet without bytes.  A FIN needs
+ * not to wait for the pipe: the reader takes all that is there before it sees the FIN (pipe.c).
+ *
+ * An end may make no call at all before its peer may send, so a worker looks for the other end of
+ * all those that need one.  One end of this mode is enough: while there is any, each endpoint
+ * looks for its other end at once.
+ */
+#include <linux/workqueue.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "offload/net.h"
+#include "offload/offload.h"
+#include "offload/trace.h"
+
+/* The longest pause of the worker. */
+#define SDP_SEEK_PAUSE	(HZ / 8)
+
+/* How long a packet may take before the next one is sent after it. */
+#define SDP_PROBE_PAUSE	(HZ / 4)
+
+/* Endpoints of this mode. */
+static atomic_t sdp_only_count;
+
+static LIST_HEAD(sdp_seekers);
+static unsigned int sdp_seek_count;
+static unsigned long sdp_seek_pause;
+static DEFINE_SPINLOCK(sdp_seek_lock);
+
+static void sdp_seek_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(sdp_seek_later, sdp_seek_work);
+
+/**
+ * sdp_only_any() - is there an endpoint that may send nothing by TCP?
+ */
+bool sdp_only_any(void)
+{
+	return atomic_read(&sdp_only_count);
+}
+
+/**
+ * sdp_mode_set() - when a connection leaves TCP
+ * @ss: the endpoint, its socket locked, or not yet anybody's, or nobody's any more
+ * @mode: SDP_MODE_*
+ */
+void sdp_mode_set(struct sdp_sock *ss, u8 mode)
+{
+	atomic_add((mode == SDP_MODE_ONLY) - (ss->mode == SDP_MODE_ONLY), &sdp_only_count);
+	WRITE_ONCE(ss->mode, mode);
+	WRITE_ONCE(ss->never, mode == SDP_MODE_NEVER);
+	if (ss->never)
+		sdp_stay_set(ss, SDP_STAY_NEVER, false);
+}
+
+/**
+ * sdp_only_came() - has TCP delivered bytes?
+ * @ss: the endpoint, its socket locked
+ */
+bool sdp_only_came(const struct sdp_sock *ss)
+{
+	/* A FIN counts as one. */
+	return tcp_sk(ss->sk)->bytes_received > sock_flag(ss->sk, SOCK_DONE);
+}
+
+/**
+ * sdp_only_end() - end a connection that would have to go by TCP
+ * @ss: the endpoint, its socket locked
+ * @why: the reason
+ *
+ * It is no error of the network's, and nobody at the other end has done it: ECONNABORTED says
+ * that.  Where the reader is gone it is what TCP says of that.
+ *
+ * Context: any.
+ *
+ * Return: -EPIPE; the socket's error is set.
+ */
+int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
+{
+	struct sock *sk = ss->sk;
+	int err = ECONNABORTED;
+
+	if (why == SDP_STAY_CLOSED)
+		err = sk->sk_state == TCP_CLOSE_WAIT ? EPIPE : ECONNRESET;
+	sdp_count(SDP_CNT_ONLY + why);
+	trace_sdp_sock_end(ss, why);
+	sk->sk_prot->disconnect(sk, 0);
+	WRITE_ONCE(ss->stay, why);
+	ss->ended = true;
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	WRITE_ONCE(sk->sk_err, err);
+	sk_error_report(sk);
+	return -EPIPE;
+}
+
+/* Why can the connection not move, however long it waits? */
+static enum sdp_stay sdp_only_why(struct sdp_sock *ss)
+{
+	if (sdp_only_came(ss))
+		return SDP_STAY_ONLY;
+	/* Nobody has accepted it: there is not all that the gate looks at. */
+	if (!ss->sk->sk_socket)
+		return SDP_STAY_NOT;
+	return ss->stay == SDP_STAY_CLOSED ? SDP_STAY_NOT : sdp_gate(ss, true);
+}
+
+static int sdp_only_wait(struct sdp_sock *ss, long *timeo)
+{
+	struct sock *sk = ss->sk;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int ret;
+
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (!*timeo)
+		return READ_ONCE(ss->pair) ? 0 : -EAGAIN;
+	if (signal_pending(current))
+		return sock_intr_errno(*timeo);
+	add_wait_queue(sk_sleep(sk), &wait);
+	ret = sk_wait_event(sk, timeo, READ_ONCE(ss->pair) || sdp_tx_shut(sk), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return min(ret, 0);
+}
+
+/**
+ * sdp_only_hold() - hold the first byte back, until the other end is found
+ * @ss: the endpoint without a pair, its socket locked
+ * @timeo: how long the call may wait
+ *
+ * Context: process; may release the lock while it waits.
+ *
+ * Return: 0 to look again, or -errno.
+ */
+int sdp_only_hold(struct sdp_sock *ss, long *timeo)
+{
+	struct sock *sk = ss->sk;
+	enum sdp_stay why;
+
+	if (sdp_tx_shut(sk))
+		return -EPIPE;
+	/* TCP_FASTOPEN_CONNECT: TCP waits for bytes to go with the SYN. */
+	if (inet_test_bit(DEFER_CONNECT, sk))
+		return sdp_only_end(ss, SDP_STAY_STATE);
+	if (!((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
+		return sk_stream_wait_connect(sk, timeo);
+	why = sdp_only_why(ss);
+	if (why)
+		return sdp_only_end(ss, why);
+	if (sdp_pair_join(ss, sk->sk_allocation))
+		return 0;
+	sdp_stay_set(ss, SDP_STAY_PEER, false);
+	sdp_seek(ss);
+	return sdp_only_wait(ss, timeo);
+}
+
+/**
+ * sdp_only_stays() - a direction of a pair does not leave TCP
+ * @ss: the endpoint, its socket locked
+ * @pipe: the direction, which sdp_tx_try() has left where it was
+ *
+ * Return: -ENOBUFS if it may do so soon, or -errno.
+ */
+int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe)
+{
+	if (sdp_tx_shut(ss->sk))
+		return -EPIPE;
+	if (!READ_ONCE(pipe->rx))
+		return sdp_only_end(ss, SDP_STAY_CLOSED);
+	if (tcp_sk(ss->sk)->write_seq != ss->isn + 1)
+		return sdp_only_end(ss, SDP_STAY_ONLY);
+	if (ss->stay == SDP_STAY_PASSING)
+		return -ENOBUFS;
+	return sdp_only_end(ss, ss->stay);
+}
+
+/* Packets that have come to the other end.  Nobody sends any but this end. */
+static u32 sdp_only_segs(struct sdp_pipe *pipe)
+{
+	u32 segs = 0;
+
+	spin_lock_bh(&pipe->lock);
+	if (pipe->rx)
+		segs = READ_ONCE(tcp_sk(pipe->rx)->segs_in);
+	spin_unlock_bh(&pipe->lock);
+	return segs;
+}
+
+/**
+ * sdp_only_touch() - is the way by TCP still open?
+ * @ss: the endpoint, its socket locked
+ * @pipe: its direction, moved
+ * @touch: seconds between two touches
+ *
+ * An acknowledgment goes the way of all packets.  The other end's socket counts it.
+ *
+ * Return: SDP_STAY_NOT, or SDP_STAY_TOUCH if none has come for as long as between two touches.
+ */
+enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch)
+{
+	u32 segs = sdp_only_segs(pipe);
+
+	if (ss->probed && segs != ss->segs) {
+		ss->probed = 0;
+		ss->touched = jiffies;
+		return SDP_STAY_NOT;
+	}
+	if (ss->probed && time_before(jiffies, ss->probed + SDP_PROBE_PAUSE))
+		return SDP_STAY_NOT;
+	/* At least one has had time to come, however long the program has sent nothing. */
+	if (ss->probed && time_after_eq(jiffies, ss->touched + 2 * touch * HZ))
+		return SDP_STAY_TOUCH;
+	ss->segs = segs;
+	ss->probed = jiffies ?: 1;
+	compat_tcp_send_ack(ss->sk, tcp_sk(ss->sk)->rcv_nxt);
+	return SDP_STAY_NOT;
+}
+
+/* Context: sdp_seek_lock held. */
+static void sdp_seek_del(struct sdp_sock *ss)
+{
+	if (list_empty(&ss->seek))
+		return;
+	list_del_init(&ss->seek);
+	sdp_seek_count--;
+}
+
+/**
+ * sdp_seek() - let the worker look for the other end
+ * @ss: the endpoint, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_seek(struct sdp_sock *ss)
+{
+	spin_lock_bh(&sdp_seek_lock);
+	if (list_empty(&ss->seek)) {
+		list_add_tail(&ss->seek, &sdp_seekers);
+		sdp_seek_count++;
+		sdp_seek_pause = 1;
+		mod_delayed_work(system_wq, &sdp_seek_later, 1);
+	}
+	spin_unlock_bh(&sdp_seek_lock);
+}
+
+/**
+ * sdp_seek_stop() - the worker does not look any more
+ * @ss: the endpoint
+ *
+ * Context: as sdp_pair_close().
+ */
+void sdp_seek_stop(struct sdp_sock *ss)
+{
+	if (list_empty(&ss->seek))
+		return;
+	spin_lock_bh(&sdp_seek_lock);
+	sdp_seek_del(ss);
+	spin_unlock_bh(&sdp_seek_lock);
+}
+
+/* Returns whether the worker need not look again.  Context: the socket's spinlock. */
+static bool sdp_seek_look(struct sdp_sock *ss)
+{
+	struct sock *sk = ss->sk;
+	enum sdp_stay why;
+
+	switch (sk->sk_state) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		return false;
+	case TCP_ESTABLISHED:
+	case TCP_CLOSE_WAIT:
+	case TCP_FIN_WAIT1:
+	case TCP_FIN_WAIT2:
+		break;
+	default:
+		return true;
+	}
+	if (!ss->seek_end)
+		ss->seek_end = (jiffies + READ_ONCE(sdp_net(sock_net(sk))->only_wait) * HZ) ?: 1;
+	if (sdp_pair_join(ss, GFP_ATOMIC))
+		return true;
+	if (ss->mode != SDP_MODE_ONLY)
+		return time_after(jiffies, ss->seek_end);
+	why = sdp_only_why(ss);
+	if (!why && time_after(jiffies, ss->seek_end))
+		why = SDP_STAY_PEER;
+	if (why)
+		sdp_only_end(ss, why);
+	return why;
+}
+
+/*
+ * Who owns a socket looks himself, or is asleep with it unlocked.  Its sdp_sock lives as long as
+ * it is in the list, as whoever takes it out has the socket's lock.
+ */
+static void sdp_seek_one(struct sdp_sock *ss, struct sock *sk)
+{
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk) && !list_empty(&ss->seek) && sdp_seek_look(ss))
+		sdp_seek_stop(ss);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
+static void sdp_seek_work(struct work_struct *work)
+{
+	struct sdp_sock *ss;
+	unsigned int left;
+	struct sock *sk;
+
+	spin_lock_bh(&sdp_seek_lock);
+	for (left = sdp_seek_count; left && sdp_seek_count; left--) {
+		ss = list_first_entry(&sdp_seekers, struct sdp_sock, seek);
+		list_move_tail(&ss->seek, &sdp_seekers);
+		sk = ss->sk;
+		sock_hold(sk);
+		/* It is freed by RCU if it leaves the list before its socket is locked. */
+		rcu_read_lock();
+		spin_unlock_bh(&sdp_seek_lock);
+		sdp_seek_one(ss, sk);
+		rcu_read_unlock();
+		sock_put(sk);
+		cond_resched();
+		spin_lock_bh(&sdp_seek_lock);
+	}
+	sdp_seek_pause = min_t(unsigned long, sdp_seek_pause * 2, SDP_SEEK_PAUSE);
+	if (sdp_seek_count)
+		schedule_delayed_work(&sdp_seek_later, sdp_seek_pause);
+	spin_unlock_bh(&sdp_seek_lock);
+}
+
+/* No endpoint is left. */
+void sdp_only_exit(void)
+{
+	cancel_delayed_work_sync(&sdp_seek_later);
+}
