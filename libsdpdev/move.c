@@ -57,6 +57,10 @@ static bool add_word(struct sdp_rule *rule, const char *word)
 {
 	if (!strcmp(word, "move"))
 		rule->verdict = SDP_RULE_MOVE;
+	else if (!strcmp(word, "now"))
+		rule->verdict = SDP_RULE_NOW;
+	else if (!strcmp(word, "only"))
+		rule->verdict = SDP_RULE_ONLY;
 	else if (!strcmp(word, "never"))
 		rule->verdict = SDP_RULE_NEVER;
 	else if (!strcmp(word, "none"))
@@ -101,7 +105,9 @@ static const char *set_error(int error)
 	case EBADF:
 		return "not the directory of a control group, version 2";
 	case ENOSPC:
-		return "as many control groups have rules as allowed";
+		return "as many control groups and users have rules as allowed";
+	case EINVAL:
+		return "the module sdpdev that is loaded does not know this rule";
 	case EOPNOTSUPP:
 		return "this kernel lacks what rules need";
 	default:
@@ -148,7 +154,7 @@ static bool speaks_of(const struct sdp_rule *rule, unsigned int port)
 {
 	unsigned int i;
 
-	if (rule->verdict != SDP_RULE_MOVE || !(rule->calls & SDP_RULE_LISTEN))
+	if (rule->verdict == SDP_RULE_NEVER || !(rule->calls & SDP_RULE_LISTEN))
 		return false;
 	for (i = 0; i < SDP_RULE_PORTS && rule->ports[i].first; i++)
 		if (port >= rule->ports[i].first && port <= rule->ports[i].last)

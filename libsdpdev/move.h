@@ -12,8 +12,8 @@
 
 /**
  * move_parse - read a rule
- * @text: words with commas between them: move (which need not be said), never or none;
- *	connect, listen; ports and ranges of ports
+ * @text: words with commas between them: move (which need not be said), now, only, never or
+ *	none; connect, listen; ports and ranges of ports
  * @rule: out: the rule
  *
  * Return: NULL, or what is wrong with it

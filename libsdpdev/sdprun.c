@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +39,9 @@
 static const char usage[] =
 "Usage: sdprun PROGRAM [ARG...]\n"
 "       sdprun --move[=RULE] PROGRAM [ARG...]\n"
+"       sdprun --only[=RULE] PROGRAM [ARG...]\n"
 "       sdprun --cgroup DIR RULE\n"
+"       sdprun --user USER RULE\n"
 "       sdprun --check HOST PORT [PROGRAM]\n"
 "\n"
 "Run PROGRAM with its TCP connections over the Sockets Direct Protocol where the\n"
@@ -49,15 +52,18 @@ static const char usage[] =
 "                 machine leave TCP for shared memory while they run; also those of\n"
 "                 static programs, of Go's, and of every program that PROGRAM runs\n"
 "      --must-move  the same, or do not run PROGRAM where the kernel cannot do it\n"
+"      --only     the same as --must-move, and no byte goes by TCP: connections that\n"
+"                 cannot leave it fail\n"
 "      --cgroup   the same for all programs of a control group; DIR: its directory, or\n"
 "                 self\n"
+"      --user     the same for all programs of a user: a name or a number\n"
 "      --check    make a connection over SDP, and tell what carries it and why\n"
 "  -h, --help     show this\n"
 "  -V, --version  show the version\n"
 "\n"
-"RULE: words with commas between them: never, instead of moving; none, to remove a\n"
-"rule; connect or listen, for only those; ports, and FIRST-LAST, for only those.\n"
-"Or move, for all.\n"
+"RULE: words with commas between them: now, to move at once; only, as --only does;\n"
+"never, instead of moving; none, to remove a rule; connect or listen, for only those;\n"
+"ports, and FIRST-LAST, for only those.  Or move, for all.\n"
 "\n"
 "Environment:\n"
 "  SDPDEV_CONF=FILE            rules, instead of those in " CONF_PATH "\n"
@@ -498,9 +504,20 @@ static int run(char **argv)
 	return execute(argv);
 }
 
-/* The kernel attaches the program's sockets; @must: or the program does not run. */
-static int run_move(const char *text, bool must, char **argv)
+/* Does the rule keep all bytes from TCP that the program may send first? */
+static bool refuses_tcp(const struct sdp_rule *rule)
 {
+	return rule->verdict == SDP_RULE_ONLY && rule->calls & SDP_RULE_CONNECT &&
+	       !rule->ports[0].first;
+}
+
+/* How strictly a rule holds: a program that the kernel cannot give it runs, or does not. */
+enum strict { STRICT_MAY, STRICT_MUST, STRICT_ONLY };
+
+/* The kernel attaches the program's sockets. */
+static int run_move(const char *text, enum strict strict, char **argv)
+{
+	bool must = strict != STRICT_MAY;
 	const char *mode = getenv("SDPDEV_MODE"), *error;
 	char program[PATH_MAX];
 	struct sdp_rule rule;
@@ -511,18 +528,30 @@ static int run_move(const char *text, bool must, char **argv)
 		say("%s %s", text, error);
 		return EXIT_TROUBLE;
 	}
+	if (strict == STRICT_ONLY && rule.verdict == SDP_RULE_MOVE)
+		rule.verdict = SDP_RULE_ONLY;
+	if (strict == STRICT_ONLY && rule.verdict != SDP_RULE_ONLY) {
+		say("%s is no rule of --only", text);
+		return EXIT_TROUBLE;
+	}
+	/* The rule, or nothing. */
+	must |= rule.verdict == SDP_RULE_ONLY;
 	status = prepare(argv[0], program, sizeof(program));
 	if (status)
 		return status;
-	if (refused(argv[0], "its connections begin with TCP"))
+	if (!refuses_tcp(&rule) && refused(argv[0], "its connections begin with TCP"))
 		return EXIT_TROUBLE;
 	if (mode && !strcmp(mode, "off")) {
+		if (rule.verdict == SDP_RULE_ONLY) {
+			say("SDPDEV_MODE=off is TCP only, and the rule refuses TCP");
+			return EXIT_TROUBLE;
+		}
 		/* Whatever the rule says of calls and ports; without the kernel nothing moves. */
 		move_parse("never", &rule);
 		must = false;
 	}
 	error = move_set(&rule);
-	if (error && (must || rule.verdict == SDP_RULE_MOVE)) {
+	if (error && (must || rule.verdict == SDP_RULE_MOVE || rule.verdict == SDP_RULE_NOW)) {
 		say("%s: %s%s", SDP_DEVICE_PATH, error, must ? "" : "; going on over TCP");
 		if (must)
 			return EXIT_TROUBLE;
@@ -583,6 +612,46 @@ static int set_cgroup(const char *dir, const char *text)
 	return error ? EXIT_TROUBLE : 0;
 }
 
+/* A name, or the number of one that may have none. */
+static bool find_user(const char *name, uid_t *uid)
+{
+	const struct passwd *user = getpwnam(name);
+	unsigned long number;
+	char *end;
+
+	if (user) {
+		*uid = user->pw_uid;
+		return true;
+	}
+	errno = 0;
+	number = strtoul(name, &end, 10);
+	*uid = number;
+	return *name >= '0' && *name <= '9' && !*end && !errno && number < (uid_t)-1;
+}
+
+static int set_user(const char *name, const char *text)
+{
+	struct sdp_rule rule;
+	const char *error;
+	uid_t uid;
+
+	error = move_parse(text, &rule);
+	if (error) {
+		say("%s %s", text, error);
+		return EXIT_TROUBLE;
+	}
+	if (!find_user(name, &uid)) {
+		say("%s: no such user", name);
+		return EXIT_TROUBLE;
+	}
+	rule.scope = SDP_RULE_USER;
+	rule.fd = uid;
+	error = move_set(&rule);
+	if (error)
+		say("%s: %s", name, error);
+	return error ? EXIT_TROUBLE : 0;
+}
+
 /* The value of @option, which begins with @name; NULL where it is another one. */
 static const char *option_value(const char *option, const char *name)
 {
@@ -613,7 +682,7 @@ static int run_check(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *option = argc > 1 && argv[1][0] == '-' ? argv[1] : NULL;
-	const char *rule, *must;
+	const char *rule, *must, *only;
 
 	if (option && (!strcmp(option, "--help") || !strcmp(option, "-h"))) {
 		fputs(usage, stdout);
@@ -631,20 +700,29 @@ int main(int argc, char **argv)
 		say("--cgroup takes a directory and a rule");
 		return EXIT_TROUBLE;
 	}
+	if (option && !strcmp(option, "--user")) {
+		if (argc == 4)
+			return set_user(argv[2], argv[3]);
+		say("--user takes a user and a rule");
+		return EXIT_TROUBLE;
+	}
 	rule = option_value(option, "--move");
 	must = option_value(option, "--must-move");
-	if (option && strcmp(option, "--") && !rule && !must) {
+	only = option_value(option, "--only");
+	if (option && strcmp(option, "--") && !rule && !must && !only) {
 		say("unknown option %s; see sdprun --help", option);
 		return EXIT_TROUBLE;
 	}
 	argv += option ? 2 : 1;
-	if ((rule || must) && *argv && !strcmp(*argv, "--"))
+	if ((rule || must || only) && *argv && !strcmp(*argv, "--"))
 		argv++;
 	if (!*argv) {
 		say("no program given; see sdprun --help");
 		return EXIT_TROUBLE;
 	}
+	if (only)
+		return run_move(only, STRICT_ONLY, argv);
 	if (must)
-		return run_move(must, true, argv);
-	return rule ? run_move(rule, false, argv) : run(argv);
+		return run_move(must, STRICT_MUST, argv);
+	return rule ? run_move(rule, STRICT_MAY, argv) : run(argv);
 }

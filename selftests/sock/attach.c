@@ -10,8 +10,9 @@
  *	-e  executes itself anew, without environment
  *	-i  takes the listener from descriptor 3, and does not connect; leaves out the first
  *	    connection, which may be older than the program
- *	-n  prints only how many children's listeners have not got the protocol, with each
- *	    allocation of fork(2) failing once that does not wait for memory
+ *	-n  prints only how many children's listeners have not got the protocol, and how many
+ *	    children were killed, with each allocation of fork(2) failing once that does not
+ *	    wait for memory
  *	-p  listens on this port
  *	-q  connects by a thread of io_uring that polls
  *	-s  prints only how many of N children have the protocol on all their sockets
@@ -231,7 +232,7 @@ static bool fail_nth(int fd, int n)
 
 static void failing(const struct options *o)
 {
-	int fd = open("/proc/self/fail-nth", O_RDWR), n, status, without = 0;
+	int fd = open("/proc/self/fail-nth", O_RDWR), n, status, without = 0, killed = 0;
 	struct sockaddr_in addr;
 	bool failed = true;
 	pid_t pid;
@@ -246,9 +247,10 @@ static void failing(const struct options *o)
 		if (pid < 0)
 			continue;
 		must(waitpid(pid, &status, 0) == pid, "wait");
-		without += status != 0;
+		without += WIFEXITED(status) && WEXITSTATUS(status);
+		killed += WIFSIGNALED(status);
 	}
-	printf("%d\n", without);
+	printf("%d %d\n", without, killed);
 }
 
 static FILE *as_daemon(const char *file)

@@ -130,6 +130,94 @@ calls_and_ports() {
 		with 1,2,3,4,5,6,7,8,9 true
 }
 
+# --- what a rule says
+
+# Of a listener, a connection to it and the accepted socket; and packets with bytes.
+modes='
+import errno, os, socket, sys
+def modes(s):
+	c = socket.create_connection(s.getsockname())
+	a, _ = s.accept()
+	try:
+		for f, t in (c, a), (a, c), (c, a):
+			f.sendall(b"x" * 20000)
+			assert t.recv(20000, socket.MSG_WAITALL) == b"x" * 20000
+		segs = c.getsockopt(6, 11, 200)[152:160]
+		print(*(f.getsockopt(257, 2) for f in (c, a)), "bytes" if any(segs) else "none")
+	except OSError as e:
+		print(errno.errorcode[e.errno])
+'
+own="$modes
+modes(socket.create_server(('127.0.0.1', 0)))"
+# Bytes with the SYN, to a listener that takes them
+syn="$modes
+s = socket.create_server(('127.0.0.1', 0))
+s.setsockopt(6, 23, 5)
+c = socket.socket()
+try:
+	c.sendto(b'x', socket.MSG_FASTOPEN, s.getsockname())
+except OSError as e:
+	print(errno.errorcode[e.errno], end=' ')
+a, _ = s.accept()
+del c
+try:
+	print(len(a.recv(1)))
+except OSError as e:
+	print(0)"
+mptcp="
+import errno, socket
+s, c = (socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) for i in range(2))
+s.bind(('127.0.0.1', 0))
+s.listen()
+try:
+	c.connect(s.getsockname())
+	a, _ = s.accept()
+	c.send(b'x')
+	print(len(a.recv(1)))
+except OSError:
+	print('no')"
+
+# A listener that is there before the rule
+inherited() {
+	python3 -c "
+import os, socket
+s = socket.create_server(('127.0.0.1', 0))
+os.dup2(s.fileno(), 9)
+os.execv('$sdprun', ['sdprun', '--only', 'python3', '-c', '''$modes
+modes(socket.socket(fileno=9))'''])"
+}
+
+verdicts() {
+	check "a rule that says now" gives "1 1 none" with now python3 -c "$own"
+	check "one that says only" gives "2 2 none" with only python3 -c "$own"
+	check "sdprun --only" gives "2 2 none" "$sdprun" --only python3 -c "$own"
+	check "for a listener that is there already" gives "2 2 none" inherited
+	sysctl -qw net.sdp.attach=1
+	check "one end is enough" gives "0 2 none" with only,listen python3 -c "$own"
+	sysctl -qw net.sdp.attach=0
+	sysctl -qw net.sdp.only_wait=1
+	check "without an endpoint there it fails" gives ECONNABORTED \
+		with only,connect python3 -c "$own"
+	sysctl -qw net.sdp.only_wait=5
+	sysctl -qw net.ipv4.tcp_fastopen=0x607
+	check "bytes go with a SYN" gives 1 python3 -c "$syn"
+	check "but not so" gives "EPIPE 0" with only,connect python3 -c "$syn"
+	checked || check "nor by MPTCP" gives no with only python3 -c "$mptcp"
+	check "never of the program holds against move" gives "never" move python3 -c '
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.socket()
+c.setsockopt(6, 31, b"sdp")
+c.setsockopt(257, 2, 3)
+c.connect(s.getsockname())
+a, b = s.accept()
+for i in range(20):
+	a.send(b"x"), c.recv(1), c.send(b"x"), a.recv(1)
+print(c.getsockopt(257, 1, 56)[32:48].rstrip(b"\0").decode())'
+	check "words that --only does not know" fails 125 "no rule of --only" \
+		"$sdprun" --only=never true
+}
+
 # --- and whom not
 
 users() {
@@ -157,6 +245,40 @@ os.setxattr(sys.argv[1], "security.capability",
 		move setpriv --reuid 65534 --clear-groups "$work/setuid"
 	checked || check "one of a user namespace's root inside it" gives "$all" \
 		as_user unshare -Ur "$work/sdprun" --must-move "$attach"
+}
+
+# Rules that an administrator sets for a user
+user_rules() {
+	check "a user's rule, by an administrator" "$sdprun" --user nobody move
+	check "is for that user's programs" gives "$all" as_user "$attach-static"
+	check "for a setuid program it is its own user's" gives "$none" as_user "$work/setuid"
+	check "and for no other's" gives "$none" "$attach"
+	check "by number" "$sdprun" --user 65534 never
+	check "never holds against the user's own rule" gives "$none" \
+		as_user "$work/sdprun" --move "$attach"
+	check "it is removed" "$sdprun" --user nobody none
+	check "and is gone" gives "$none" as_user "$attach"
+	check "a user may not" fails 125 "needs CAP_NET_ADMIN" \
+		as_user "$work/sdprun" --user nobody move
+	check "a user that is none" fails 125 "no such user" "$sdprun" --user no-such-user move
+	ip netns add brief
+	ip netns exec brief "$sdprun" --user nobody move
+	check "a rule from another namespace" gives "$all" as_user "$attach"
+	ip netns del brief
+	check "goes with it" until_true 10 gives "$none" as_user "$attach"
+	if ! checked; then
+		# shellcheck disable=SC2016 # for the new shell to expand
+		setpriv --reuid 65534 --clear-groups unshare -Urn sh -c '
+			"$0" --user 0 move && ip link set lo up && "$1" &&
+				! "$0" --user 1 move 2> /dev/null &&
+				exec sleep 1000' "$work/sdprun" "$attach" > "$work/inner" &
+		pid=$!
+		until_true 10 called $pid sleep
+		check "a container's rule is for its own" grep -qx "$all" "$work/inner"
+		check "and does not reach out" gives "$none" as_user "$attach"
+		kill $pid
+		wait $pid 2> /dev/null
+	fi
 }
 
 # --- what is there already
@@ -267,6 +389,8 @@ groups() {
 	"$sdprun" --cgroup "$groups/a/b" never
 	check "its never holds against a process's rule" gives "$none" \
 		in_group "$groups/a/b" "$sdprun" --move "$attach"
+	check "and with one that says only nothing goes" gives ECONNABORTED \
+		in_group "$groups/a/b" "$sdprun" --only python3 -c "$own"
 	check "a process sets the rule of its own group" \
 		in_group "$groups/a/b" sh -c "mount --bind $groups /sys/fs/cgroup &&
 			$sdprun --cgroup self move; got=\$?; umount /sys/fs/cgroup; exit \$got"
@@ -344,14 +468,18 @@ storm() {
 
 # The checked kernel fails allocations, the others have what they need to be clients.
 kernel() {
-	local lost
+	local lost killed
 
 	if checked; then
 		echo 0 > /sys/kernel/debug/failslab/verbose
 		# Its memory can fail in more than one place.
-		lost=$(move "$attach" -n)
+		read -r lost killed <<< "$(move "$attach" -n)"
 		check "without memory a child has no rule" test "$lost" -ge 1
+		check "and runs" test "$killed" -eq 0
 		check "which is counted" counted rule_lost "$lost"
+		read -r lost killed <<< "$("$sdprun" --only "$attach" -n)"
+		check "with a rule that says only" test "$killed" -ge 1
+		check "no child runs without it" test "$lost" -eq 0
 		return
 	fi
 	sysctl -qw net.sdp.attach=1
@@ -394,8 +522,14 @@ refusals() {
 		"$sdprun" --move "$attach"
 	check "also over a rule that is there already" gives "$none" move env SDPDEV_MODE=off \
 		"$sdprun" --move=none "$attach"
+	check "unless the rule says the same" gives "2 2 none" env SDPDEV_MODE=only \
+		"$sdprun" --only python3 -c "$own"
+	check "which is not what never says" fails 125 "SDPDEV_MODE=off is TCP only" \
+		env SDPDEV_MODE=off "$sdprun" --only true
 	check "the program's exit status" eval 'move sh -c "exit 7"; [ $? -eq 7 ]'
 	check "a program that is not there" fails 127 "program not found" move no-such-program
+	check "a rule that says only, without the kernel" fails 125 "/dev/sdp" \
+		without_device "$sdprun" --move=only true
 	check "without /dev/sdp" fails 0 "going on over TCP" without_device "$sdprun" --move true
 }
 
@@ -407,10 +541,12 @@ fi
 ip link set lo up
 load
 
-plan $((90 - $(checked && echo 25 || echo 0)))
+plan $((119 - $(checked && echo 26 || echo 0)))
 processes
 calls_and_ports
+verdicts
 users
+user_rules
 listeners
 namespaces
 groups
