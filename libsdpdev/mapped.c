@@ -37,6 +37,7 @@
  * that tries again when it has slept so often.
  */
 #define TURNS_MOST		16
+#define TURNS_FIRST		8
 #define TURNS_AGAIN		16
 
 /**
@@ -194,7 +195,7 @@ __public struct sdp_fast *sdp_fast_open(int fd, unsigned int flags)
 		return NULL;
 	fast->fd = fd;
 	fast->rings = -1;
-	fast->turns = 1;
+	fast->turns = TURNS_FIRST;
 	pthread_mutex_init(&fast->attach, NULL);
 	pthread_mutex_init(&fast->tx.lock, NULL);
 	pthread_mutex_init(&fast->rx.lock, NULL);
@@ -505,7 +506,7 @@ static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 	else if (turns)
 		turns /= 2;
 	else if (load(&fast->slept) == TURNS_AGAIN)
-		turns = 1;
+		turns = TURNS_FIRST;
 	store(&fast->slept, turns ? 0 : load(&fast->slept) + 1);
 	store(&fast->turns, turns);
 	return ret;

@@ -16,6 +16,7 @@
  * @rings: bytes go through the rings of libsdpdev
  * @ulp: the sockets have the ULP "sdp"
  * @moved: and the other side's have it, too
+ * @fast: they are sent and received on by their rings
  * @family: of the sockets
  * @address: where the server listens, for all families but AF_UNIX
  * @listener: the server's listening socket
@@ -26,15 +27,17 @@ struct side {
 	bool rings;
 	bool ulp;
 	bool moved;
+	bool fast;
 	int family;
 	const char *address;
 	int listener;
 	int control;
 };
 
-/* One end of a connection; rings.tx is NULL without rings. */
+/* One end of a connection; rings.tx is NULL without rings, and fast without those of an ULP. */
 struct conn {
 	int fd;
+	struct sdp_fast *fast;
 	struct sdp_rings rings;
 };
 

@@ -130,12 +130,19 @@ void conn_open(const struct side *side, struct conn *conn, bool nodelay)
 		if (setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 			die("TCP_NODELAY");
 	}
+	if (!side->fast)
+		return;
+	conn->fast = sdp_fast_open(conn->fd, 0);
+	if (!conn->fast)
+		die("sdp_fast_open");
 }
 
 void conn_close(const struct side *side, struct conn *conn)
 {
 	if (side->rings)
 		sdp_ring_detach(&conn->rings);
+	if (conn->fast)
+		sdp_fast_close(conn->fast);
 	close(conn->fd);
 }
 
@@ -154,14 +161,31 @@ void conn_finish(const struct side *side, struct conn *conn)
 	conn_close(side, conn);
 }
 
+static ssize_t send_some(const struct conn *conn, const void *buf, size_t len)
+{
+	if (conn->fast)
+		return sdp_fast_send(conn->fast, buf, len, 0);
+	if (conn->rings.tx)
+		return sdp_ring_send(&conn->rings, buf, len, 0);
+	return send(conn->fd, buf, len, 0);
+}
+
+static ssize_t recv_some(const struct conn *conn, void *buf, size_t len)
+{
+	if (conn->fast)
+		return sdp_fast_recv(conn->fast, buf, len, 0);
+	if (conn->rings.rx)
+		return sdp_ring_recv(&conn->rings, buf, len, 0);
+	return recv(conn->fd, buf, len, 0);
+}
+
 void conn_send(const struct conn *conn, const void *buf, size_t len)
 {
 	const char *at = buf;
 	ssize_t n;
 
 	for (; len; at += n, len -= n) {
-		n = conn->rings.tx ? sdp_ring_send(&conn->rings, at, len, 0) :
-				     send(conn->fd, at, len, 0);
+		n = send_some(conn, at, len);
 		if (n <= 0)
 			die("send");
 	}
@@ -169,8 +193,7 @@ void conn_send(const struct conn *conn, const void *buf, size_t len)
 
 size_t conn_recv(const struct conn *conn, void *buf, size_t len)
 {
-	ssize_t n = conn->rings.rx ? sdp_ring_recv(&conn->rings, buf, len, 0) :
-				     recv(conn->fd, buf, len, 0);
+	ssize_t n = recv_some(conn, buf, len);
 
 	if (n < 0)
 		die("recv");

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: sockets tcp|unix|sdp|rings|ulp|ulp-alone WORK\n"
+	"usage: sockets tcp|unix|sdp|rings|ulp|ulp-rings|ulp-alone WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
@@ -99,11 +99,12 @@ static void choose(struct side *side, const char *kind)
 	else if (!strcmp(kind, "sdp") || !strcmp(kind, "rings"))
 		/* Nothing but SDP: TCP in its place would be measured unseen. */
 		side->family = AF_INET_OFFLOAD;
-	else if (!strcmp(kind, "ulp"))
+	else if (!strcmp(kind, "ulp") || !strcmp(kind, "ulp-rings"))
 		side->moved = true;
 	else if (strcmp(kind, "tcp") && strcmp(kind, "ulp-alone"))
 		wrong();
 	side->ulp = !strncmp(kind, "ulp", strlen("ulp"));
+	side->fast = !strcmp(kind, "ulp-rings");
 	side->rings = !strcmp(kind, "rings");
 }
 
