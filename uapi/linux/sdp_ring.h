@@ -86,7 +86,8 @@
  * the connection's end.
  *
  * Errors: EPROTONOSUPPORT (another major version; @major and @minor are written back), EBADF,
- * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good), EAGAIN (the two
+ * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good, or one of whose
+ * bytes none may go by TCP), EAGAIN (the two
  * ends have not found each other yet, or somebody else is in a call of the socket; try again
  * when it has carried more), ENOTCONN (the connection is over), EBUSY (this end is attached),
  * ENOMEM, and what a security module says of sending and receiving.
