@@ -12,6 +12,9 @@
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include <limits.h>
+#include <linux/sdp_sock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,16 +173,27 @@ static int socket_offload(int type, int protocol)
 	return fd;
 }
 
+/* A rule of the kernel's may give sockets the ULP "sdp"; with this mode it moves nothing. */
+static void stay_with_tcp(int fd)
+{
+	const int never = SDP_MODE_NEVER, saved = errno;
+
+	if (!NEXT(setsockopt)(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3))
+		NEXT(setsockopt)(fd, IPPROTO_SDP, SDP_SOCK_MODE, &never, sizeof(never));
+	errno = saved;
+}
+
 static int make_socket(int family, int type, int protocol)
 {
+	const bool direct = family == AF_INET_DIRECT;
 	int fd, saved = errno;
 
 	if (family == AF_INET_OFFLOAD)
 		return socket_offload(type, protocol);
 	if (policy_unknown() &&
-	    (family == AF_INET_DIRECT || policy_is_tcp(family, type, protocol)))
+	    (direct || policy_is_tcp(family, type, protocol)))
 		return sdp_fail(EACCES);
-	if (family == AF_INET_DIRECT) {
+	if (direct) {
 		family = AF_INET;
 	} else if (policy_wants(family, type, protocol)) {
 		fd = sdp_socket(family, type & (SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -193,6 +207,8 @@ static int make_socket(int family, int type, int protocol)
 			return fd;
 	}
 	fd = NEXT(socket)(family, type, protocol);
+	if (direct && fd >= 0 && policy_is_tcp(AF_INET, type, protocol))
+		stay_with_tcp(fd);
 	set_hint(fd, OTHER);
 	return fd;
 }

@@ -177,6 +177,23 @@ try:
 except OSError:
 	print('no')"
 
+# With the library: sockets that it promises to TCP
+direct="
+import socket
+def direct():
+	return socket.socket(fileno=socket.socket(127, socket.SOCK_STREAM).detach())
+s, c = direct(), direct()
+s.bind(('127.0.0.1', 0))
+s.listen()
+c.connect(s.getsockname())
+a, _ = s.accept()
+for i in range(20):
+	for f, t in (c, a), (a, c):
+		f.send(b'x')
+		t.recv(1)
+name = c.getsockopt(6, 31, 16).decode().rstrip('\\0')
+print(name, *(f.getsockopt(257, 2) for f in (c, a)))"
+
 # A listener that is there before the rule
 inherited() {
 	python3 -c "
@@ -214,6 +231,8 @@ a, b = s.accept()
 for i in range(20):
 	a.send(b"x"), c.recv(1), c.send(b"x"), a.recv(1)
 print(c.getsockopt(257, 1, 56)[32:48].rstrip(b"\0").decode())'
+	check "AF_INET_DIRECT of the library stays with TCP" gives "sdp 3 3" move \
+		env LD_PRELOAD="$build/libsdpdev/libsdpdev-preload.so" python3 -c "$direct"
 	check "words that --only does not know" fails 125 "no rule of --only" \
 		"$sdprun" --only=never true
 }
@@ -541,7 +560,7 @@ fi
 ip link set lo up
 load
 
-plan $((119 - $(checked && echo 26 || echo 0)))
+plan $((120 - $(checked && echo 26 || echo 0)))
 processes
 calls_and_ports
 verdicts
