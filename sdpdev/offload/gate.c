@@ -143,11 +143,35 @@ static bool sdp_gate_stamps(const struct sock *sk)
 	return sock_flag(sk, SOCK_RCVTSTAMP) || READ_ONCE(sk->sk_tsflags);
 }
 
+/* Somebody captures at a device, or at one that it is a port of. */
+static bool sdp_gate_nit(struct net_device *dev)
+{
+	while (dev && !dev_nit_active(dev))
+		dev = netdev_master_upper_dev_get_rcu(dev);
+	return dev;
+}
+
+/* The device on the other side of veth is on the way, too. */
+static int sdp_gate_nits(struct net_device *dev, struct netdev_nested_priv *unused)
+{
+	struct net_device *(*peer)(struct net_device *dev) = dev->netdev_ops->ndo_get_peer_dev;
+
+	return sdp_gate_nit(dev) || (peer && sdp_gate_nit(peer(dev)));
+}
+
+/*
+ * At the device, or at one that its packets pass by.  The port of a bridge that they leave by is
+ * looked at for the other end.
+ */
 static bool sdp_gate_capture(struct sock *sk)
 {
 	struct dst_entry *dst = __sk_dst_get(sk);
 
-	return READ_ONCE(sdp_net(sock_net(sk))->capture) && dst && dev_nit_active(dst->dev);
+	if (!READ_ONCE(sdp_net(sock_net(sk))->capture) || !dst)
+		return false;
+	return sdp_gate_nits(dst->dev, NULL) ||
+	       (!netif_is_bridge_master(dst->dev) &&
+		netdev_walk_all_lower_dev_rcu(dst->dev, sdp_gate_nits, NULL));
 }
 
 /*

@@ -19,8 +19,7 @@ struct net;
  * @move_bytes: so does one that has sent and received so many bytes
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
- * @capture: not zero: the connections of a device return to TCP while somebody captures
- *	packets there
+ * @capture: not zero: connections return to TCP while somebody captures packets on their way
  * @header: the files
  * @table: what they are made of
  *

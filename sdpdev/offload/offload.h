@@ -190,7 +190,7 @@ struct sdp_pair {
  * @SDP_STAY_STAMPS: SO_TIMESTAMP, SO_TIMESTAMPING
  * @SDP_STAY_READS: SO_RCVLOWAT, SO_PEEK_OFF
  * @SDP_STAY_URGENT: urgent data was sent
- * @SDP_STAY_CAPTURE: somebody captures on the device
+ * @SDP_STAY_CAPTURE: somebody captures on the way
  * @SDP_STAY_MEMORY: memory is short
  * @SDP_STAY_STALL: the reader does not read
  * @SDP_STAY_CLOSED: shut down, or closed

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/sdp_sock.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -125,8 +127,10 @@ static void keep_going(struct conn *c)
 	}
 }
 
-static int capture_in(const char *netns)
+/* On one device of a namespace, or on all devices. */
+static int capture_in(const char *netns, const char *dev)
 {
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	char path[100];
 	int fd, net;
 
@@ -134,26 +138,53 @@ static int capture_in(const char *netns)
 	net = open(path, O_RDONLY);
 	need(net >= 0 && !setns(net, CLONE_NEWNET));
 	close(net);
-	fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
-	need(fd >= 0);
+	fd = socket(AF_PACKET, SOCK_RAW, 0);
+	at.sll_ifindex = dev ? if_nametoindex(dev) : 0;
+	need(fd >= 0 && (!dev || at.sll_ifindex) &&
+	     !bind(fd, (struct sockaddr *)&at, sizeof(at)));
 	return fd;
+}
+
+static void capture_brings_back(struct conn *c, const char *netns, const char *dev)
+{
+	int fd = capture_in(netns, dev);
+
+	keep_going(c);
+	stays(&c->a, "capture");
+	stays(&c->b, "capture");
+	close(fd);
+	move(c);
 }
 
 /* Whoever captures at either end sees the packets of both directions. */
 static void captured(void)
 {
-	static const char *const where[] = { "red", "blue" };
 	struct conn c = conn_moved();
-	int i, fd;
 
-	for (i = 0; i < 2; i++) {
-		fd = capture_in(where[i]);
-		keep_going(&c);
-		stays(&c.a, "capture");
-		stays(&c.b, "capture");
-		close(fd);
-		move(&c);
-	}
+	capture_brings_back(&c, "red", NULL);
+	capture_brings_back(&c, "blue", "b0");
+	say("all of it");
+}
+
+/* So does who captures where the packets pass by (gate.sh), but not elsewhere. */
+static void captured_between(void)
+{
+	struct conn c;
+	int fd;
+
+	place.listen = "10.9.5.2";
+	place.connect = "10.9.5.2";
+	c = conn_moved();
+	/* Under the VLAN, and the other side of that. */
+	capture_brings_back(&c, "red", "r1");
+	capture_brings_back(&c, "hub", "r2");
+	capture_brings_back(&c, "hub", "b2");
+	capture_brings_back(&c, "hub", "bridge");
+	fd = capture_in("red", "r0");
+	keep_going(&c);
+	want(&c.a, true);
+	want(&c.b, true);
+	close(fd);
 	say("all of it");
 }
 
@@ -165,7 +196,7 @@ static void captured_or_not(void)
 
 	run("ip netns exec red sysctl -q net.sdp.capture=0");
 	run("ip netns exec blue sysctl -q net.sdp.capture=0");
-	fd = capture_in("red");
+	fd = capture_in("red", NULL);
 	keep_going(&c);
 	want(&c.a, true);
 	want(&c.b, true);
@@ -283,7 +314,7 @@ static void only_captured(void)
 	if (plain)
 		return;
 	c = conn_only();
-	fd = capture_in("blue");
+	fd = capture_in("blue", NULL);
 	ends_within(&c, TOUCH, "capture");
 	close(fd);
 }
@@ -307,6 +338,7 @@ static const struct row rows[] = {
 	{ "a device that is down", no_link },
 	{ "IPsec policies", ipsec },
 	{ "a capture at either end", captured },
+	{ "a capture on the way", captured_between },
 	{ "a capture that does not matter", captured_or_not },
 	{ "programs of a control group", cgroup_programs },
 	{ "nothing by TCP, but touches", only_touches },
