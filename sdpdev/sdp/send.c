@@ -140,7 +140,8 @@ static ssize_t sdp_tx_fill_one(struct sdp_conn *conn, struct iov_iter *from,
 
 /*
  * What is in the ring by now was written before, and what comes there later is not
- * to come between the bytes of one call.  Zero: there is no room for all of it.
+ * to come between the bytes of one call.  The ring begins where the pending bytes end.
+ * Zero: there is no room for all of it.
  */
 static int sdp_tx_ring_first(struct sdp_conn *conn)
 	__must_hold(&ep->lock)
@@ -151,7 +152,7 @@ static int sdp_tx_ring_first(struct sdp_conn *conn)
 
 	if (conn->rings.tx.size && !sdp_ring_tx_check(conn, &bytes))
 		return -EPIPE;
-	for (end = conn->rings.tx.own + bytes; conn->rings.tx.own != end; ) {
+	for (end = conn->tx.pending.end + bytes; conn->tx.pending.end != end; ) {
 		if (sdp_tx_ended(conn))
 			return -EPIPE;
 		buf = sdp_tx_next(conn);
@@ -159,7 +160,8 @@ static int sdp_tx_ring_first(struct sdp_conn *conn)
 			return PTR_ERR(buf);
 		/* It may have been aborted meanwhile. */
 		if (sdp_conn_open(conn))
-			sdp_buf_from_ring(conn, buf, end - conn->rings.tx.own);
+			sdp_buf_from_ring(conn, buf,
+					  end - conn->tx.pending.end - sdp_seg_bytes(buf));
 		sdp_tx_put(conn, buf);
 		sdp_tx_push(conn);
 	}
