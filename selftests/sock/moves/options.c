@@ -204,13 +204,18 @@ static void more(void)
 	SAY(set(c.a.fd, IPPROTO_TCP, TCP_CORK, 1));
 	put(&c.a, 100, 0);
 	SAY(get(&c.b, 100, MSG_WAITALL));
-	/* Corked, it comes back, and moves again when nothing is held back. */
+	SAY(set(c.a.fd, IPPROTO_TCP, TCP_CORK, 0));
+	/* With TCP, it moves again when nothing is held back. */
 	gate(&c.a, false);
+	put(&c.a, 100, 0);
+	arrived(&c.b, 100);
+	SAY(set(c.a.fd, IPPROTO_TCP, TCP_CORK, 1));
 	put(&c.a, 100, 0);
 	gate(&c.a, true);
 	put(&c.a, 100, 0);
+	want(&c.a, false);
 	SAY(set(c.a.fd, IPPROTO_TCP, TCP_CORK, 0));
-	SAY(get(&c.b, 200, MSG_WAITALL));
+	SAY(get(&c.b, 300, MSG_WAITALL));
 	traffic_by(&c, NULL, NULL);
 }
 
@@ -298,11 +303,24 @@ static void live(void)
 	traffic_by(&c, "live", "live");
 }
 
+static bool with_syn(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	need(!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len));
+	return info.tcpi_options & TCPI_OPT_SYN_DATA;
+}
+
+/* The second connection has a cookie: its first bytes come with the SYN. */
 static void fast_open(void)
 {
+	int fd = open("/proc/sys/net/ipv4/tcp_fastopen", O_WRONLY);
 	struct conn c;
 	int i, port, listener = sock_listen(4, &port);
 
+	need(fd >= 0 && write(fd, "3", 1) == 1);
+	close(fd);
 	SAY(set(listener, IPPROTO_TCP, TCP_FASTOPEN, 5));
 	for (i = 0; i < 2; i++) {
 		c = (struct conn){ { .way = 0 }, { .way = 1 } };
@@ -314,6 +332,9 @@ static void fast_open(void)
 		SAY(get(&c.b, 100, MSG_WAITALL));
 		move(&c);
 	}
+	/* The first one has none if this is not the first run. */
+	if (!with_syn(c.a.fd))
+		wrong("no byte came with the SYN");
 }
 
 static void deferred(void)
