@@ -16,7 +16,7 @@
 #include "common/row.h"
 #include "ends/rows.h"
 
-static const struct row *const lists[] = { close_rows, queue_rows, NULL };
+static const struct row *const lists[] = { close_rows, queue_rows, twin_rows, NULL };
 
 /* Either end closes first, in turn. */
 static int leave(void)

@@ -4,7 +4,7 @@
 
 #include "../common/row.h"
 
-extern const struct row close_rows[], queue_rows[];
+extern const struct row close_rows[], queue_rows[], twin_rows[];
 
 /* A network namespace of its own, with a loopback device and all counters at zero. */
 void fresh(void);
