@@ -11,6 +11,9 @@
 #include <netinet/in.h>
 #include <sys/time.h>
 
+/* Bytes that may be allocated before one fails: no more at a time than an endpoint's part. */
+#define CHILD_STEP	128
+
 static struct conn c;
 static size_t due;
 
@@ -167,13 +170,88 @@ static const struct scene scenes[] = {
 	{ "bytes are looked at", before_read, act_peek, goes_on },
 };
 
+/* Of the kernel's settings for allocations that fail. */
+static int failslab(const char *name)
+{
+	char path[100];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/failslab/%s", name);
+	fd = open(path, O_RDWR);
+	need(fd >= 0);
+	return fd;
+}
+
+static void set(int fd, int value)
+{
+	char text[20];
+	int n = snprintf(text, sizeof(text), "%d", value);
+
+	need(write(fd, text, n) == n);
+}
+
+/* Has the one that was to fail failed? */
+static bool has_failed(void)
+{
+	int fd = failslab("times");
+	char left = 0;
+
+	need(read(fd, &left, 1) == 1);
+	close(fd);
+	return left == '0';
+}
+
+static bool endpoint(int fd)
+{
+	char name[16] = "";
+	socklen_t len = sizeof(name);
+
+	return !getsockopt(fd, IPPROTO_TCP, TCP_ULP, name, &len) && !strncmp(name, "sdp", 3);
+}
+
+/*
+ * A listener's child is made in a softirq, where fail-nth does not reach: an allocation fails
+ * while a connection comes, then a later one.  A child without memory for the ULP is a TCP
+ * socket.
+ */
+static void children(void)
+{
+	int space = failslab("space"), times = failslab("times");
+	int probability = failslab("probability");
+	int skip, port, listener = sock_listen(4, &port), without = 0, with = 0;
+
+	for (skip = 0; !skip || has_failed(); skip += CHILD_STEP) {
+		int err;
+
+		c = (struct conn){ { .fd = sock_new(NULL) }, { .way = 1 } };
+		set(space, skip);
+		set(times, 1);
+		set(probability, 100);
+		err = sock_connect(c.a.fd, port);
+		set(probability, 0);
+		if (err) {
+			close(c.a.fd);
+			continue;
+		}
+		c.b.fd = accept(listener, NULL, NULL);
+		need(c.b.fd >= 0);
+		*(endpoint(c.b.fd) ? &with : &without) += 1;
+		goes_on(0);
+	}
+	set(space, 0);
+	close(listener);
+	ok(without && with && !wrongs(), "children of a listener");
+	printf("# %d with the ULP, %d without\n", with, without);
+}
+
 int main(void)
 {
 	unsigned int i;
 
-	tap_plan(sizeof(scenes) / sizeof(*scenes));
+	tap_plan(sizeof(scenes) / sizeof(*scenes) + 1);
 	nth_open();
 	for (i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
 		nth_run(&scenes[i]);
+	children();
 	return tap_exit();
 }
