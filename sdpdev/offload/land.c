@@ -20,9 +20,6 @@
 /* Pinning costs about as much as copying this. */
 #define SDP_LAND_LEAST	SZ_8K
 
-/* Bytes that a pipe holds whose reader waits for such messages: each of them costs a copy more. */
-#define SDP_LAND_AHEAD	SZ_64K
-
 static void __user *sdp_land_address(const struct iov_iter *to)
 {
 	if (iter_is_ubuf(to))
@@ -46,19 +43,43 @@ bool sdp_land_worth(const struct sdp_sock *ss, const struct iov_iter *to, size_t
 	       min(len, iov_iter_single_seg_count(to)) >= SDP_LAND_LEAST;
 }
 
-static void sdp_land_pin(struct sdp_landing *land, struct iov_iter *to, size_t len)
+/* Is nothing before the bytes that come next?  Without the pipe's lock a guess. */
+static bool sdp_land_may(const struct sdp_pipe *pipe, const struct tcp_sock *tp)
+{
+	return !pipe->landing && !pipe->shared && pipe->rx && pipe->state == SDP_PIPE_MOVED &&
+	       pipe->head == pipe->tail && sdp_pipe_arrived(pipe, tp->rcv_nxt) &&
+	       tp->copied_seq == tp->rcv_nxt;
+}
+
+/*
+ * Pages of files are not for this: their file system wants to know before they change.  Returns
+ * bytes that the pages take.
+ */
+static size_t sdp_land_pin(struct sdp_landing *land, struct iov_iter *to, size_t len)
 {
 	unsigned long start = (unsigned long)sdp_land_address(to);
-	int n;
+	int i, n;
 
 	land->offset = offset_in_page(start);
 	len = min3(len, iov_iter_single_seg_count(to), SDP_LAND_PAGES * PAGE_SIZE - land->offset);
 	n = pin_user_pages_fast(start - land->offset, DIV_ROUND_UP(land->offset + len, PAGE_SIZE),
 				FOLL_WRITE, land->pages);
 	if (n <= 0)
-		return;
+		return 0;
 	land->count = n;
-	land->len = min(len, n * PAGE_SIZE - land->offset);
+	for (i = 0; i < n; i++) {
+		if (!PageAnon(land->pages[i]))
+			return 0;
+	}
+	return min(len, n * PAGE_SIZE - land->offset);
+}
+
+/* The reader's memory is the reader's again. */
+static void sdp_land_unpin(struct sdp_landing *land)
+{
+	if (land->count)
+		unpin_user_pages(land->pages, land->count);
+	land->count = 0;
 }
 
 /**
@@ -77,22 +98,39 @@ void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_
 {
 	struct tcp_sock *tp = tcp_sk(pipe->reader->sk);
 
-	land->len = 0;
 	land->done = 0;
 	land->count = 0;
 	land->old = false;
-	/* The sender's program may have put bytes in that the kernel does not know of. */
-	if (sdp_pipe_shared(pipe))
+	if (!sdp_land_may(pipe, tp))
 		return;
-	sdp_land_pin(land, to, len);
-	if (!land->len)
-		return;
+	land->len = sdp_land_pin(land, to, len);
 	spin_lock_bh(&pipe->lock);
-	if (!pipe->landing && !pipe->shared && pipe->rx && pipe->state == SDP_PIPE_MOVED &&
-	    pipe->head == pipe->tail && sdp_pipe_arrived(pipe, tp->rcv_nxt) &&
-	    tp->copied_seq == tp->rcv_nxt)
+	if (land->len && sdp_land_may(pipe, tp))
 		pipe->landing = land;
+	else
+		sdp_land_unpin(land);
 	spin_unlock_bh(&pipe->lock);
+}
+
+/**
+ * sdp_land_drop() - no more bytes come to the reader's memory
+ * @pipe: the direction, locked
+ *
+ * A reader that has some is woken.
+ *
+ * Context: any.
+ */
+void sdp_land_drop(struct sdp_pipe *pipe)
+{
+	struct sdp_landing *land = pipe->landing;
+
+	if (!land)
+		return;
+	pipe->landing = NULL;
+	if (land->done)
+		sdp_pipe_wake_rx(pipe);
+	else
+		sdp_land_unpin(land);
 }
 
 /**
@@ -125,7 +163,7 @@ static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
 
 	spin_lock_bh(&pipe->lock);
 	land = pipe->landing;
-	if (land && land->done < land->len && pipe->head == READ_ONCE(pipe->tail)) {
+	if (land && pipe->head == READ_ONCE(pipe->tail)) {
 		unsigned int at = land->offset + land->done;
 		struct page *page = land->pages[at >> PAGE_SHIFT];
 		size_t n = min3(land->len - land->done, iov_iter_count(from),
@@ -135,6 +173,9 @@ static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
 		flush_dcache_page(page);
 		WRITE_ONCE(land->done, land->done + got);
 		WRITE_ONCE(pipe->landed, pipe->landed + got);
+		/* The caller wakes the reader. */
+		if (land->done == land->len)
+			WRITE_ONCE(pipe->landing, NULL);
 		got = got ?: -EFAULT;
 	}
 	spin_unlock_bh(&pipe->lock);
@@ -150,7 +191,7 @@ static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
  *
  * Context: the sender, its socket locked; reads from user memory.
  *
- * Return: bytes copied; the others go into the pipe.
+ * Return: bytes copied.
  */
 size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
 {
@@ -159,15 +200,14 @@ size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
 
 	while (READ_ONCE(pipe->landing) && iov_iter_count(from)) {
 		n = sdp_land_page(pipe, from);
-		if (!n || (n < 0 && fault_in_iov_iter_readable(from, 1)))
+		/* A page fault may take as long as it likes: the reader has to hear first. */
+		if (!n || (n < 0 && (done || fault_in_iov_iter_readable(from, 1))))
 			break;
 		done += max_t(ssize_t, n, 0);
 	}
 	if (done)
 		sdp_count(SDP_CNT_LANDED);
-	/* Until the next look at the rules. */
-	if (done >= SDP_LAND_LEAST)
-		pipe->limit = min_t(u32, pipe->limit, SDP_LAND_AHEAD);
+	pipe->lands |= done >= SDP_LAND_LEAST;
 	return done;
 }
 
@@ -184,13 +224,8 @@ void sdp_land_age(struct sdp_pipe *pipe)
 	struct sdp_landing *land = pipe->landing;
 
 	lockdep_assert_held(&pipe->lock);
-	if (!land || land->done)
-		return;
-	if (!land->old) {
+	if (land && land->old)
+		sdp_land_drop(pipe);
+	else if (land)
 		land->old = true;
-		return;
-	}
-	pipe->landing = NULL;
-	unpin_user_pages(land->pages, land->count);
-	land->count = 0;
 }

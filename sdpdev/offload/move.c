@@ -58,6 +58,7 @@ static void sdp_tx_limit(struct sock *sk, struct sdp_pipe *pipe)
 	if (pipe->rx && (pipe->rx->sk_userlocks & SOCK_RCVBUF_LOCK))
 		limit = min_t(u32, limit, READ_ONCE(pipe->rx->sk_rcvbuf));
 	pipe->limit = max_t(u32, limit, PAGE_SIZE);
+	pipe->lands = false;
 }
 
 /**

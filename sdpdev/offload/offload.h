@@ -63,10 +63,10 @@ enum sdp_pipe_state {
 
 /**
  * struct sdp_landing - where a reader waits for bytes: the sender copies them there itself
- * @len: bytes that it takes; 0 if it could not be offered
+ * @len: bytes that it takes
  * @done: bytes that have come; under sdp_pipe.lock
  * @offset: where it begins in the first page
- * @count: pinned pages of the reader's memory
+ * @count: pinned pages of the reader's memory; under sdp_pipe.lock while it is offered
  * @old: the worker has seen it; under sdp_pipe.lock
  * @pages: the pages
  *
@@ -115,6 +115,8 @@ enum sdp_half {
  * @limit: bytes that the pipe holds, at most
  * @landing: memory of a reader that waits, or NULL; under @lock
  * @landed: bytes that went there, and never were in the pipe; under @lock
+ * @lands: the reader has waited for large messages of late; the sender's
+ * @deep: jiffies until which the sender does not wait for such a reader, or 0; the sender's
  * @want_room: somebody waits until there is room
  * @stalled: it has been full for a while, and the reader has not read: what the sender has goes
  *	to TCP, which has more room
@@ -140,6 +142,8 @@ struct sdp_pipe {
 	u32 limit;
 	struct sdp_landing *landing;
 	u64 landed;
+	unsigned long deep;
+	bool lands;
 	bool want_room;
 	bool stalled;
 	u8 tx_half;
@@ -350,7 +354,7 @@ void sdp_pipe_page_free(struct page *page);
 void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader);
 void sdp_pipe_free(struct sdp_pipe *pipe);
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
-ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp);
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most, gfp_t gfp);
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len);
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);
 size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq);
@@ -360,6 +364,7 @@ ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len);
 ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len);
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
 void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
+bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes);
 void sdp_pipe_wake_rx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
@@ -371,6 +376,7 @@ void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_
 		    size_t len);
 size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to);
 size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from);
+void sdp_land_drop(struct sdp_pipe *pipe);
 void sdp_land_age(struct sdp_pipe *pipe);
 
 /* share.c */

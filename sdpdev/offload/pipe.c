@@ -41,7 +41,7 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 	lockdep_assert_held(&pipe->lock);
 	SDP_ASSERT(sdp_pipe_steps[pipe->state] & BIT(state));
 	/* What comes from now on comes behind TCP's bytes. */
-	pipe->landing = NULL;
+	sdp_land_drop(pipe);
 	WRITE_ONCE(pipe->state, state);
 }
 
@@ -115,6 +115,7 @@ static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
  * sdp_pipe_write() - copy bytes in, as far as there is room, and show them to nobody yet
  * @pipe: the direction
  * @from: the bytes
+ * @most: how many of them, at most
  * @gfp: how to allocate pages; the caller's memory control group pays
  *
  * Context: the sender, its socket locked; copies from user memory.
@@ -122,7 +123,7 @@ static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
  * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none; -EBUSY if the
  * program may be writing there itself.
  */
-ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
+ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most, gfp_t gfp)
 {
 	bool shared = sdp_pipe_shared(pipe);
 	size_t room, done = 0;
@@ -132,7 +133,7 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, gfp_t gfp)
 		return -EBUSY;
 	/* Pairs with the release in sdp_pipe_read(). */
 	used = pipe->head - smp_load_acquire(&pipe->tail);
-	room = used < pipe->limit ? pipe->limit - used : 0;
+	room = used < pipe->limit ? min_t(size_t, pipe->limit - used, most) : 0;
 	/* All has been read, so nobody looks at the pages: begin with the first one again. */
 	if (!used && !shared)
 		pipe->base = pipe->head;
@@ -223,6 +224,25 @@ bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 	 */
 	smp_mb();
 	return sdp_pipe_used(pipe) << wake < pipe->limit;
+}
+
+/**
+ * sdp_pipe_below() - are there fewer bytes in a pipe than so many?
+ * @pipe: the direction
+ * @bytes: so many
+ *
+ * If not, the reader wakes the sender when it has read some.
+ *
+ * Context: the sender.
+ */
+bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes)
+{
+	if (sdp_pipe_used(pipe) < bytes)
+		return true;
+	WRITE_ONCE(pipe->want_room, true);
+	/* Pairs with the barrier in sdp_pipe_freed(), as in sdp_pipe_has_room(). */
+	smp_mb();
+	return sdp_pipe_used(pipe) < bytes;
 }
 
 /**
@@ -454,8 +474,8 @@ void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 	spin_lock_bh(&pipe->lock);
 	if (sdp_pipe_shared(pipe))
 		sdp_share_close_all(pipe);
+	sdp_land_drop(pipe);
 	WRITE_ONCE(pipe->rx, NULL);
-	pipe->landing = NULL;
 	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);
 }

@@ -163,21 +163,21 @@ static int sdp_rx_wait(struct sdp_sock *ss, size_t have, const struct sdp_landin
 	return min(ret, 0);
 }
 
-/* Sleep, and let the sender copy to the program's memory.  Returns bytes that it has, or -errno. */
-static ssize_t sdp_rx_wait_landing(struct sdp_sock *ss, struct iov_iter *to, size_t len,
-				   long *timeo)
+/* Sleep, and let the sender copy to the program's memory: @done counts the bytes. */
+static int sdp_rx_wait_landing(struct sdp_sock *ss, struct iov_iter *to, size_t len, size_t *done,
+			       long *timeo)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
+	struct sdp_pipe *pipe = sdp_rx_pipe(ss, pair);
 	struct sdp_landing land;
-	size_t got;
 	int err;
 
 	refcount_inc(&pair->refs);
-	sdp_land_offer(sdp_rx_pipe(ss, pair), &land, to, len);
+	sdp_land_offer(pipe, &land, to, len);
 	err = sdp_rx_wait(ss, 0, &land, timeo);
-	got = sdp_land_take(sdp_rx_pipe(ss, pair), &land, to);
+	*done += sdp_land_take(pipe, &land, to);
 	sdp_pair_put(pair);
-	return got ?: err;
+	return err;
 }
 
 static int sdp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
@@ -336,14 +336,13 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 		if (sdp_rx_ended(ss->sk) || !*timeo)
 			break;
 		if (to && !(flags & MSG_PEEK) && sdp_land_worth(ss, to, len - done))
-			n = sdp_rx_wait_landing(ss, to, len - done, timeo);
+			n = sdp_rx_wait_landing(ss, to, len - done, &done, timeo);
 		else
 			n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, NULL, timeo);
 		if (n < 0 && ss->ended && !done)
 			n = sock_error(ss->sk) ?: n;
 		if (n < 0)
 			break;
-		done += n;
 	}
 	pipe = sdp_sock_rx(ss);
 	if (pipe && sdp_pipe_shared(pipe))
@@ -391,12 +390,13 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 }
 
 /*
- * Sleep once before the socket is locked, which saves taking its lock twice.  What woke the call
- * is looked at under the lock.
+ * Sleep once before the socket is locked, which saves taking its lock twice, and lock it.  What
+ * woke the call is looked at under the lock.  Returns whether it is the same connection still.
  */
-static void sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
+static bool sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
 {
 	struct sock *sk = ss->sk;
+	int disconnects = READ_ONCE(sk->sk_disconnects);
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
 
 	add_wait_queue(sk_sleep(sk), &wait);
@@ -405,6 +405,8 @@ static void sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
+	lock_sock(sk);
+	return sk->sk_disconnects == disconnects;
 }
 
 static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
@@ -413,17 +415,23 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 	struct sock *sk = ss->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t done = 0;
+	bool same;
 	int n;
 
 	do {
 		n = sdp_rx_by_recvmsg(ss, msg, len, flags, addr_len, &done);
 		if (n != -EXDEV)
 			break;
+		same = true;
 		if (timeo && !done && !sdp_land_worth(ss, &msg->msg_iter, len) &&
 		    !sdp_rx_more(ss, 0))
-			sdp_rx_wait_first(ss, &timeo);
-		lock_sock(sk);
-		n = sdp_rx_locked(ss, msg, len, flags, done, &timeo);
+			same = sdp_rx_wait_first(ss, &timeo);
+		else
+			lock_sock(sk);
+		if (likely(same))
+			n = sdp_rx_locked(ss, msg, len, flags, done, &timeo);
+		else
+			n = ss->ended ? sock_error(sk) ?: -EPIPE : -EPIPE;
 		release_sock(sk);
 	} while (n == -EXDEV);
 	return n;

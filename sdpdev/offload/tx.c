@@ -14,6 +14,15 @@
 /* How long a call waits for memory to bring back bytes that were under way to TCP. */
 #define SDP_TX_PAUSE		(HZ / 10)
 
+/*
+ * A reader that waits for large messages gets them with one copy, and those that are in the pipe
+ * with two.  If these are so many a call waits a little until the reader comes back; and does not
+ * again for a while if it waited in vain.
+ */
+#define SDP_TX_AHEAD		SZ_64K
+#define SDP_TX_AHEAD_PAUSE	max(HZ / 50, 2)
+#define SDP_TX_DEEP		(10 * HZ)
+
 /* Bytes by TCP: at most so many that the direction may move in the middle of a long call. */
 static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 {
@@ -76,6 +85,42 @@ static int sdp_tx_wait(struct sdp_sock *ss, struct sdp_pair *pair, long *timeo)
 	return err;
 }
 
+static bool sdp_tx_ahead(struct sdp_pipe *pipe, size_t bytes)
+{
+	return READ_ONCE(pipe->state) == SDP_PIPE_MOVED && !READ_ONCE(pipe->landing) &&
+	       !sdp_pipe_below(pipe, bytes);
+}
+
+static bool sdp_tx_patient(const struct sdp_pipe *pipe, long timeo)
+{
+	return pipe->lands && timeo && (!pipe->deep || time_after(jiffies, pipe->deep));
+}
+
+/* Wait for a reader that will save a copy. */
+static int sdp_tx_wait_reader(struct sdp_sock *ss, struct sdp_pair *pair, long *timeo)
+{
+	struct sdp_pipe *pipe = sdp_tx_pipe(ss, pair);
+	long most = min_t(long, *timeo, SDP_TX_AHEAD_PAUSE), left = most;
+	struct sock *sk = ss->sk;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int err = 0;
+
+	refcount_inc(&pair->refs);
+	add_wait_queue(sk_sleep(sk), &wait);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	while (!err && left && !signal_pending(current) && !sdp_tx_shut(sk) &&
+	       sdp_tx_ahead(pipe, SDP_TX_AHEAD / 2))
+		err = min(0, sk_wait_event(sk, &left, sdp_tx_shut(sk) ||
+					   !sdp_tx_ahead(pipe, SDP_TX_AHEAD / 2), &wait));
+	remove_wait_queue(sk_sleep(sk), &wait);
+	if (!left)
+		pipe->deep = (jiffies + SDP_TX_DEEP) ?: 1;
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo -= most - left;
+	sdp_pair_put(pair);
+	return err;
+}
+
 /* The direction leaves the pipe: for TCP, or for good. */
 static int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why)
 {
@@ -87,21 +132,27 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 {
 	struct sdp_pipe *pipe = sdp_tx_pipe(ss, ss->pair);
 	struct sock *sk = ss->sk;
-	size_t landed;
-	ssize_t n;
+	bool patient = sdp_tx_patient(pipe, *timeo);
+	ssize_t n, piped = 0;
 
 	if (unlikely(sdp_tx_shut(sk)))
 		return -EPIPE;
-	landed = sdp_land_write(pipe, &msg->msg_iter);
-	n = sdp_pipe_write(pipe, &msg->msg_iter, sk->sk_allocation);
-	if (!landed && n < 0)
-		return n;
-	n = max_t(ssize_t, n, 0);
-	if (!landed && !n && msg_data_left(msg))
+	n = sdp_land_write(pipe, &msg->msg_iter);
+	if (!n && unlikely(patient) && sdp_tx_ahead(pipe, SDP_TX_AHEAD)) {
+		n = sdp_tx_wait_reader(ss, ss->pair, timeo);
+		if (n < 0 || pipe->state != SDP_PIPE_MOVED || READ_ONCE(pipe->landing))
+			return n;
+	}
+	if (!n) {
+		n = sdp_pipe_write(pipe, &msg->msg_iter, patient ? SDP_TX_AHEAD : SIZE_MAX,
+				   sk->sk_allocation);
+		piped = n;
+	}
+	if (!n && msg_data_left(msg))
 		return sdp_tx_wait(ss, ss->pair, timeo);
-	if (landed + n && !sdp_pipe_publish(pipe, n))
+	if (n > 0 && !sdp_pipe_publish(pipe, piped))
 		sdp_tx_back(ss, SDP_STAY_CLOSED);
-	return landed + n;
+	return n;
 }
 
 /* May this message go by a pipe at all? */

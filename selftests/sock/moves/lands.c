@@ -3,6 +3,7 @@
  * A reader that waits for a large message lets the sender copy into its memory.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -232,10 +233,43 @@ static void faults(void)
 	close(mem);
 }
 
+/* Pages that the kernel has pinned now. */
+static long pins(void)
+{
+	int refresh = open("/proc/sys/vm/stat_refresh", O_WRONLY | O_CLOEXEC);
+	long n, got = 0, released = 0;
+	char line[128];
+	FILE *f;
+
+	/* Each processor counts by itself, and tells the others now and then. */
+	need(refresh >= 0 && write(refresh, "1", 1) == 1 && !close(refresh));
+	f = fopen("/proc/vmstat", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "nr_foll_pin_acquired %ld", &n) == 1)
+			got = n;
+		else if (sscanf(line, "nr_foll_pin_released %ld", &n) == 1)
+			released = n;
+	}
+	if (f)
+		fclose(f);
+	return got - released;
+}
+
 static void send_late(struct sender *s)
 {
+	if (!plain && !pins())
+		wrong("a reader that waits offers no memory");
 	/* The module's worker comes every two seconds. */
 	sleep(5);
+	if (pins())
+		wrong("%ld pages are pinned for a reader that waits long", pins());
+	put(&s->conn->a, LARGE, 0);
+}
+
+static void send_by_tcp(struct sender *s)
+{
+	if (pins())
+		wrong("%ld pages are pinned for bytes that come by TCP", pins());
 	put(&s->conn->a, LARGE, 0);
 }
 
@@ -245,6 +279,45 @@ static void waits_long(void)
 
 	SAY(during(&c, send_late, LARGE, MSG_WAITALL));
 	has_landed(false);
+	gate(&c.a, false);
+	SAY(during(&c, send_by_tcp, LARGE, MSG_WAITALL));
+	has_landed(false);
+	if (pins())
+		wrong("%ld pages stay pinned", pins());
+}
+
+/* Both ends write before they read. */
+#define MUCH 150000
+
+static void send_and_more(struct sender *s)
+{
+	put(&s->conn->a, LARGE, 0);
+	put(&s->conn->a, MUCH, 0);
+	get_all(&s->conn->a, MUCH);
+}
+
+static void both_write(void)
+{
+	struct conn c = conn_moved();
+	struct sender s = { .conn = &c, .reader = gettid(), .act = send_and_more };
+	long long start;
+	pthread_t thread;
+
+	put(&c.a, LARGE, 0);
+	get_all(&c.b, LARGE);
+	landed();
+	need(!pthread_create(&thread, NULL, sender_run, &s));
+	get_all(&c.b, LARGE);
+	start = now_ms();
+	put(&c.b, MUCH, 0);
+	pthread_join(thread, NULL);
+	get_all(&c.b, MUCH);
+	has_landed(true);
+	/* Two seconds are what brings a pipe that nobody reads back to TCP. */
+	if (now_ms() - start > 1500)
+		wrong("both ends waited for each other for %lld ms", now_ms() - start);
+	want(&c.a, true);
+	want(&c.b, true);
 }
 
 const struct row land_rows[] = {
@@ -253,5 +326,6 @@ const struct row land_rows[] = {
 	{ "memory that a reader has left", left_behind },
 	{ "pages that are not there", faults },
 	{ "a reader that waits long", waits_long },
+	{ "both ends write before they read", both_write },
 	{ }
 };
