@@ -13,6 +13,7 @@
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -615,18 +616,18 @@ static int set_cgroup(const char *dir, const char *text)
 /* A name, or the number of one that may have none. */
 static bool find_user(const char *name, uid_t *uid)
 {
-	const struct passwd *user = getpwnam(name);
+	struct passwd user, *found = NULL;
 	unsigned long number;
-	char *end;
+	char line[4096], *end;
 
-	if (user) {
-		*uid = user->pw_uid;
+	if (!getpwnam_r(name, &user, line, sizeof(line), &found) && found) {
+		*uid = found->pw_uid;
 		return true;
 	}
 	errno = 0;
 	number = strtoul(name, &end, 10);
 	*uid = number;
-	return *name >= '0' && *name <= '9' && !*end && !errno && number < (uid_t)-1;
+	return *name >= '0' && *name <= '9' && !*end && !errno && number < UINT32_MAX;
 }
 
 static int set_user(const char *name, const char *text)
