@@ -451,7 +451,7 @@ static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pag
 	smp_store_release(&pipe->shared, page_address(pages->page[i]));
 	pages->page[i] = NULL;
 	/* As in sdp_land_offer(). */
-	pipe->landing = NULL;
+	sdp_land_drop(pipe);
 	sdp_share_show(pipe);
 	spin_unlock_bh(&pipe->lock);
 }

@@ -29,7 +29,7 @@ static void test_numbers(void)
 	struct sdp_init init = { .size = sizeof(init) };
 	int fd = end_open(SDP, AF_INET), i;
 
-	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x0f), &init), ENOTTY),
+	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x10), &init), ENOTTY),
 	   "the number behind the last: ENOTTY");
 	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0xff), &init), ENOTTY), "unknown number: ENOTTY");
 	ok(fails(ioctl(fd, _IO('x', 0x01), &init), ENOTTY), "other magic: ENOTTY");

@@ -32,7 +32,8 @@ run() {
 
 	shift 2
 	(cd "/usr/share/go-1.19/src/$name" &&
-		"$@" "$build/selftests/suites/go-${name//\//-}" -test.v -test.short) > "$out.log" 2>&1
+		"$@" "$build/selftests/suites/go-${name//\//-}" -test.v -test.short) \
+		> "$out.log" 2>&1
 	echo "# exit status $?, $((SECONDS - begin)) s"
 	sed -n 's/^ *--- \([A-Z]*: [^ ]*\) (.*/\1/p' "$out.log" | sort > "$out"
 }

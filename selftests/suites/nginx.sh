@@ -112,7 +112,8 @@ serve_all() {
 	serve nginx -c "$WORK/back.conf"
 	serve python3 "$WORK/app.py"
 	serve nginx -c "$WORK/front.conf"
-	until_true 30 answers 8081 1 && until_true 30 answers 8082 1 && until_true 30 answers 8080 files/1
+	until_true 30 answers 8081 1 && until_true 30 answers 8082 1 &&
+	until_true 30 answers 8080 files/1
 }
 
 stop_all() {

@@ -65,8 +65,8 @@ bench() {
 
 	for mode in "$@"; do
 		pgbench -h "$host" -U pg -i -q -I dtg -s 1 postgres &&
-		pgbench -h "$host" -U pg -n -M "$mode" -c "$clients" -j 2 -t "$transactions" postgres \
-			> "$WORK/bench" || return
+		pgbench -h "$host" -U pg -n -M "$mode" -c "$clients" -j 2 -t "$transactions" \
+			postgres > "$WORK/bench" || return
 		cat "$WORK/bench"
 		grep -q "processed: $((clients * transactions))/$((clients * transactions))" \
 			"$WORK/bench" && consistent || return
