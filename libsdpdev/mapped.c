@@ -390,7 +390,9 @@ __public ssize_t sdp_fast_send(struct sdp_fast *fast, const void *buf, size_t le
 		done = send_ring(fast, buf, len);
 	if (done && done == len)
 		return done;
-	n = send(fast->fd, (const char *)buf + done, len - done, flags);
+	/* Behind a part no signal: the next call finds the end by itself. */
+	n = send(fast->fd, (const char *)buf + done, len - done,
+		 done ? flags | MSG_NOSIGNAL : flags);
 	if (n < 0)
 		return done ? (ssize_t)done : -1;
 	return done + n;

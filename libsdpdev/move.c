@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sdp_sock.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -165,6 +166,7 @@ static bool speaks_of(const struct sdp_rule *rule, unsigned int port)
 bool move_listeners(const struct sdp_rule *rule)
 {
 	DIR *dir = opendir("/proc/self/fd");
+	const int only = SDP_MODE_ONLY;
 	unsigned int port;
 	struct dirent *d;
 	int error = 0;
@@ -177,7 +179,13 @@ bool move_listeners(const struct sdp_rule *rule)
 
 		if (d->d_name[0] == '.' || !is_listener(fd, &port) || !speaks_of(rule, port))
 			continue;
-		if (setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3) && errno != EEXIST)
+		if (!setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3))
+			continue;
+		if (errno != EEXIST)
+			error = errno;
+		/* It had the ULP before the rule, or has another one. */
+		else if (rule->verdict == SDP_RULE_ONLY &&
+			 setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &only, sizeof(only)))
 			error = errno;
 	}
 	closedir(dir);

@@ -78,10 +78,11 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	if (pipe->state != SDP_PIPE_IDLE || !READ_ONCE(pipe->rx))
 		return false;
 	/* Another call sleeps in TCP with the rest of its bytes. */
-	if (sk->sk_write_pending || sdp_tx_held(sk))
+	if (sk->sk_write_pending || sdp_tx_held(sk) ||
+	    (sdp_pipe_shared(pipe) && sdp_share_busy(pipe))) {
+		sdp_stay_set(ss, SDP_STAY_PASSING, false);
 		return false;
-	if (sdp_pipe_shared(pipe) && sdp_share_busy(pipe))
-		return false;
+	}
 	/* The gate is asked when TCP has got a message, and so at each touch. */
 	stay = sdp_gate(ss, true);
 	/* The reader would take what TCP has carried for what it may not read. */

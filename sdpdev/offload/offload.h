@@ -382,6 +382,7 @@ void sdp_land_age(struct sdp_pipe *pipe);
 /* share.c */
 #define SDP_SHARE_PAGES	(2 + 2 * SDP_PIPE_PAGES)
 void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves);
+void sdp_share_show(struct sdp_pipe *pipe);
 void sdp_share_close_all(struct sdp_pipe *pipe);
 bool sdp_share_begin_write(struct sdp_pipe *pipe);
 bool sdp_share_busy(const struct sdp_pipe *pipe);
@@ -393,8 +394,11 @@ void sdp_share_end_read(struct sdp_pipe *pipe);
 size_t sdp_share_used(const struct sdp_pipe *pipe);
 void sdp_share_want_data(const struct sdp_pipe *pipe);
 void sdp_share_want_room(const struct sdp_pipe *pipe);
+void sdp_share_has_room(struct sdp_pipe *pipe);
 void sdp_share_kick(struct sdp_pair *pair, bool accepted, unsigned int what);
 unsigned int sdp_share_open(struct sdp_sock *ss, unsigned int halves);
+
+/* map.c */
 struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted);
 int sdp_share_attach(struct sdp_pair *pair, bool accepted);
 void sdp_share_detach(struct sdp_pair *pair, bool accepted);

@@ -90,6 +90,8 @@ int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 		err = sk->sk_state == TCP_CLOSE_WAIT ? EPIPE : ECONNRESET;
 	sdp_count(SDP_CNT_ONLY + why);
 	trace_sdp_sock_end(ss, why);
+	/* Calls that sleep are not to go on with another connection. */
+	sk->sk_disconnects++;
 	sk->sk_prot->disconnect(sk, 0);
 	WRITE_ONCE(ss->stay, why);
 	ss->ended = true;
@@ -212,6 +214,9 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 	}
 	if (ss->probed && time_before(jiffies, ss->probed + SDP_PROBE_PAUSE))
 		return SDP_STAY_NOT;
+	/* A program that has sent nothing for long has one touch's time, too. */
+	if (!ss->probed && time_after(jiffies, ss->touched + touch * HZ))
+		ss->touched = jiffies - touch * HZ;
 	/* At least one has had time to come, however long the program has sent nothing. */
 	if (ss->probed && time_after_eq(jiffies, ss->touched + 2 * touch * HZ))
 		return SDP_STAY_TOUCH;

@@ -326,6 +326,9 @@ static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
 	sdp_land_age(pipe);
+	/* A program that has put something in or out, and has not said so, costs seconds only. */
+	if (sdp_pipe_shared(pipe) && sdp_share_used(pipe))
+		sdp_pipe_wake_rx(pipe);
 	if (still && pipe->state == SDP_PIPE_MOVED && pipe->want_room &&
 	    pipe->head != pipe->tail && !pipe->only) {
 		WRITE_ONCE(pipe->stalled, true);

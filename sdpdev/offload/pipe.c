@@ -270,6 +270,8 @@ static void sdp_pipe_freed(struct sdp_pipe *pipe)
 		return;
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->want_room, false);
+	if (sdp_pipe_shared(pipe))
+		sdp_share_has_room(pipe);
 	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);
 }
@@ -372,7 +374,7 @@ ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
 	u64 pos = pipe->tail, end = min(pipe->claim, pos + len);
 	bool bad = false;
 
-	while (pos != end && !bad) {
+	while (pos < end && !bad) {
 		size_t n, got;
 		void *from = sdp_pipe_slice(pipe, pos, end, &n);
 

@@ -307,14 +307,16 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 {
 	size_t target = sock_rcvlowat(ss->sk, flags & MSG_WAITALL, len);
 	struct iov_iter *to = flags & MSG_TRUNC ? NULL : &msg->msg_iter;
-	struct sdp_pipe *pipe = sdp_sock_rx(ss);
+	struct sdp_pipe *pipe;
 	bool told = done;
 	ssize_t n = 0;
 
-	if (pipe && sdp_pipe_shared(pipe))
-		sdp_share_begin_read(pipe);
 	/* A call for no byte at all waits for the first, too. */
 	while (len ? done < len : !sdp_rx_more(ss, 0)) {
+		/* Another thread may have opened the ring while this one slept. */
+		pipe = sdp_sock_rx(ss);
+		if (pipe && sdp_pipe_shared(pipe))
+			sdp_share_begin_read(pipe);
 		if (unlikely(sdp_only(ss)) && sdp_only_came(ss)) {
 			sdp_only_end(ss, SDP_STAY_ONLY);
 			n = done ? 0 : sock_error(ss->sk);

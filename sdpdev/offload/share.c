@@ -23,10 +23,6 @@
 
 #include "offload/offload.h"
 
-/* How often, and how many jiffies apart, a socket is tried whose lock a call has. */
-#define SDP_SHARE_TRIES	50
-#define SDP_SHARE_PAUSE	(HZ / 50)
-
 static u64 sdp_share_pos(u64 word)
 {
 	return word & ~SDP_RING_CLOSED;
@@ -34,13 +30,14 @@ static u64 sdp_share_pos(u64 word)
 
 static bool sdp_share_lent(const u8 *half)
 {
-	return READ_ONCE(*half) == SDP_HALF_LENT;
+	/* Pairs with the release in sdp_share_take(): the pipe has the position then. */
+	return smp_load_acquire(half) == SDP_HALF_LENT;
 }
 
-/* From here on the program moves it no more.  A full barrier. */
-static u64 sdp_share_close(u64 *word, u64 own)
+/* From here on the program moves it no more; others see where it is.  A full barrier. */
+static u64 sdp_share_close(u64 *word)
 {
-	return sdp_share_pos(xchg(word, own | SDP_RING_CLOSED));
+	return sdp_share_pos(atomic64_fetch_or(SDP_RING_CLOSED, (atomic64_t *)word));
 }
 
 /* What is not possible has not happened. */
@@ -80,9 +77,9 @@ void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves)
 	 * fit together: then all stays as it is for now.
 	 */
 	if (take_rx)
-		tail = sdp_share_close(&shared->tail, pipe->tail);
+		tail = sdp_share_close(&shared->tail);
 	if (take_tx)
-		head = sdp_share_close(&shared->head, pipe->head);
+		head = sdp_share_close(&shared->head);
 	else if (tx)
 		/* Pairs with the sending program's release: the bytes are there. */
 		head = sdp_share_pos(smp_load_acquire(&shared->head));
@@ -95,11 +92,13 @@ void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves)
 
 	sdp_share_adopt(pipe, head, tail, rx);
 	if (take_tx) {
-		WRITE_ONCE(pipe->tx_half, SDP_HALF_TAKEN);
+		/* Pairs with the acquire in sdp_share_lent(). */
+		smp_store_release(&pipe->tx_half, SDP_HALF_TAKEN);
 		WRITE_ONCE(shared->head, pipe->head | SDP_RING_CLOSED);
 	}
 	if (take_rx) {
-		WRITE_ONCE(pipe->rx_half, SDP_HALF_TAKEN);
+		/* Pairs with the acquire in sdp_share_lent(). */
+		smp_store_release(&pipe->rx_half, SDP_HALF_TAKEN);
 		WRITE_ONCE(shared->tail, pipe->tail | SDP_RING_CLOSED);
 	}
 }
@@ -117,8 +116,11 @@ void sdp_share_close_all(struct sdp_pipe *pipe)
 	WRITE_ONCE(pipe->rx_half, SDP_HALF_SHUT);
 }
 
-/* Each program sees what the pipe has, unless the word is a program's own. */
-static void sdp_share_show(struct sdp_pipe *pipe)
+/**
+ * sdp_share_show() - each program sees what the pipe has, unless the word is a program's own
+ * @pipe: the direction, locked, with a shared head
+ */
+void sdp_share_show(struct sdp_pipe *pipe)
 {
 	struct sdp_shared *shared = pipe->shared;
 
@@ -157,7 +159,9 @@ static void sdp_share_lend_rx(struct sdp_pipe *pipe)
 	/* What a call has claimed and not read is the program's again. */
 	WRITE_ONCE(pipe->claim, pipe->tail);
 	sdp_share_show(pipe);
-	WRITE_ONCE(pipe->shared->want_room, pipe->want_room);
+	/* Never the other way: a sender may set both this very moment. */
+	if (READ_ONCE(pipe->want_room))
+		WRITE_ONCE(pipe->shared->want_room, 1);
 	WRITE_ONCE(pipe->rx_half, SDP_HALF_LENT);
 	/* The words before it are there.  Pairs with the receiving program's exchange. */
 	smp_store_release(&pipe->shared->tail, pipe->tail);
@@ -266,9 +270,15 @@ void sdp_share_end_read(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
+/* How often two words are read that both move. */
+#define SDP_SHARE_READS	4
+
 /**
  * sdp_share_used() - bytes that are in the pipe
  * @pipe: the direction, with a shared head
+ *
+ * Words that cannot be true do not count, as in sdp_share_adopt(): a call that is told of room,
+ * or of bytes, has to find them.
  *
  * Context: any; a guess, which is not before what was done before.
  */
@@ -276,14 +286,19 @@ size_t sdp_share_used(const struct sdp_pipe *pipe)
 {
 	const struct sdp_shared *shared = pipe->shared;
 	u64 head, tail;
+	int i;
 
-	tail = sdp_share_lent(&pipe->rx_half) ? sdp_share_pos(READ_ONCE(shared->tail)) :
-					       READ_ONCE(pipe->tail);
-	/* Then it is not behind the head. */
-	smp_rmb();
-	head = sdp_share_lent(&pipe->tx_half) ? sdp_share_pos(READ_ONCE(shared->head)) :
-					       READ_ONCE(pipe->head);
-	return head <= tail ? 0 : min_t(u64, head - tail, SDP_PIPE_BYTES);
+	for (i = 0; i < SDP_SHARE_READS; i++) {
+		tail = sdp_share_lent(&pipe->rx_half) ? sdp_share_pos(READ_ONCE(shared->tail)) :
+						       READ_ONCE(pipe->tail);
+		/* Then it is not behind the head. */
+		smp_rmb();
+		head = sdp_share_lent(&pipe->tx_half) ? sdp_share_pos(READ_ONCE(shared->head)) :
+						       READ_ONCE(pipe->head);
+		if (head >= tail && head - tail <= SDP_PIPE_BYTES)
+			return head - tail;
+	}
+	return READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
 }
 
 /**
@@ -314,6 +329,18 @@ void sdp_share_want_room(const struct sdp_pipe *pipe)
 	WRITE_ONCE(pipe->shared->want_room, 1);
 }
 
+/**
+ * sdp_share_has_room() - nobody has to be told of room any more
+ * @pipe: the direction, locked, with a shared head
+ *
+ * The caller wakes the sender after this.
+ */
+void sdp_share_has_room(struct sdp_pipe *pipe)
+{
+	WRITE_ONCE(pipe->want_room, false);
+	WRITE_ONCE(pipe->shared->want_room, 0);
+}
+
 static void sdp_share_kick_rx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
@@ -328,9 +355,8 @@ static void sdp_share_kick_tx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
 	sdp_share_take(pipe, 0);
-	if (pipe->want_room && sdp_share_used(pipe) * 2 < pipe->limit) {
-		WRITE_ONCE(pipe->want_room, false);
-		WRITE_ONCE(pipe->shared->want_room, 0);
+	if (sdp_share_used(pipe) * 2 < pipe->limit) {
+		sdp_share_has_room(pipe);
 		sdp_pipe_wake_tx(pipe);
 	}
 	spin_unlock_bh(&pipe->lock);
@@ -409,168 +435,4 @@ unsigned int sdp_share_open(struct sdp_sock *ss, unsigned int halves)
 	if (halves & SDP_RING_RX && sdp_share_open_rx(sdp_rx_pipe(ss, ss->pair)))
 		open |= SDP_RING_RX;
 	return open;
-}
-
-/**
- * sdp_share_sock() - the socket of an end
- * @pair: the connection
- * @accepted: which end's
- *
- * Return: with a reference; NULL if it is gone.
- */
-struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted)
-{
-	struct sdp_pipe *pipe = &pair->pipe[accepted];
-	struct sock *sk;
-
-	spin_lock_bh(&pipe->lock);
-	sk = pipe->tx;
-	if (sk)
-		sock_hold(sk);
-	spin_unlock_bh(&pipe->lock);
-	return sk;
-}
-
-/* All the pages that a mapped pipe has: the last one becomes its shared head. */
-struct sdp_share_pages {
-	struct page *page[SDP_PIPE_PAGES + 1];
-};
-
-/* The sender does not look at the pages, nor at where they begin, while its lock is ours. */
-static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pages)
-{
-	int i;
-
-	if (pipe->shared)
-		return;
-	for (i = 0; i < SDP_PIPE_PAGES; i++)
-		if (!pipe->pages[i])
-			swap(pipe->pages[i], pages->page[i]);
-	spin_lock_bh(&pipe->lock);
-	/* Pairs with the look at it without the lock: the page is clear. */
-	smp_store_release(&pipe->shared, page_address(pages->page[i]));
-	pages->page[i] = NULL;
-	/* As in sdp_land_offer(). */
-	sdp_land_drop(pipe);
-	sdp_share_show(pipe);
-	spin_unlock_bh(&pipe->lock);
-}
-
-/* Nobody sleeps for the lock: the call that has it may be one of another user. */
-static int sdp_share_fix_once(struct sdp_pair *pair, bool accepted, struct sdp_share_pages *pages)
-{
-	struct sock *tx = sdp_share_sock(pair, accepted);
-	int err = -EAGAIN;
-
-	if (!tx)
-		return -ENOTCONN;
-	local_bh_disable();
-	bh_lock_sock(tx);
-	if (!sock_owned_by_user(tx)) {
-		sdp_share_install(&pair->pipe[accepted], pages);
-		err = 0;
-	}
-	bh_unlock_sock(tx);
-	local_bh_enable();
-	sock_put(tx);
-	return err;
-}
-
-/* A pipe gets all of its pages, and keeps them where they are. */
-static int sdp_share_fix(struct sdp_pair *pair, bool accepted)
-{
-	struct sdp_share_pages *pages;
-	int i, err = -ENOMEM;
-
-	if (READ_ONCE(pair->pipe[accepted].shared))
-		return 0;
-	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return -ENOMEM;
-	for (i = 0; i <= SDP_PIPE_PAGES; i++) {
-		pages->page[i] = sdp_pipe_page(GFP_KERNEL);
-		if (!pages->page[i])
-			goto out;
-	}
-	for (i = 0; i < SDP_SHARE_TRIES; i++) {
-		err = sdp_share_fix_once(pair, accepted, pages);
-		if (err != -EAGAIN || signal_pending(current))
-			break;
-		schedule_timeout_interruptible(SDP_SHARE_PAUSE);
-	}
-out:
-	for (i = 0; i <= SDP_PIPE_PAGES; i++)
-		if (pages->page[i])
-			sdp_pipe_page_free(pages->page[i]);
-	kfree(pages);
-	return err;
-}
-
-/**
- * sdp_share_attach() - make both directions of a connection ready to be mapped by an end's program
- * @pair: the connection
- * @accepted: which end's
- *
- * The caller's memory control group pays for the pages.
- *
- * Context: process; no socket locked.
- *
- * Return: 0; -EBUSY if a program of this end has them; -ENOTCONN if the connection is over;
- * -EOPNOTSUPP if no byte of it may go by TCP; -EAGAIN if somebody is in a call for long; -ENOMEM.
- */
-int sdp_share_attach(struct sdp_pair *pair, bool accepted)
-{
-	int err;
-
-	/* What a program is about to send by its ring may have to go by TCP. */
-	if (pair->only)
-		return -EOPNOTSUPP;
-	if (test_and_set_bit(accepted, &pair->attached))
-		return -EBUSY;
-	err = sdp_share_fix(pair, accepted) ?: sdp_share_fix(pair, !accepted);
-	if (err)
-		clear_bit(accepted, &pair->attached);
-	return err;
-}
-
-/**
- * sdp_share_detach() - an end's program has them no more
- * @pair: the connection
- * @accepted: which end's
- *
- * Context: process.
- */
-void sdp_share_detach(struct sdp_pair *pair, bool accepted)
-{
-	struct sdp_pipe *tx = &pair->pipe[accepted], *rx = &pair->pipe[!accepted];
-
-	spin_lock_bh(&tx->lock);
-	sdp_share_take(tx, SDP_RING_TX);
-	WRITE_ONCE(tx->tx_half, SDP_HALF_SHUT);
-	WRITE_ONCE(tx->shared->busy, 0);
-	spin_unlock_bh(&tx->lock);
-	spin_lock_bh(&rx->lock);
-	sdp_share_take(rx, SDP_RING_RX);
-	WRITE_ONCE(rx->rx_half, SDP_HALF_SHUT);
-	spin_unlock_bh(&rx->lock);
-	/* It may have ended before it could. */
-	sdp_share_kick(pair, accepted, SDP_RING_DATA | SDP_RING_ROOM);
-	clear_bit(accepted, &pair->attached);
-}
-
-/**
- * sdp_share_pages() - what an end's program maps
- * @pair: the connection, with rings
- * @accepted: which end's
- * @pages: SDP_SHARE_PAGES of them are filled in
- */
-void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **pages)
-{
-	const struct sdp_pipe *pipe[] = { &pair->pipe[accepted], &pair->pipe[!accepted] };
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		pages[i] = virt_to_page(pipe[i]->shared);
-		memcpy(pages + 2 + i * SDP_PIPE_PAGES, pipe[i]->pages, sizeof(pipe[i]->pages));
-	}
 }

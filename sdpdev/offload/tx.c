@@ -117,6 +117,9 @@ static int sdp_tx_wait_reader(struct sdp_sock *ss, struct sdp_pair *pair, long *
 		pipe->deep = (jiffies + SDP_TX_DEEP) ?: 1;
 	if (*timeo != MAX_SCHEDULE_TIMEOUT)
 		*timeo -= most - left;
+	/* A connection that ended meanwhile has let go of it. */
+	if (ss->pair != pair)
+		err = -EPIPE;
 	sdp_pair_put(pair);
 	return err;
 }

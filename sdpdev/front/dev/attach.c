@@ -43,13 +43,13 @@ static struct sdp_sock *sdp_mapping_lock(const struct sdp_mapping *map)
 	return NULL;
 }
 
-static long sdp_mapping_open(const struct sdp_mapping *map, unsigned int halves)
+static long sdp_mapping_open(const struct sdp_mapping *map, unsigned long halves)
 {
 	struct sdp_sock *ss;
 	struct sock *sk;
 	long open;
 
-	if (!halves || halves & ~(SDP_RING_TX | SDP_RING_RX))
+	if (!halves || halves & ~(unsigned long)(SDP_RING_TX | SDP_RING_RX))
 		return -EINVAL;
 	ss = sdp_mapping_lock(map);
 	if (!ss)

@@ -312,19 +312,21 @@ static struct cgroup *sdp_group_outer(struct cgroup *cgrp)
 
 #endif /* CONFIG_SOCK_CGROUP_DATA */
 
-/* What the rules of @cgrp itself, or of a user, say. */
-static u32 sdp_group_here(const struct cgroup *cgrp, kuid_t uid, const struct sock *sk,
-			  u32 call, u16 port)
+/* What the rules say that were set with the rights of one user namespace: the inner group first. */
+static u32 sdp_group_in(const struct user_namespace *ns, const struct sock *sk, u32 call, u16 port)
 {
-	const struct user_namespace *ns;
 	struct sdp_group *group;
+	struct cgroup *cgrp;
 	u32 said = 0;
 
-	for (ns = sock_net(sk)->user_ns; ns; ns = ns->parent) {
-		group = sdp_group_find(cgrp, uid, ns);
+	for (cgrp = sdp_group_of(sk); cgrp && !said; cgrp = sdp_group_outer(cgrp)) {
+		group = sdp_group_find(cgrp, GLOBAL_ROOT_UID, ns);
 		if (group)
-			said |= sdp_say_said(&group->say, call, port);
+			said = sdp_say_said(&group->say, call, port);
 	}
+	group = sdp_group_find(NULL, READ_ONCE(sk->sk_uid), ns);
+	if (group)
+		said |= sdp_say_said(&group->say, call, port);
 	return said;
 }
 
@@ -339,14 +341,15 @@ static u32 sdp_group_here(const struct cgroup *cgrp, kuid_t uid, const struct so
  */
 u32 sdp_group_said(const struct sock *sk, u32 call, u16 port)
 {
-	struct cgroup *cgrp;
+	const struct user_namespace *ns;
 	u32 said = 0;
 
 	if (!READ_ONCE(sdp_group_count))
 		return 0;
-	for (cgrp = sdp_group_of(sk); cgrp && !said; cgrp = sdp_group_outer(cgrp))
-		said = sdp_group_here(cgrp, GLOBAL_ROOT_UID, sk, call, port);
-	return said | sdp_group_here(NULL, READ_ONCE(sk->sk_uid), sk, call, port);
+	/* A container's rules hide none of those that were set with more rights. */
+	for (ns = sock_net(sk)->user_ns; ns; ns = ns->parent)
+		said |= sdp_group_in(ns, sk, call, port);
+	return said;
 }
 
 static int __net_init sdp_group_net_start(struct net *net)

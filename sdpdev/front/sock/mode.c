@@ -19,6 +19,9 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
 		return 0;
 	if (!sdp_mode_fresh(ss->sk) && (mode == SDP_MODE_ONLY || sdp_only(ss)))
 		return -EISCONN;
+	/* A call that has not seen the end of the last connection would send by TCP. */
+	if (mode == SDP_MODE_ONLY && (ss->sk->sk_write_pending || atomic_read(&ss->users)))
+		return -EBUSY;
 	if (mode == SDP_MODE_NEVER && sdp_tx_return(ss, SDP_STAY_NEVER))
 		return -EBUSY;
 	sdp_mode_set(ss, mode);
@@ -32,7 +35,8 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
  * @optlen: bytes there
  *
  * Return: 0; -EISCONN if it is too late; -EBUSY if memory is short for bytes that have to come
- * back to TCP; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
+ * back to TCP, or if a call is under way; -ENOPROTOOPT if the socket has not the ULP; -EFAULT,
+ * -EINVAL.
  */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
 {
@@ -94,6 +98,8 @@ static void sdp_mode_refuse(struct sock *sk)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (tcp_sk(sk)->fastopen_req)
 		tcp_sk(sk)->fastopen_req->size = 0;
+	/* TCP_FASTOPEN_CONNECT: nor may the SYN wait for some. */
+	tcp_sk(sk)->fastopen_connect = 0;
 }
 
 static u8 sdp_mode_said(u32 said)

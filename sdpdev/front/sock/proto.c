@@ -68,7 +68,9 @@ static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flag
 
 	if (unlikely(!ss))
 		return sdp_sk_base(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
-	if (flags & (MSG_OOB | MSG_ERRQUEUE))
+	if (unlikely(flags & MSG_OOB) && sdp_only(ss))
+		ret = -EINVAL;
+	else if (flags & (MSG_OOB | MSG_ERRQUEUE))
 		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
 	else
 		ret = sdp_rx_recv(ss, msg, len, flags, addr_len);
@@ -169,6 +171,7 @@ static void sdp_shutdown(struct sock *sk, int how)
 	} else if (ss && how & SEND_SHUTDOWN) {
 		/* Without memory for the bytes the peer must not take them for all. */
 		if (sdp_tx_return(ss, SDP_STAY_CLOSED)) {
+			sk->sk_disconnects++;
 			sk->sk_prot->disconnect(sk, 0);
 			return;
 		}
@@ -455,13 +458,34 @@ out:
 }
 
 /* A child without the ULP has no reference to the module, and so none of its functions. */
+/* Memory was short for its ULP.  Where no byte may go by TCP the connection is over. */
+static void sdp_accept_plain(struct sock *listener, struct sock *sk)
+{
+	struct sdp_sock *ss;
+	bool only;
+
+	rcu_read_lock();
+	ss = sdp_sk(listener);
+	only = ss && sdp_only(ss);
+	rcu_read_unlock();
+	if (!only)
+		return;
+	lock_sock(sk);
+	sk->sk_prot->disconnect(sk, 0);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	WRITE_ONCE(sk->sk_err, ECONNABORTED);
+	release_sock(sk);
+}
+
 static int sdp_accept(struct socket *sock, struct socket *newsock, COMPAT_ACCEPT_ARGS)
 {
 	const struct proto_ops *ops = sdp_sk_base(sock->sk)->ops;
 	int err = ops->accept(sock, newsock, COMPAT_ACCEPT_PASS);
 
-	if (!err && !sdp_ulp_ours(newsock->sk))
+	if (!err && !sdp_ulp_ours(newsock->sk)) {
 		newsock->ops = ops;
+		sdp_accept_plain(sock->sk, newsock->sk);
+	}
 	return err;
 }
 

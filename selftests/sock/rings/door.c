@@ -77,6 +77,7 @@ static void attaches(void)
 	rings = attach(c.a.fd, &arg);
 	need(rings >= 0);
 	if (ioctl(rings, SDP_RING_OPEN, 0) != -1 || ioctl(rings, SDP_RING_OPEN, 4) != -1 ||
+	    ioctl(rings, SDP_RING_OPEN, 0x100000001UL) != -1 ||
 	    ioctl(rings, SDP_RING_KICK, 4) != -1)
 		wrong("flags that nobody knows");
 	if (ioctl(rings, SDP_RING_KICK, SDP_RING_DATA | SDP_RING_ROOM))
@@ -118,6 +119,88 @@ static void mappings(void)
 	maps(fd, length, rw, MAP_SHARED, 4096, EINVAL);
 	maps(fd, length, rw, MAP_PRIVATE, 0, EINVAL);
 	maps(fd, length, rw | PROT_EXEC, MAP_SHARED, 0, EPERM);
+}
+
+/* An end's rings, attached and mapped. */
+static char *mapped(int fd, int *rings, struct sdp_attach *arg)
+{
+	char *map;
+
+	*rings = attach(fd, arg);
+	need(*rings >= 0);
+	map = mmap(NULL, 2 * ((size_t)arg->head_bytes + arg->ring_bytes),
+		   PROT_READ | PROT_WRITE, MAP_SHARED, *rings, 0);
+	need(map != MAP_FAILED);
+	return map;
+}
+
+/* What was read before belongs to nobody who attaches later. */
+static void old_bytes(void)
+{
+	struct sdp_attach arg;
+	size_t i, n = 0;
+	struct conn c;
+	int rings;
+	char *map;
+
+	if (plain)
+		return;
+	c = conn_moved();
+	put(&c.a, 3000, 0);
+	get_all(&c.b, 3000);
+	put(&c.a, 10, 0);
+	map = mapped(c.b.fd, &rings, &arg) + 2 * (size_t)arg.head_bytes;
+	for (i = 0; i < 2 * (size_t)arg.ring_bytes; i++)
+		n += map[i] != 0;
+	if (n > 10)
+		wrong("%zu bytes are left", n);
+	get_all(&c.b, 10);
+
+	/* Nor does what went while another program had the rings. */
+	put(&c.a, 3000, 0);
+	get_all(&c.b, 3000);
+	close(rings);
+	munmap(map - 2 * (size_t)arg.head_bytes, 2 * ((size_t)arg.head_bytes + arg.ring_bytes));
+	map = mapped(c.a.fd, &rings, &arg) + 2 * (size_t)arg.head_bytes;
+	for (i = n = 0; i < 2 * (size_t)arg.ring_bytes; i++)
+		n += map[i] != 0;
+	if (n)
+		wrong("%zu bytes are left of what went then", n);
+}
+
+/* A peer whose positions cannot be true: calls wait as long as they always do. */
+static void impossible(void)
+{
+	const struct timeval tv = { .tv_usec = 50000 };
+	struct sdp_shared *shared;
+	struct sdp_attach arg;
+	long long start;
+	struct conn c;
+	int rings;
+	char *map;
+
+	if (plain)
+		return;
+	c = conn_moved();
+	map = mapped(c.b.fd, &rings, &arg);
+	shared = (void *)(map + arg.head_bytes);
+	need(ioctl(rings, SDP_RING_OPEN, SDP_RING_RX) == SDP_RING_RX);
+	__atomic_store_n(&shared->tail, 1ULL << 62, __ATOMIC_SEQ_CST);
+	start = now_ms();
+	while (put_some(&c.a, 100000, MSG_DONTWAIT) > 0 && now_ms() - start < 3000)
+		;
+	if (errno != EAGAIN || now_ms() - start >= 3000)
+		wrong("a send: %s, %lld ms", strerrorname_np(errno), now_ms() - start);
+
+	c = conn_moved();
+	map = mapped(c.a.fd, &rings, &arg);
+	shared = (void *)map;
+	need(ioctl(rings, SDP_RING_OPEN, SDP_RING_TX) == SDP_RING_TX);
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	__atomic_store_n(&shared->head, 1ULL << 61, __ATOMIC_SEQ_CST);
+	start = now_ms();
+	if (get(&c.b, 10, 0) != -1 || errno != EAGAIN || now_ms() - start >= 1500)
+		wrong("a receive: %s, %lld ms", strerrorname_np(errno), now_ms() - start);
 }
 
 /* Words that are nearly right do more harm than others. */
@@ -260,6 +343,8 @@ const struct row door_rows[] = {
 	{ "whoever may attach", attaches },
 	{ "the mapping", mappings },
 	{ "TCP_REPAIR while there are rings", another_ulp },
+	{ "bytes of before", old_bytes },
+	{ "positions that cannot be", impossible },
 	{ "programs that write anything anywhere", scribbled },
 	{ NULL, NULL },
 };
