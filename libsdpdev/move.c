@@ -181,11 +181,10 @@ bool move_listeners(const struct sdp_rule *rule)
 			continue;
 		if (!setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3))
 			continue;
-		if (errno != EEXIST)
-			error = errno;
 		/* It had the ULP before the rule, or has another one. */
-		else if (rule->verdict == SDP_RULE_ONLY &&
-			 setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &only, sizeof(only)))
+		if (errno != EEXIST || (rule->verdict == SDP_RULE_ONLY &&
+					setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &only,
+						   sizeof(only))))
 			error = errno;
 	}
 	closedir(dir);

@@ -45,12 +45,16 @@ static void sdp_share_clear(struct sdp_pipe *pipe)
 	size_t n;
 
 	spin_lock_bh(&pipe->lock);
+	/* Behind the head lies what a program with the sender's half is about to send. */
+	if (pipe->tx_half != SDP_HALF_SHUT)
+		goto out;
 	end = pipe->tail + SDP_PIPE_BYTES;
 	for (pos = pipe->head; pos != end; pos += n) {
 		void *bytes = sdp_pipe_slice(pipe, pos, end, &n);
 
 		memset(bytes, 0, n);
 	}
+out:
 	spin_unlock_bh(&pipe->lock);
 }
 
@@ -97,18 +101,13 @@ static int sdp_share_fix_once(struct sdp_pair *pair, bool accepted, struct sdp_s
 	return err;
 }
 
-/*
- * A pipe gets all of its pages, and keeps them where they are.  @alone: no program of the other end
- * can be writing there.
- */
-static int sdp_share_fix(struct sdp_pair *pair, bool accepted, bool alone)
+/* A pipe gets all of its pages, and keeps them where they are. */
+static int sdp_share_fix(struct sdp_pair *pair, bool accepted)
 {
 	bool shared = READ_ONCE(pair->pipe[accepted].shared);
 	struct sdp_share_pages *pages;
 	int i, err = -ENOMEM;
 
-	if (shared && !alone)
-		return 0;
 	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
@@ -145,7 +144,6 @@ out:
  */
 int sdp_share_attach(struct sdp_pair *pair, bool accepted)
 {
-	bool alone;
 	int err;
 
 	/* What a program is about to send by its ring may have to go by TCP. */
@@ -153,8 +151,7 @@ int sdp_share_attach(struct sdp_pair *pair, bool accepted)
 		return -EOPNOTSUPP;
 	if (test_and_set_bit(accepted, &pair->attached))
 		return -EBUSY;
-	alone = READ_ONCE(pair->attached) == BIT(accepted);
-	err = sdp_share_fix(pair, accepted, alone) ?: sdp_share_fix(pair, !accepted, alone);
+	err = sdp_share_fix(pair, accepted) ?: sdp_share_fix(pair, !accepted);
 	if (err)
 		clear_bit(accepted, &pair->attached);
 	return err;
