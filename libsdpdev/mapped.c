@@ -40,6 +40,9 @@
 #define TURNS_FIRST		8
 #define TURNS_AGAIN		16
 
+/* How often one looks before it lets others run, if the other end may have another processor. */
+#define LOOKS			100
+
 /**
  * struct half - what a program sends by, or receives by
  * @lock: who works on it
@@ -92,13 +95,20 @@ struct sdp_fast {
 
 /* In a page that fork(2) clears, as it takes the mappings away: the number of the process. */
 static unsigned long *alive;
-static pthread_once_t alive_once = PTHREAD_ONCE_INIT;
+/* LOOKS, or none where all of the process has one processor. */
+static unsigned int looks;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
-static void alive_make(void)
+static void process_begin(void)
 {
-	void *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cpu_set_t processors;
+	void *page;
 
+	/* Of more than fit in there the call fails. */
+	if (sched_getaffinity(0, sizeof(processors), &processors) || CPU_COUNT(&processors) > 1)
+		looks = LOOKS;
+	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return;
 	if (madvise(page, sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
@@ -199,7 +209,7 @@ __public struct sdp_fast *sdp_fast_open(int fd, unsigned int flags)
 	pthread_mutex_init(&fast->attach, NULL);
 	pthread_mutex_init(&fast->tx.lock, NULL);
 	pthread_mutex_init(&fast->rx.lock, NULL);
-	pthread_once(&alive_once, alive_make);
+	pthread_once(&process_once, process_begin);
 	fast->device = alive ? open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC) : -1;
 	if (alive && !load(alive))
 		store(alive, getpid());
@@ -490,9 +500,29 @@ static ssize_t recv_ring(struct sdp_fast *fast, char *to, size_t n, bool ask)
 	return ret;
 }
 
+/* Tells the processor that this thread only waits for another one's store. */
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/* Bytes come from another processor before a system call would be over, if they come soon. */
+static void look(const struct half *rx)
+{
+	unsigned int i;
+
+	for (i = 0; i < looks && load(&rx->shared->head) == load(&rx->shared->tail); i++)
+		relax();
+}
+
 /*
- * Lets others run, who may be the sender on this processor, before it sleeps: that costs less than
- * to sleep and be woken.  As often as it has been worth it.
+ * Before it sleeps, it looks for what another processor sends, and lets others run, who may be the
+ * sender on this processor: that costs less than to sleep and be woken.  As often as it has been
+ * worth it.
  */
 static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 {
@@ -500,6 +530,10 @@ static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 	ssize_t ret = 0;
 
 	for (i = 0; !ret && i < turns; i++) {
+		look(&fast->rx);
+		ret = recv_ring(fast, to, n, false);
+		if (ret)
+			break;
 		sched_yield();
 		ret = recv_ring(fast, to, n, false);
 	}

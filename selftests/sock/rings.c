@@ -7,7 +7,9 @@
 #include "common/row.h"
 #include "rings/rows.h"
 
-static const struct row *const lists[] = { stream_rows, life_rows, door_rows, NULL };
+static const struct row *const lists[] = {
+	stream_rows, life_rows, door_rows, busy_rows, NULL
+};
 
 int main(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 28
+plan 30
 check "a machine" start
 echo 1 > /proc/sys/net/sdp/touch
 within "rings" "$programs/rings"
