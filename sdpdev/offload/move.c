@@ -217,7 +217,7 @@ static bool sdp_tx_bring(struct sock *sk, struct sdp_pipe *pipe)
  * Context: process; not after sock_orphan().
  *
  * Return: 0, or -ENOBUFS if memory was short in the middle: nothing may be sent before another
- * call has brought back the rest.
+ * call has brought back the rest.  The pairs' worker makes that call if nobody else does.
  */
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 {

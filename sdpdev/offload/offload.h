@@ -48,7 +48,8 @@ struct sdp_shared;
  * @SDP_PIPE_IDLE: they go by TCP
  * @SDP_PIPE_MOVED: they go by the pipe
  * @SDP_PIPE_RETURNING: the sender appends the bytes that nobody has read to TCP's queue, and
- *	sends nothing before all of them are there
+ *	sends nothing before all of them are there; if memory was short, the pairs' worker
+ *	goes on
  * @SDP_PIPE_ENDED: the sender is gone; the reader still gets what is in the pipe
  */
 enum sdp_pipe_state {
@@ -158,7 +159,8 @@ struct sdp_pipe {
  * struct sdp_pair - both directions of a connection whose ends are on this kernel
  * @refs: one for each end, and one for each file that maps its pipes
  * @pipe: index 0 carries what the end that connected sends, 1 what the other one sends
- * @list: in sdp_pairs, for the worker that looks after pipes that stand still
+ * @list: in sdp_pairs, for the worker that looks after pipes that stand still, until the last
+ *	reference goes
  * @seen: @pipe's heads and tails when that worker came last
  * @attached: bit 0: a program has the pipes mapped for the end that connected, bit 1: for the
  *	other one
@@ -365,7 +367,7 @@ ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
 void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
 bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes);
-void sdp_pipe_wake_rx(struct sdp_pipe *pipe);
+bool sdp_pipe_wake_rx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
@@ -459,6 +461,7 @@ void sdp_only_exit(void);
 
 /* tx.c */
 bool sdp_tx_shut(const struct sock *sk);
+int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why);
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 
 /* rx.c */
@@ -470,5 +473,8 @@ void sdp_rx_stop(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 bool sdp_rx_more(struct sdp_sock *ss, size_t have);
 size_t sdp_rx_queued(const struct sdp_sock *ss);
+
+/* client.c */
+int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor);
 
 #endif /* _SDP_OFFLOAD_H */

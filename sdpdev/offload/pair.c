@@ -88,6 +88,10 @@ void sdp_pair_put(struct sdp_pair *pair)
 {
 	if (!refcount_dec_and_test(&pair->refs))
 		return;
+	spin_lock_bh(&sdp_table_lock);
+	list_del(&pair->list);
+	sdp_pairs_count--;
+	spin_unlock_bh(&sdp_table_lock);
 	sdp_pipe_free(&pair->pipe[0]);
 	sdp_pipe_free(&pair->pipe[1]);
 	kfree_rcu(pair, rcu);
@@ -236,10 +240,6 @@ void sdp_pair_close(struct sdp_sock *ss)
 	pair = ss->pair;
 	if (hash_hashed(&ss->node))
 		hash_del(&ss->node);
-	if (pair && !list_empty(&pair->list)) {
-		list_del_init(&pair->list);
-		sdp_pairs_count--;
-	}
 	spin_unlock_bh(&sdp_table_lock);
 	if (!pair)
 		return;
@@ -297,15 +297,60 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->seek_end = 0;
 }
 
-/* An idle pipe has no pages.  A sender that is busy this very moment keeps them. */
-static void sdp_pipe_idle(struct sdp_pipe *pipe, struct sock *tx)
+/* lock_sock() if nobody has the socket: a program may keep it for as long as it likes. */
+static bool sdp_sock_trylock(struct sock *sk)
 {
-	local_bh_disable();
-	bh_lock_sock(tx);
-	if (!sock_owned_by_user(tx))
-		sdp_pipe_trim(pipe);
-	bh_unlock_sock(tx);
-	local_bh_enable();
+	bool free;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	free = !sock_owned_by_user(sk);
+	if (free)
+		sk->sk_lock.owned = 1;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (free)
+		mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return free;
+}
+
+/*
+ * Why has the direction to come back though the sender makes no call?  A client in the kernel
+ * that has taken the sender's socket over is not told of room in a pipe.
+ */
+static enum sdp_stay sdp_pipe_owes(struct sdp_pipe *pipe, struct sdp_sock *ss)
+{
+	enum sdp_stay why = SDP_STAY_NOT;
+
+	spin_lock_bh(&pipe->lock);
+	if (pipe->state == SDP_PIPE_RETURNING)
+		why = ss->stay;
+	else if (pipe->state == SDP_PIPE_MOVED && pipe->want_room)
+		why = sdp_gate(ss, false);
+	if (!why && pipe->state == SDP_PIPE_MOVED && pipe->head != pipe->claim)
+		why = pipe->rx ? sdp_gate_peer(pipe->reader) : SDP_STAY_CLOSED;
+	spin_unlock_bh(&pipe->lock);
+	return why;
+}
+
+/*
+ * An idle pipe has no pages.  Its bytes have to come back if memory was short when the sender
+ * brought them, or if the reader is gone or may not see them.  A sender that is busy this very
+ * moment does all of this itself.
+ */
+static void sdp_pipe_tend(struct sdp_pipe *pipe, struct sdp_sock *ss, struct sock *tx)
+{
+	enum sdp_stay why;
+
+	if (!sdp_sock_trylock(tx))
+		return;
+	/* Its end lives while it is attached. */
+	if (pipe->tx) {
+		why = sdp_pipe_owes(pipe, ss);
+		if (why)
+			sdp_tx_back(ss, why);
+		else
+			sdp_pipe_trim(pipe);
+	}
+	release_sock(tx);
 }
 
 /*
@@ -313,8 +358,10 @@ static void sdp_pipe_idle(struct sdp_pipe *pipe, struct sock *tx)
  * may wait for each other to read, in the trust that TCP has more room than a pipe: the sender
  * is woken, and goes there.
  */
-static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
+static void sdp_pair_look(struct sdp_pair *pair, int i)
 {
+	struct sdp_pipe *pipe = &pair->pipe[i];
+	u64 *seen = pair->seen[i];
 	struct sock *tx = NULL;
 	bool still;
 
@@ -333,14 +380,16 @@ static void sdp_pipe_look(struct sdp_pipe *pipe, u64 *seen)
 	    pipe->head != pipe->tail && !pipe->only) {
 		WRITE_ONCE(pipe->stalled, true);
 		sdp_pipe_wake_tx(pipe);
-	} else if (still && pipe->head == pipe->tail && pipe->pages[0] && pipe->tx) {
+	}
+	if (still && pipe->pages[0] && pipe->tx) {
 		tx = pipe->tx;
 		sock_hold(tx);
 	}
 	spin_unlock_bh(&pipe->lock);
 	if (!tx)
 		return;
-	sdp_pipe_idle(pipe, tx);
+	/* The sender reads from the other pipe. */
+	sdp_pipe_tend(pipe, pair->pipe[!i].reader, tx);
 	sock_put(tx);
 }
 
@@ -353,10 +402,11 @@ static void sdp_pairs_work(struct work_struct *work)
 	for (left = sdp_pairs_count; left && sdp_pairs_count; left--) {
 		pair = list_first_entry(&sdp_pairs, struct sdp_pair, list);
 		list_move_tail(&pair->list, &sdp_pairs);
-		refcount_inc(&pair->refs);
+		if (!refcount_inc_not_zero(&pair->refs))
+			continue;
 		spin_unlock_bh(&sdp_table_lock);
-		sdp_pipe_look(&pair->pipe[0], pair->seen[0]);
-		sdp_pipe_look(&pair->pipe[1], pair->seen[1]);
+		sdp_pair_look(pair, 0);
+		sdp_pair_look(pair, 1);
 		sdp_pair_put(pair);
 		cond_resched();
 		spin_lock_bh(&sdp_table_lock);

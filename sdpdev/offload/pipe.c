@@ -159,14 +159,19 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most
 /**
  * sdp_pipe_wake_rx() - wake a reader
  * @pipe: the direction, locked
+ *
+ * Callbacks of clients in the kernel want locks: such a reader gets nothing by a pipe.
+ *
+ * Return: false if there is no reader that can be woken.
  */
-void sdp_pipe_wake_rx(struct sdp_pipe *pipe)
+bool sdp_pipe_wake_rx(struct sdp_pipe *pipe)
 {
 	struct sock *rx = pipe->rx;
 
-	/* Callbacks of clients in the kernel want locks; the gate brings such a socket back. */
-	if (rx && likely(READ_ONCE(rx->sk_data_ready) == pipe->reader->base->data_ready))
-		rx->sk_data_ready(rx);
+	if (!rx || unlikely(READ_ONCE(rx->sk_data_ready) != pipe->reader->base->data_ready))
+		return false;
+	rx->sk_data_ready(rx);
+	return true;
 }
 
 /**
@@ -176,20 +181,19 @@ void sdp_pipe_wake_rx(struct sdp_pipe *pipe)
  *
  * Context: the sender, its socket locked.
  *
- * Return: false if there is no reader any more: the sender has to return them.
+ * Return: false if there is no reader for them: the sender has to return them.
  */
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len)
 {
-	bool rx;
+	bool woken;
 
 	spin_lock_bh(&pipe->lock);
 	WRITE_ONCE(pipe->head, pipe->head + len);
 	if (sdp_pipe_shared(pipe))
 		sdp_share_written(pipe);
-	rx = pipe->rx;
-	sdp_pipe_wake_rx(pipe);
+	woken = sdp_pipe_wake_rx(pipe);
 	spin_unlock_bh(&pipe->lock);
-	return rx;
+	return woken;
 }
 
 /* Bytes that are in it: without the sender's socket's lock a guess. */
@@ -467,7 +471,7 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
  * sdp_pipe_detach_rx() - the reader is gone
  * @pipe: the direction
  *
- * The sender brings its bytes back to TCP when it comes by.
+ * The sender brings its bytes back to TCP when it comes by, or else the pairs' worker does.
  *
  * Context: any.
  */

@@ -124,8 +124,16 @@ static int sdp_tx_wait_reader(struct sdp_sock *ss, struct sdp_pair *pair, long *
 	return err;
 }
 
-/* The direction leaves the pipe: for TCP, or for good. */
-static int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why)
+/**
+ * sdp_tx_back() - the direction leaves the pipe: for TCP, or for good
+ * @ss: the endpoint, its socket locked
+ * @why: the reason
+ *
+ * Context: as sdp_tx_return().
+ *
+ * Return: as sdp_tx_return(), or -EPIPE where no byte may go by TCP.
+ */
+int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why)
 {
 	return unlikely(sdp_only(ss)) ? sdp_only_end(ss, why) : sdp_tx_return(ss, why);
 }
@@ -154,7 +162,7 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 	if (!n && msg_data_left(msg))
 		return sdp_tx_wait(ss, ss->pair, timeo);
 	if (n > 0 && !sdp_pipe_publish(pipe, piped))
-		sdp_tx_back(ss, SDP_STAY_CLOSED);
+		sdp_tx_back(ss, READ_ONCE(pipe->rx) ? SDP_STAY_KERNEL : SDP_STAY_CLOSED);
 	return n;
 }
 

@@ -93,6 +93,21 @@ static int act_return(void)
 	return put_some(&c.a, 100, 0);
 }
 
+static int act_return_once(void)
+{
+	return put_some(&c.a, 100, MSG_DONTWAIT);
+}
+
+/* No other call of the sender brings the bytes back. */
+static bool comes_by_itself(int ret)
+{
+	struct timeval tv = { .tv_sec = 60 };
+
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	get_all(&c.b, c.a.out - c.b.in);
+	return goes_on(ret);
+}
+
 static void before_end(void)
 {
 	struct timeval tv = { .tv_sec = 1 };
@@ -164,6 +179,8 @@ static const struct scene scenes[] = {
 	{ "the ends become a pair", before_join, act_send, goes_on },
 	{ "bytes go into a pipe", before_moved, act_send, goes_on },
 	{ "bytes come back", before_return, act_return, goes_on },
+	{ "bytes come back without another call", before_return, act_return_once,
+	  comes_by_itself },
 	{ "bytes come back before shutdown()", before_end, act_shutdown, after_shutdown },
 	{ "bytes come back before close()", before_end, act_close, after_close },
 	{ "bytes are read", before_read, act_read, goes_on },

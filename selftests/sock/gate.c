@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/kcm.h>
 #include <linux/sdp_sock.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -205,15 +207,15 @@ static void captured_or_not(void)
 	run("ip netns exec blue sysctl -q net.sdp.capture=1");
 }
 
-/* A program of two instructions: all packets pass, or none does. */
-static int program(int verdict)
+/* A program of two instructions, which always returns the same. */
+static int program(int type, int verdict)
 {
 	struct bpf_insn code[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = verdict },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_CGROUP_SKB, .insn_cnt = 2,
+		.prog_type = type, .insn_cnt = 2,
 		.insns = (uintptr_t)code, .license = (uintptr_t)"GPL",
 	};
 
@@ -231,7 +233,8 @@ static void cgroup_programs(void)
 {
 	static const int types[] = { BPF_CGROUP_INET_EGRESS, BPF_CGROUP_INET_INGRESS };
 	struct conn c;
-	int i, cgroup, pass = program(1), drop = program(0);
+	int i, cgroup, pass = program(BPF_PROG_TYPE_CGROUP_SKB, 1);
+	int drop = program(BPF_PROG_TYPE_CGROUP_SKB, 0);
 
 	need(pass >= 0 && drop >= 0);
 	mkdir("/tmp/cgroup", 0755);
@@ -331,6 +334,43 @@ static void only_ipsec(void)
 	run("ip -n blue xfrm policy flush");
 }
 
+/* The bytes of a message of KCM. */
+#define MESSAGE	10
+
+/*
+ * A client in the kernel (KCM) takes a socket over while bytes wait for its program, which has
+ * read some.  The client gets the rest, and then what the sender goes on to send.
+ */
+static void taken_over(void)
+{
+	int kcm = socket(AF_KCM, SOCK_DGRAM, KCMPROTO_CONNECTED);
+	struct kcm_attach at = { .bpf_fd = program(BPF_PROG_TYPE_SOCKET_FILTER, MESSAGE) };
+	struct conn c = conn_moved();
+	struct end client = c.b;
+	int i;
+
+	need(kcm >= 0 && at.bpf_fd >= 0);
+	put(&c.a, 1000 * MESSAGE, 0);
+	get_all(&c.b, MESSAGE);
+	want(&c.a, true);
+	at.fd = c.b.fd;
+	need(!ioctl(kcm, SIOCKCMATTACH, &at));
+	client.fd = kcm;
+	client.in = MESSAGE;
+	for (i = 1; i < 1020; i++) {
+		struct pollfd p = { kcm, POLLIN, 0 };
+
+		/* The first ones at once, the others when all has been read. */
+		if (i == 1 || i >= 1010)
+			put(&c.a, i == 1 ? 10 * MESSAGE : MESSAGE, 0);
+		need(poll(&p, 1, 30000) == 1 && get(&client, 100, 0) == MESSAGE);
+	}
+	stays(&c.a, "kernel");
+	put(&client, MESSAGE, 0);
+	get_all(&c.a, MESSAGE);
+	say("all of it");
+}
+
 static const struct row rows[] = {
 	{ "packets that are dropped", dropped },
 	{ "a rule that prohibits the route", prohibited },
@@ -341,6 +381,7 @@ static const struct row rows[] = {
 	{ "a capture on the way", captured_between },
 	{ "a capture that does not matter", captured_or_not },
 	{ "programs of a control group", cgroup_programs },
+	{ "a client in the kernel", taken_over },
 	{ "nothing by TCP, but touches", only_touches },
 	{ "nothing by TCP, and a capture ends it", only_captured },
 	{ "nothing by TCP, and IPsec ends it", only_ipsec },

@@ -30,10 +30,10 @@ no_bridge() {
 
 trap no_bridge EXIT
 
-rows=('packets that' 'a rule' 'a capture' nothing)
+rows=('packets that' 'a rule' 'a capture' nothing 'a client')
 [ "$VARIANT" != long ] || rows=()
 
-plan $((${#rows[@]} ? 12 : 16))
+plan $((${#rows[@]} ? 13 : 17))
 check "a machine" start
 check "two namespaces" two_hosts
 check "a bridge" bridge

@@ -457,7 +457,20 @@ out:
 	return ret;
 }
 
-/* A child without the ULP has no reference to the module, and so none of its functions. */
+/* For clients in the kernel, which have locked the socket. */
+static int sdp_read_sock(struct sock *sk, read_descriptor_t *desc, sk_read_actor_t actor)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	return ss ? sdp_client_read(ss, desc, actor) : tcp_read_sock(sk, desc, actor);
+}
+
+/* The same clients ask how much there is. */
+static int sdp_peek_len(struct socket *sock)
+{
+	return sdp_sk_base(sock->sk)->ops->peek_len(sock) + sdp_ioctl_more(sock->sk, SIOCINQ);
+}
+
 /* Memory was short for its ULP.  Where no byte may go by TCP the connection is over. */
 static void sdp_accept_plain(struct sock *listener, struct sock *sk)
 {
@@ -477,6 +490,7 @@ static void sdp_accept_plain(struct sock *listener, struct sock *sk)
 	release_sock(sk);
 }
 
+/* A child without the ULP has no reference to the module, and so none of its functions. */
 static int sdp_accept(struct socket *sock, struct socket *newsock, COMPAT_ACCEPT_ARGS)
 {
 	const struct proto_ops *ops = sdp_sk_base(sock->sk)->ops;
@@ -518,4 +532,6 @@ void sdp_proto_build(struct sdp_family *fam)
 	fam->ops.accept = sdp_accept;
 	fam->ops.connect = sdp_connect;
 	fam->ops.splice_read = sdp_splice_read;
+	fam->ops.read_sock = sdp_read_sock;
+	fam->ops.peek_len = sdp_peek_len;
 }
