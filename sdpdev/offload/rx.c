@@ -323,7 +323,8 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 			break;
 		}
 		n = -EXDEV;
-		if (unlikely(READ_ONCE(tcp_sk(ss->sk)->urg_data)) && sdp_rx_by_tcp(ss))
+		if (unlikely(READ_ONCE(tcp_sk(ss->sk)->urg_data)) && sdp_rx_by_tcp(ss) &&
+		    (sdp_rx_more(ss, 0) || sdp_rx_ended(ss->sk)))
 			break;
 		n = flags & MSG_PEEK ? sdp_rx_peek_some(ss, sdp_sock_rx(ss), done, to, len - done) :
 				       sdp_rx_some(ss, sdp_sock_rx(ss), to, len - done);
@@ -358,10 +359,10 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 /*
  * Bytes that come by TCP are read by TCP's own recvmsg, which must not sleep.  Returns -EXDEV if
  * they do not, or if there are not enough yet and the call may wait: *done has those that were
- * read.
+ * read.  A call that has waited @before does not sleep in TCP, which would count its time anew.
  */
 static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
-			     int *addr_len, size_t *done)
+			     int *addr_len, size_t *done, bool before)
 {
 	struct sock *sk = ss->sk;
 	bool wait = !(flags & MSG_DONTWAIT);
@@ -369,7 +370,7 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 
 	if (!sdp_rx_enter_tcp(ss))
 		return -EXDEV;
-	if (wait && !sdp_rx_tcp_only(ss)) {
+	if (wait && (before || !sdp_rx_tcp_only(ss))) {
 		n = -EAGAIN;
 		if (sdp_rx_more(ss, 0) || sdp_rx_ended(sk))
 			n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
@@ -378,7 +379,8 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 		wait = false;
 	}
 	sdp_rx_leave_tcp(ss);
-	if (!wait || (n < 0 && n != -EAGAIN) || !n || READ_ONCE(tcp_sk(sk)->urg_data) ||
+	if (!wait || (n < 0 && n != -EAGAIN) || !n ||
+	    (n > 0 && READ_ONCE(tcp_sk(sk)->urg_data)) ||
 	    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len))
 		return n;
 	if (n > 0 && flags & MSG_PEEK) {
@@ -416,12 +418,15 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 {
 	struct sock *sk = ss->sk;
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	bool same, before = false;
 	size_t done = 0;
-	bool same;
 	int n;
 
 	do {
-		n = sdp_rx_by_recvmsg(ss, msg, len, flags, addr_len, &done);
+		/* A look behind an urgent byte is TCP's. */
+		n = sdp_rx_by_recvmsg(ss, msg, len, flags | (timeo ? 0 : MSG_DONTWAIT), addr_len,
+				      &done, before && !(flags & MSG_PEEK));
+		before = true;
 		if (n != -EXDEV)
 			break;
 		same = true;

@@ -74,6 +74,35 @@ static void receive_timeout(void)
 	SAY(get(&c.b, 10, MSG_PEEK));
 }
 
+/* Milliseconds that a call may wait; urgent data comes shortly before they are over. */
+#define URGENT_WAIT	1000
+#define URGENT_AFTER	900
+
+static void *urgent_later(void *arg)
+{
+	usleep(URGENT_AFTER * 1000);
+	put(arg, 1, MSG_OOB);
+	return NULL;
+}
+
+/* An urgent byte is none of those that the call waits for, and does not prolong it. */
+static void urgent_timeout(void)
+{
+	struct conn c = conn_moved();
+	long long start, took;
+	pthread_t t;
+	char byte;
+
+	timeouts(c.b.fd, URGENT_WAIT);
+	need(!pthread_create(&t, NULL, urgent_later, &c.a));
+	start = now_ms();
+	SAY(recv(c.b.fd, &byte, 1, 0));
+	took = now_ms() - start;
+	if (took < URGENT_WAIT - 50 || took >= URGENT_WAIT + URGENT_AFTER - 50)
+		wrong("it waited %lld ms of %d", took, URGENT_WAIT);
+	pthread_join(t, NULL);
+}
+
 static void send_timeout(void)
 {
 	struct conn c = conn_moved();
@@ -351,6 +380,7 @@ static void half_closed(void)
 
 const struct row wait_rows[] = {
 	{ "SO_RCVTIMEO", receive_timeout },
+	{ "SO_RCVTIMEO beside urgent data", urgent_timeout },
 	{ "SO_SNDTIMEO", send_timeout },
 	{ "signals interrupt calls that wait", interrupted },
 	{ "bytes and FIN end a wait", woken },
