@@ -401,6 +401,27 @@ static void stalls(void)
 	no_segs(c.b.fd);
 }
 
+/* The ULP's own options are there whenever the ULP is. */
+static void listens_already(void)
+{
+	struct conn c = { { .way = 0 }, { .way = 1 } };
+	int port, listener;
+
+	if (plain)
+		return;
+	plain = true;
+	listener = sock_listen(4, &port);
+	plain = false;
+	sock_ulp(listener);
+	need(!sock_mode(listener, SDP_MODE_ONLY));
+	is("the mode", info(listener).mode, SDP_MODE_ONLY);
+	c.a.fd = sock_new(NULL);
+	need(!sock_connect(c.a.fd, port));
+	c.b.fd = accept(listener, NULL, NULL);
+	need(c.b.fd >= 0);
+	carries(&c);
+}
+
 static void options(void)
 {
 	struct conn c;
@@ -507,6 +528,7 @@ static const struct row rows[] = {
 	{ "a close behind bytes", closes },
 	{ "a reader that does not read", stalls },
 	{ "modes", options },
+	{ "a socket that listens already", listens_already },
 	{ "never is never", never_moves },
 	{ "a socket that connects again", again },
 	{ }

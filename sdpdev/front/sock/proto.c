@@ -428,6 +428,23 @@ static int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *
 	return ret;
 }
 
+/* A socket that got the ULP while it listened has TCP's own struct proto still (ulp.c). */
+static int sdp_ops_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
+			      unsigned int optlen)
+{
+	if (level == IPPROTO_SDP)
+		return sdp_setsockopt(sock->sk, level, optname, optval, optlen);
+	return sock_common_setsockopt(sock, level, optname, optval, optlen);
+}
+
+static int sdp_ops_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
+			      int __user *optlen)
+{
+	if (level == IPPROTO_SDP)
+		return sdp_getsockopt(sock->sk, level, optname, optval, optlen);
+	return sock_common_getsockopt(sock, level, optname, optval, optlen);
+}
+
 /* From TCP by its own pages, from a pipe by copies. */
 static ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos, struct pipe_inode_info *pipe,
 			       size_t len, unsigned int flags)
@@ -531,6 +548,8 @@ void sdp_proto_build(struct sdp_family *fam)
 #endif
 	fam->ops.accept = sdp_accept;
 	fam->ops.connect = sdp_connect;
+	fam->ops.setsockopt = sdp_ops_setsockopt;
+	fam->ops.getsockopt = sdp_ops_getsockopt;
 	fam->ops.splice_read = sdp_splice_read;
 	fam->ops.read_sock = sdp_read_sock;
 	fam->ops.peek_len = sdp_peek_len;
