@@ -510,13 +510,20 @@ static void relax(void)
 #endif
 }
 
-/* Bytes come from another processor before a system call would be over, if they come soon. */
-static void look(const struct half *rx)
+/*
+ * Looks for what another processor sends: bytes that come soon come before a system call would be
+ * over.  True if there is something.
+ */
+static bool look(const struct half *rx)
 {
 	unsigned int i;
 
-	for (i = 0; i < looks && load(&rx->shared->head) == load(&rx->shared->tail); i++)
+	for (i = 0; i < looks; i++) {
+		if (load(&rx->shared->head) != load(&rx->shared->tail))
+			return true;
 		relax();
+	}
+	return false;
 }
 
 /*
@@ -530,11 +537,8 @@ static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 	ssize_t ret = 0;
 
 	for (i = 0; !ret && i < turns; i++) {
-		look(&fast->rx);
-		ret = recv_ring(fast, to, n, false);
-		if (ret)
-			break;
-		sched_yield();
+		if (!look(&fast->rx))
+			sched_yield();
 		ret = recv_ring(fast, to, n, false);
 	}
 	if (ret > 0)
