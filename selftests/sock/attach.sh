@@ -88,6 +88,7 @@ s = socket.create_server(("127.0.0.1", 0))
 c = socket.create_connection(s.getsockname())
 print(c.getsockopt(6, 31, 16).decode().rstrip("\0")[:3])'
 	check "without environment" gives "$all" move env -i "$attach"
+	check "of a login shell" gives "$all" move su - -c "$attach"
 	check "of a program that executes itself anew" gives "$all" move "$attach" -e
 	check "by io_uring" gives "$all" move "$attach" -u
 	check "by a worker of io_uring" gives "$all" move "$attach" -a
@@ -560,7 +561,7 @@ fi
 ip link set lo up
 load
 
-plan $((120 - $(checked && echo 26 || echo 0)))
+plan $((121 - $(checked && echo 26 || echo 0)))
 processes
 calls_and_ports
 verdicts

@@ -53,13 +53,13 @@ units() {
 	socket slice 7104 ''
 }
 
-# It has its own processes, mounts and control groups; what it writes into /run goes with it.
+# It has its own name, processes, mounts and control groups, and a /run that goes with it.
 begin() {
 	mkdir "$work/cgroup" && mount -t cgroup2 none "$work/cgroup" &&
 		mkdir "$work/cgroup/units" || return
 	# shellcheck disable=SC2016 # for the new shells to expand
 	sh -c 'echo $$ > "$0/cgroup/units/cgroup.procs"
-		exec unshare --cgroup --pid --mount --fork sh -c "
+		exec unshare --cgroup --pid --mount --uts --fork sh -c "
 			mount -t proc none /proc && mount -t tmpfs -o mode=755 run /run &&
 			mount -t cgroup2 none /sys/fs/cgroup && mkdir -p /run/systemd /run/lock &&
 			mount -t tmpfs -o mode=755 lock /run/lock &&
