@@ -234,6 +234,21 @@ static void bytes_by_tcp(void)
 	}
 }
 
+/* Nor an urgent one, which no other call reads. */
+static void urgent_by_tcp(void)
+{
+	struct conn c;
+	char byte;
+
+	if (plain)
+		return;
+	c = conn_modes(-1, SDP_MODE_ONLY);
+	put(&c.a, 1, MSG_OOB);
+	if (!ready(c.b.fd, POLLPRI | POLLERR, 5000))
+		wrong("nothing comes");
+	fails("a read of an urgent byte", recv(c.b.fd, &byte, 1, MSG_OOB), EINVAL);
+}
+
 static void fast_open(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
@@ -521,6 +536,7 @@ static const struct row rows[] = {
 	{ "which poll() tells", no_peer_polled },
 	{ "and so do reads", no_peer_read },
 	{ "bytes by TCP end it", bytes_by_tcp },
+	{ "and so does an urgent one", urgent_by_tcp },
 	{ "none go with a SYN", fast_open },
 	{ "what needs TCP is refused", refused_calls },
 	{ "reasons to stay end it", reasons },

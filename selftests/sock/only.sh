@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 20
+plan 21
 check "a machine" eval 'start && sysctl -q net.sdp.only_wait=1'
 within "mode" "$programs/only"
 finish

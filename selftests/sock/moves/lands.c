@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/sdp_sock.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/conn.h"
@@ -286,6 +288,49 @@ static void waits_long(void)
 		wrong("%ld pages stay pinned", pins());
 }
 
+/* The direction comes back with no byte that would wake the reader. */
+static void send_never(struct sender *s)
+{
+	if (!plain && !pins())
+		wrong("a reader that waits offers no memory");
+	need(plain || !sock_mode(s->conn->a.fd, SDP_MODE_NEVER));
+	if (pins())
+		wrong("%ld pages are pinned behind a return", pins());
+	put(&s->conn->a, LARGE, 0);
+}
+
+static void comes_back(void)
+{
+	struct conn c = conn_moved();
+
+	SAY(during(&c, send_never, LARGE, MSG_WAITALL));
+	has_landed(false);
+	stays(&c.a, "never");
+}
+
+static void killed(void)
+{
+	struct conn c = conn_moved();
+	long long start = now_ms();
+	pid_t reader;
+
+	put(&c.a, LARGE, 0);
+	get_all(&c.b, LARGE);
+	reader = fork();
+	need(reader >= 0);
+	if (!reader)
+		_exit(get(&c.b, LARGE, MSG_WAITALL));
+	while (!plain && !pins() && now_ms() - start < 10000)
+		usleep(1000);
+	if (!plain && !pins())
+		wrong("a reader that waits offers no memory");
+	need(!kill(reader, SIGKILL) && waitpid(reader, NULL, 0) == reader);
+	if (pins())
+		wrong("%ld pages are pinned for a reader that is gone", pins());
+	put(&c.a, LARGE, 0);
+	get_all(&c.b, LARGE);
+}
+
 /* Both ends write before they read. */
 #define MUCH 150000
 
@@ -326,6 +371,8 @@ const struct row land_rows[] = {
 	{ "memory that a reader has left", left_behind },
 	{ "pages that are not there", faults },
 	{ "a reader that waits long", waits_long },
+	{ "a return while a reader waits", comes_back },
+	{ "a reader that is killed", killed },
 	{ "both ends write before they read", both_write },
 	{ }
 };
