@@ -390,6 +390,7 @@ bool sdp_share_begin_write(struct sdp_pipe *pipe);
 bool sdp_share_busy(const struct sdp_pipe *pipe);
 void sdp_share_written(struct sdp_pipe *pipe);
 void sdp_share_look(struct sdp_pipe *pipe);
+void sdp_share_watch(const struct sdp_pipe *pipe, const struct sock *sk);
 void sdp_share_begin_read(struct sdp_pipe *pipe);
 void sdp_share_read(struct sdp_pipe *pipe);
 void sdp_share_end_read(struct sdp_pipe *pipe);
@@ -473,6 +474,7 @@ void sdp_rx_stop(struct sdp_sock *ss);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 bool sdp_rx_more(struct sdp_sock *ss, size_t have);
 size_t sdp_rx_queued(const struct sdp_sock *ss);
+void sdp_rx_watch(const struct sdp_sock *ss);
 
 /* client.c */
 int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor);

@@ -43,6 +43,20 @@ size_t sdp_rx_queued(const struct sdp_sock *ss)
 	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
 }
 
+/**
+ * sdp_rx_watch() - somebody polls the endpoint
+ * @ss: the endpoint
+ *
+ * Context: any, within an RCU read section.
+ */
+void sdp_rx_watch(const struct sdp_sock *ss)
+{
+	struct sdp_pipe *pipe = sdp_sock_rx(ss);
+
+	if (pipe && sdp_pipe_shared(pipe))
+		sdp_share_watch(pipe, ss->sk);
+}
+
 /* Does TCP have all that there is to read, and what comes next? */
 static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 {

@@ -154,8 +154,41 @@ static bool sdp_share_may_read(struct sdp_pipe *pipe)
 	       !(sk->sk_shutdown & RCV_SHUTDOWN);
 }
 
+/* Does somebody poll the reader's socket, and counts on each wake-up?  A full barrier. */
+static bool sdp_share_watched(const struct sock *sk)
+{
+	bool ret;
+
+	rcu_read_lock();
+	ret = skwq_has_sleeper(rcu_dereference(sk->sk_wq)) || sock_flag(sk, SOCK_FASYNC);
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * sdp_share_watch() - somebody polls the reader's socket
+ * @pipe: the direction, with a shared head
+ * @sk: the socket
+ *
+ * An epoll set with EPOLLET gets an event for whatever comes after the program's last call, and
+ * the program may leave bytes in the ring.
+ *
+ * Context: any.
+ */
+void sdp_share_watch(const struct sdp_pipe *pipe, const struct sock *sk)
+{
+	struct sdp_shared *shared = pipe->shared;
+
+	if (READ_ONCE(shared->watched) || !sdp_share_watched(sk))
+		return;
+	WRITE_ONCE(shared->watched, 1);
+	/* A thread of the program may just have seen that it is not. */
+	sdp_share_want_data(pipe);
+}
+
 static void sdp_share_lend_rx(struct sdp_pipe *pipe)
 {
+	WRITE_ONCE(pipe->shared->watched, sdp_share_watched(pipe->rx));
 	/* What a call has claimed and not read is the program's again. */
 	WRITE_ONCE(pipe->claim, pipe->tail);
 	sdp_share_show(pipe);
@@ -221,8 +254,13 @@ void sdp_share_written(struct sdp_pipe *pipe)
  */
 void sdp_share_look(struct sdp_pipe *pipe)
 {
+	bool watched = pipe->rx && sdp_share_watched(pipe->rx);
+
+	/* Before the look: whatever comes behind it wakes. */
+	if (watched)
+		sdp_share_want_data(pipe);
 	sdp_share_take(pipe, SDP_RING_RX);
-	if (pipe->head != pipe->tail)
+	if (watched || pipe->head != pipe->tail)
 		return;
 	sdp_share_want_data(pipe);
 	sdp_share_take(pipe, 0);

@@ -35,7 +35,9 @@
  *
  * A reader that finds nothing and is going to sleep in poll(2) or epoll_wait(2) sets want_data,
  * makes a full barrier, and looks again.  One that sleeps in recv(2), and a sender without room
- * that sleeps in send(2), need nothing.
+ * that sleeps in send(2), need nothing.  While the word watched is set, a reader sets want_data
+ * and makes a full barrier before each look: somebody counts on an event for what comes behind
+ * what was read, even if that was not all (EPOLLET, O_ASYNC).
  *
  * The other end may belong to somebody else, who can write anything into the mapping at any
  * time.  So a program bounds what it loads from there, and takes a distance of more than
@@ -53,7 +55,7 @@
 
 /* Version of this interface: as that of <linux/sdp.h>, and apart from it. */
 #define SDP_RING_MAJOR		2
-#define SDP_RING_MINOR		0
+#define SDP_RING_MINOR		1
 
 /* On a file of /dev/sdp, whatever else it is. */
 #define SDP_IOC_ATTACH		_IO(SDP_IOC_MAGIC, 0x0F)
@@ -65,7 +67,7 @@
 /**
  * struct sdp_attach - argument of SDP_IOC_ATTACH
  * @size: sizeof(struct sdp_attach)
- * @flags: zero
+ * @flags: SDP_ATTACH_SOLE, or zero
  * @major: in: SDP_RING_MAJOR of the program; out: of the kernel
  * @minor: in: SDP_RING_MINOR of the program; out: of the kernel
  * @fd: descriptor of a TCP socket with the ULP "sdp"
@@ -87,10 +89,10 @@
  *
  * Errors: EPROTONOSUPPORT (another major version; @major and @minor are written back), EBADF,
  * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good, or one of whose
- * bytes none may go by TCP), EAGAIN (the two
- * ends have not found each other yet, or somebody else is in a call of the socket; try again
- * when it has carried more), ENOTCONN (the connection is over), EBUSY (this end is attached),
- * ENOMEM, and what a security module says of sending and receiving.
+ * bytes none may go by TCP), EAGAIN (the two ends have not found each other yet, or somebody else
+ * is in a call of the socket; try again when it has carried more), ENOTCONN (the connection is
+ * over), EBUSY (this end is attached, or SDP_ATTACH_SOLE does not hold), ENOMEM, and what a
+ * security module says of sending and receiving.
  */
 struct sdp_attach {
 	__u32 size;
@@ -104,6 +106,12 @@ struct sdp_attach {
 	__u64 rx_base;
 	__u64 features;
 };
+
+/*
+ * In sdp_attach.flags: only if nothing but @fd refers to the socket: no other descriptor of any
+ * process, no call of another thread, no ring of io_uring.  Since minor version 1.
+ */
+#define SDP_ATTACH_SOLE		(1U << 0)
 
 /*
  * SDP_RING_OPEN: open these halves.  Not while another thread of the program sends or receives by
@@ -136,6 +144,7 @@ struct sdp_attach {
  *	clears it
  * @want_room: the sender waits; the kernel's
  * @limit: bytes that the ring holds, at most; the kernel's
+ * @watched: somebody polls the reader's socket; the kernel's; since minor version 1
  * @reserved3: zero
  */
 struct sdp_shared {
@@ -147,7 +156,8 @@ struct sdp_shared {
 	__u32 want_data;
 	__u32 want_room;
 	__u32 limit;
-	__u32 reserved3[13];
+	__u32 watched;
+	__u32 reserved3[12];
 };
 
 #endif /* _UAPI_LINUX_SDP_RING_H */

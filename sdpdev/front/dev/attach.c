@@ -209,7 +209,7 @@ int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile)
 	struct socket *sock;
 	int err;
 
-	if (!other && arg->flags)
+	if (!other && arg->flags & ~SDP_ATTACH_SOLE)
 		return -EINVAL;
 	arg->major = SDP_RING_MAJOR;
 	arg->minor = SDP_RING_MINOR;
@@ -218,6 +218,11 @@ int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile)
 	sock = sockfd_lookup(arg->fd, &err);
 	if (!sock)
 		return err;
+	/* The descriptor's reference, and ours. */
+	if (arg->flags & SDP_ATTACH_SOLE && file_count(sock->file) > 2) {
+		sockfd_put(sock);
+		return -EBUSY;
+	}
 	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	err = map ? sdp_attach_file(sock, map, newfile) : -ENOMEM;
 	sockfd_put(sock);

@@ -226,6 +226,8 @@ static bool sdp_is_readable(struct sock *sk)
 
 	rcu_read_lock();
 	ss = sdp_sk(sk);
+	if (ss)
+		sdp_rx_watch(ss);
 	ret = ss && sdp_rx_queued(ss) && sdp_rx_more(ss, READ_ONCE(sk->sk_rcvlowat) - 1);
 	rcu_read_unlock();
 	return ret;

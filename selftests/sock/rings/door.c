@@ -46,7 +46,7 @@ static void refused(const char *what, int fd, int error)
 
 static void attaches(void)
 {
-	int rings, port, listener, udp, tcp, fresh;
+	int rings, port, listener, udp, tcp, fresh, other;
 	struct sdp_attach arg;
 	struct conn c;
 
@@ -68,9 +68,13 @@ static void attaches(void)
 	if (attach_as(c.a.fd, 1, 0, &arg) >= 0 || errno != EPROTONOSUPPORT ||
 	    arg.major != SDP_RING_MAJOR)
 		wrong("another version: %s, %u", strerrorname_np(errno), arg.major);
-	if (attach_as(c.a.fd, SDP_RING_MAJOR, 1, &arg) >= 0 || errno != EINVAL)
+	if (attach_as(c.a.fd, SDP_RING_MAJOR, 2, &arg) >= 0 || errno != EINVAL)
 		wrong("a flag: %s", strerrorname_np(errno));
-	rings = attach(c.a.fd, &arg);
+	other = dup(c.a.fd);
+	if (attach_as(c.a.fd, SDP_RING_MAJOR, SDP_ATTACH_SOLE, &arg) >= 0 || errno != EBUSY)
+		wrong("two descriptors: %s", strerrorname_np(errno));
+	close(other);
+	rings = attach_as(c.a.fd, SDP_RING_MAJOR, SDP_ATTACH_SOLE, &arg);
 	need(rings >= 0);
 	refused("again", c.a.fd, EBUSY);
 	close(rings);
