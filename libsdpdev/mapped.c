@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * Sending and receiving on TCP sockets with the ULP "sdp" without system calls, by the rings
- * that the kernel lets a program map.  The protocol is told in <linux/sdp_ring.h>.
- *
- * Whatever does not go by a ring goes by send(2) and recv(2), which the kernel keeps in order.
+ * The rings that the kernel lets a program map, of TCP sockets with the ULP "sdp".  The protocol is
+ * told in <linux/sdp_ring.h>.
  *
  * The other end's program can write anything into the mapping.  Positions are bounded before they
  * are used, so that this costs the connection and nothing else.
@@ -11,17 +9,16 @@
  * Each access that has an order says what it pairs with.  "The kernel" is sdpdev/offload/share.c.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/sdp_ring.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "mapped.h"
 
 #define load(p)			__atomic_load_n(p, __ATOMIC_RELAXED)
 #define load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
@@ -43,58 +40,16 @@
 /* How often one looks before it lets others run, if the other end may have another processor. */
 #define LOOKS			100
 
-/**
- * struct half - what a program sends by, or receives by
- * @lock: who works on it
- * @shared: the head of its ring
- * @bytes: the ring
- * @base: position of the first one
- * @peer: where the other program was, when it was looked at last
- * @skip: calls to let pass before the next try to open it
- * @skipped: how many were let pass after the last try that failed
- */
-struct half {
-	pthread_mutex_t lock;
-	struct sdp_shared *shared;
-	char *bytes;
-	__u64 base;
-	__u64 peer;
-	unsigned int skip;
-	unsigned int skipped;
-};
+/* How often a thread lets the one run that works on a half: then it makes the system call. */
+#define LOCK_TURNS		64
 
-/**
- * struct sdp_fast - see sdp_fast_open()
- * @fd: the socket; the caller's
- * @device: a file of /dev/sdp until there are rings, or -1
- * @rings: what they are mapped from, or -1
- * @owner: @alive's value in the process that made this
- * @attach: who attaches
- * @size: bytes of a ring
- * @map: the mapping, or NULL
- * @length: its bytes
- * @turns: how often a reader lets others run before it sleeps; a guess of any thread
- * @slept: how often one has slept since that became none
- * @tx: the sending half
- * @rx: the receiving half
+/*
+ * The number of the process, in a page that fork(2) clears, as it takes the mappings away.  A
+ * child takes the next number, so it has another one than all that it descends from.  No process
+ * ID does that: it repeats, in another namespace at once.
  */
-struct sdp_fast {
-	int fd;
-	int device;
-	int rings;
-	unsigned long owner;
-	pthread_mutex_t attach;
-	size_t size;
-	void *map;
-	size_t length;
-	unsigned int turns;
-	unsigned int slept;
-	struct half tx;
-	struct half rx;
-};
-
-/* In a page that fork(2) clears, as it takes the mappings away: the number of the process. */
 static unsigned long *alive;
+static unsigned long last_number;
 /* LOOKS, or none where all of the process has one processor. */
 static unsigned int looks;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
@@ -117,7 +72,23 @@ static void process_begin(void)
 		alive = page;
 }
 
-static bool own(const struct sdp_fast *fast)
+/* This process's number; zero if there is none to be had. */
+static unsigned long number(void)
+{
+	unsigned long old = 0, new;
+
+	pthread_once(&process_once, process_begin);
+	if (!alive)
+		return 0;
+	if (load(alive))
+		return load(alive);
+	new = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+	/* Another thread may have been faster. */
+	return __atomic_compare_exchange_n(alive, &old, new, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ? new : old;
+}
+
+bool sdp_mapped_own(const struct sdp_fast *fast)
 {
 	return alive && load(alive) == fast->owner;
 }
@@ -132,24 +103,24 @@ static void half_set(struct half *half, char *shared, char *bytes, __u64 base)
 	store_release(&half->shared, (struct sdp_shared *)shared);
 }
 
-/* False if there are no rings yet. */
-static bool attach(struct sdp_fast *fast)
+bool sdp_mapped_attach(struct sdp_fast *fast, int device, unsigned int flags)
 {
 	struct sdp_attach arg = {
 		.size = sizeof(arg),
+		.flags = flags,
 		.major = SDP_RING_MAJOR,
 		.minor = SDP_RING_MINOR,
 		.fd = fast->fd,
 	};
 	char *map;
 
-	fast->rings = ioctl(fast->device, SDP_IOC_ATTACH, &arg);
+	fast->rings = ioctl(device, SDP_IOC_ATTACH, &arg);
 	if (fast->rings < 0)
 		return false;
 	fast->length = 2 * (size_t)arg.head_bytes + 2 * (size_t)arg.ring_bytes;
 	map = mmap(NULL, fast->length, PROT_READ | PROT_WRITE, MAP_SHARED, fast->rings, 0);
 	if (map == MAP_FAILED) {
-		close(fast->rings);
+		syscall(SYS_close, fast->rings);
 		fast->rings = -1;
 		return false;
 	}
@@ -158,8 +129,6 @@ static bool attach(struct sdp_fast *fast)
 	half_set(&fast->tx, map, map + 2 * (size_t)arg.head_bytes, arg.tx_base);
 	half_set(&fast->rx, map + arg.head_bytes,
 		 map + 2 * (size_t)arg.head_bytes + arg.ring_bytes, arg.rx_base);
-	close(fast->device);
-	fast->device = -1;
 	return true;
 }
 
@@ -175,67 +144,39 @@ static bool attached(struct sdp_fast *fast, struct half *half)
 
 	if (mapped(half))
 		return true;
-	if (pthread_mutex_trylock(&fast->attach))
+	if (fast->device < 0 || __atomic_exchange_n(&fast->attaching, true, __ATOMIC_ACQUIRE))
 		return false;
-	ret = mapped(half) || (fast->device >= 0 && attach(fast));
-	pthread_mutex_unlock(&fast->attach);
+	ret = mapped(half);
+	if (!ret && fast->device >= 0 && sdp_mapped_attach(fast, fast->device, 0)) {
+		syscall(SYS_close, fast->device);
+		fast->device = -1;
+		ret = true;
+	}
+	store_release(&fast->attaching, false);
 	return ret;
 }
 
-/**
- * sdp_fast_open - begin to send and receive on a socket by rings
- * @fd: a connected TCP socket; without the ULP "sdp" everything goes by send(2) and recv(2)
- * @flags: zero
- *
- * Rings come when both ends are on this kernel and the connection has carried some bytes.  The
- * socket stays the caller's, and usable as before.
- *
- * Return: what the other calls take; NULL with errno EINVAL, or ENOMEM
- */
-__public struct sdp_fast *sdp_fast_open(int fd, unsigned int flags)
+void sdp_mapped_begin(struct sdp_fast *fast, int fd)
 {
-	struct sdp_fast *fast;
-
-	if (flags) {
-		errno = EINVAL;
-		return NULL;
-	}
-	fast = calloc(1, sizeof(*fast));
-	if (!fast)
-		return NULL;
-	fast->fd = fd;
-	fast->rings = -1;
-	fast->turns = TURNS_FIRST;
-	pthread_mutex_init(&fast->attach, NULL);
-	pthread_mutex_init(&fast->tx.lock, NULL);
-	pthread_mutex_init(&fast->rx.lock, NULL);
-	pthread_once(&process_once, process_begin);
-	fast->device = alive ? open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC) : -1;
-	if (alive && !load(alive))
-		store(alive, getpid());
-	fast->owner = alive ? load(alive) : 0;
-	return fast;
+	*fast = (struct sdp_fast){
+		.fd = fd,
+		.device = -1,
+		.rings = -1,
+		.turns = TURNS_FIRST,
+		.owner = number(),
+	};
 }
 
-/**
- * sdp_fast_close - let go of the rings
- * @fast: what sdp_fast_open() has given; no other thread is in a call with it
- *
- * The connection goes on.  After fork(2) each process does it for itself.
- */
-__public void sdp_fast_close(struct sdp_fast *fast)
+void sdp_mapped_end(struct sdp_fast *fast)
 {
 	/* A child does not have it, and may have something else there. */
-	if (fast->map && own(fast))
+	if (fast->map && sdp_mapped_own(fast))
 		munmap(fast->map, fast->length);
+	/* Not by close(3), which a library may stand in front of that calls this. */
 	if (fast->rings >= 0)
-		close(fast->rings);
+		syscall(SYS_close, fast->rings);
 	if (fast->device >= 0)
-		close(fast->device);
-	pthread_mutex_destroy(&fast->rx.lock);
-	pthread_mutex_destroy(&fast->tx.lock);
-	pthread_mutex_destroy(&fast->attach);
-	free(fast);
+		syscall(SYS_close, fast->device);
 }
 
 /* --- halves -------------------------------------------------------------- */
@@ -248,6 +189,27 @@ static __u64 position(__u64 word)
 static bool is_closed(__u64 word)
 {
 	return word & SDP_RING_CLOSED;
+}
+
+/*
+ * Whoever works on a half does so for a moment, unless a signal handler has interrupted it: that
+ * makes the system call instead, as does everybody while a thread stands still with the lock.
+ */
+static bool lock(struct half *half)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOCK_TURNS; i++) {
+		if (!__atomic_exchange_n(&half->locked, true, __ATOMIC_ACQUIRE))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+static void unlock(struct half *half)
+{
+	store_release(&half->locked, false);
 }
 
 /* Opens a half, with its lock, now and then.  What keeps it closed may be there for long. */
@@ -270,6 +232,19 @@ static bool reopen(struct sdp_fast *fast, struct half *half, unsigned int which)
 	return false;
 }
 
+size_t sdp_mapped_bytes(const struct iovec *iov, int n)
+{
+	size_t all = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (iov[i].iov_len > INT32_MAX - all)
+			return SIZE_MAX;
+		all += iov[i].iov_len;
+	}
+	return all;
+}
+
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -289,17 +264,11 @@ static void kick(const struct sdp_fast *fast, unsigned int what)
 	ioctl(fast->rings, SDP_RING_KICK, what);
 }
 
-/**
- * sdp_fast_state - which halves are open
- * @fast: what sdp_fast_open() has given
- *
- * Return: SDP_RING_TX, SDP_RING_RX of <linux/sdp_ring.h>, which may be over already
- */
-__public unsigned int sdp_fast_state(struct sdp_fast *fast)
+unsigned int sdp_mapped_state(struct sdp_fast *fast)
 {
 	unsigned int open = 0;
 
-	if (!own(fast) || !mapped(&fast->tx) || !mapped(&fast->rx))
+	if (!sdp_mapped_own(fast) || !mapped(&fast->tx) || !mapped(&fast->rx))
 		return 0;
 	if (!is_closed(load(&fast->tx.shared->head)))
 		open |= SDP_RING_TX;
@@ -334,8 +303,20 @@ static void put_bytes(const struct sdp_fast *fast, const struct half *tx, __u64 
 	}
 }
 
-/* As many bytes as there is room for, with the lock; none if the half is closed. */
-static size_t put(const struct sdp_fast *fast, struct half *tx, const char *from, size_t n)
+static void put_all(const struct sdp_fast *fast, const struct half *tx, __u64 pos,
+		    const struct iovec *iov, size_t n)
+{
+	size_t part;
+
+	for (; n; n -= part, pos += part, iov++) {
+		part = smaller(n, iov->iov_len);
+		put_bytes(fast, tx, pos, iov->iov_base, part);
+	}
+}
+
+/* As many of @n bytes as there is room for, with the lock; none if the half is closed. */
+static size_t put(const struct sdp_fast *fast, struct half *tx, const struct iovec *iov, size_t n,
+		  size_t least)
 {
 	struct sdp_shared *shared = tx->shared;
 	__u64 head;
@@ -345,8 +326,10 @@ static size_t put(const struct sdp_fast *fast, struct half *tx, const char *from
 	full_barrier();
 	head = load(&shared->head);
 	n = is_closed(head) ? 0 : smaller(n, room(fast, tx, head, n));
+	if (n < least)
+		n = 0;
 	if (n) {
-		put_bytes(fast, tx, head, from, n);
+		put_all(fast, tx, head, iov, n);
 		/* The bytes are there: pairs with the acquire of who reads the head. */
 		if (!__atomic_compare_exchange_n(&shared->head, &head, head + n, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -357,55 +340,26 @@ static size_t put(const struct sdp_fast *fast, struct half *tx, const char *from
 	return n;
 }
 
-static size_t send_ring(struct sdp_fast *fast, const char *from, size_t n)
+size_t sdp_mapped_send(struct sdp_fast *fast, const struct iovec *iov, int n, size_t least)
 {
+	size_t all = sdp_mapped_bytes(iov, n);
 	struct half *tx = &fast->tx;
 
-	if (!own(fast))
+	if (!sdp_mapped_own(fast) || all == SIZE_MAX || !lock(tx))
 		return 0;
-	pthread_mutex_lock(&tx->lock);
 	if ((mapped(tx) && !is_closed(load(&tx->shared->head))) ||
 	    reopen(fast, tx, SDP_RING_TX))
-		n = put(fast, tx, from, n);
+		all = put(fast, tx, iov, all, least);
 	else
-		n = 0;
-	pthread_mutex_unlock(&tx->lock);
-	if (!n)
+		all = 0;
+	unlock(tx);
+	if (!all)
 		return 0;
 	/* The head is there.  Pairs with the barrier of who sets this and looks at it again. */
 	full_barrier();
 	if (load(&tx->shared->want_data))
 		kick(fast, SDP_RING_DATA);
-	return n;
-}
-
-/**
- * sdp_fast_send - send bytes, by the ring if it is open
- * @fast: what sdp_fast_open() has given
- * @buf: what to send
- * @len: its length
- * @flags: as send(2) has them; with others than MSG_DONTWAIT and MSG_NOSIGNAL it is a send(2)
- *
- * Several threads may send at once; the bytes of a call that has to wait for room may have those
- * of others in between, as with send(2).
- *
- * Return: as send(2)
- */
-__public ssize_t sdp_fast_send(struct sdp_fast *fast, const void *buf, size_t len, int flags)
-{
-	size_t done = 0;
-	ssize_t n;
-
-	if (!(flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL)))
-		done = send_ring(fast, buf, len);
-	if (done && done == len)
-		return done;
-	/* Behind a part no signal: the next call finds the end by itself. */
-	n = send(fast->fd, (const char *)buf + done, len - done,
-		 done ? flags | MSG_NOSIGNAL : flags);
-	if (n < 0)
-		return done ? (ssize_t)done : -1;
-	return done + n;
+	return all;
 }
 
 /* --- receiving ----------------------------------------------------------- */
@@ -424,6 +378,17 @@ static void take_bytes(const struct sdp_fast *fast, const struct half *rx, __u64
 	}
 }
 
+static void take_all(const struct sdp_fast *fast, const struct half *rx, __u64 pos,
+		     const struct iovec *iov, size_t n)
+{
+	size_t part;
+
+	for (; n; n -= part, pos += part, iov++) {
+		part = smaller(n, iov->iov_len);
+		take_bytes(fast, rx, pos, iov->iov_base, part);
+	}
+}
+
 /* Bytes that are there, behind a tail. */
 static size_t there(const struct sdp_fast *fast, struct half *rx, __u64 tail, size_t want)
 {
@@ -433,8 +398,9 @@ static size_t there(const struct sdp_fast *fast, struct half *rx, __u64 tail, si
 	return rx->peer - tail > fast->size ? 0 : rx->peer - tail;
 }
 
-/* What there is, with the lock; -1 if the half is closed. */
-static ssize_t take(const struct sdp_fast *fast, struct half *rx, char *to, size_t n)
+/* What there is of @n bytes, with the lock; -1 if the half is closed. */
+static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct iovec *iov,
+		    size_t n, size_t least)
 {
 	struct sdp_shared *shared = rx->shared;
 	__u64 tail = load(&shared->tail);
@@ -442,9 +408,9 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, char *to, size
 	if (is_closed(tail))
 		return -1;
 	n = smaller(n, there(fast, rx, tail, n));
-	if (!n)
+	if (!n || n < least)
 		return 0;
-	take_bytes(fast, rx, tail, to, n);
+	take_all(fast, rx, tail, iov, n);
 	/*
 	 * The bytes are copied: pairs with the acquire of who writes there.  If it fails, they
 	 * were not ours, and those that we remember to be there may be others now.
@@ -465,36 +431,53 @@ static void tell_room(const struct sdp_fast *fast, struct half *rx, __u64 used)
 		kick(fast, SDP_RING_ROOM);
 }
 
-/* Bytes by the ring, with the lock: 0 if there are none, -1 if the half is closed. */
-static ssize_t take_or_ask(struct sdp_fast *fast, struct half *rx, char *to, size_t n, bool ask)
+static void want_data(struct half *rx)
 {
+	store(&rx->shared->want_data, 1);
+	/* Pairs with the sender's full barrier: it sees this, or we its bytes. */
+	full_barrier();
+}
+
+/* Does somebody want an event for whatever comes behind what is read? */
+static bool watched(struct half *rx)
+{
+	return mapped(rx) && load(&rx->shared->watched);
+}
+
+/* Bytes by the ring, with the lock: 0 if there are none, -1 if the half is closed. */
+static ssize_t take_or_ask(struct sdp_fast *fast, const struct iovec *iov, size_t n,
+			   size_t least, bool ask)
+{
+	struct half *rx = &fast->rx;
 	ssize_t ret;
 
 	if ((!mapped(rx) || is_closed(load(&rx->shared->tail))) &&
 	    !reopen(fast, rx, SDP_RING_RX))
 		return -1;
-	ret = take(fast, rx, to, n);
+	if (watched(rx)) {
+		want_data(rx);
+		return take(fast, rx, iov, n, least);
+	}
+	ret = take(fast, rx, iov, n, least);
 	if (ret || !ask)
 		return ret;
-	store(&rx->shared->want_data, 1);
-	/* Pairs with the sender's full barrier: it sees this, or we its bytes. */
-	full_barrier();
-	return take(fast, rx, to, n);
+	want_data(rx);
+	return take(fast, rx, iov, n, least);
 }
 
-static ssize_t recv_ring(struct sdp_fast *fast, char *to, size_t n, bool ask)
+static ssize_t recv_now(struct sdp_fast *fast, const struct iovec *iov, size_t n, size_t least,
+			bool ask)
 {
 	struct half *rx = &fast->rx;
 	__u64 used = 0;
 	ssize_t ret;
 
-	if (!own(fast))
+	if (!lock(rx))
 		return -1;
-	pthread_mutex_lock(&rx->lock);
-	ret = take_or_ask(fast, rx, to, n, ask);
+	ret = take_or_ask(fast, iov, n, least, ask);
 	if (ret > 0)
 		used = position(load(&rx->shared->head)) - position(load(&rx->shared->tail));
-	pthread_mutex_unlock(&rx->lock);
+	unlock(rx);
 	if (ret > 0)
 		tell_room(fast, rx, used);
 	return ret;
@@ -531,7 +514,7 @@ static bool look(const struct half *rx)
  * sender on this processor: that costs less than to sleep and be woken.  As often as it has been
  * worth it.
  */
-static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
+static ssize_t recv_soon(struct sdp_fast *fast, const struct iovec *iov, size_t n, size_t least)
 {
 	unsigned int i, turns = load(&fast->turns);
 	ssize_t ret = 0;
@@ -539,7 +522,7 @@ static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 	for (i = 0; !ret && i < turns; i++) {
 		if (!look(&fast->rx))
 			sched_yield();
-		ret = recv_ring(fast, to, n, false);
+		ret = recv_now(fast, iov, n, least, false);
 	}
 	if (ret > 0)
 		turns = smaller(2 * turns, TURNS_MOST);
@@ -552,38 +535,15 @@ static ssize_t recv_soon(struct sdp_fast *fast, char *to, size_t n)
 	return ret;
 }
 
-/**
- * sdp_fast_recv - receive bytes, by the ring if it is open
- * @fast: what sdp_fast_open() has given
- * @buf: where to put them
- * @len: how many at most
- * @flags: as recv(2) has them; with others than MSG_DONTWAIT and MSG_WAITALL it is a recv(2)
- *
- * Several threads may receive at once, by whatever calls: each byte goes to one of them.  The
- * buffer may have been written to behind what was received.
- *
- * A program that waits by edges (EPOLLET) has to receive until EAGAIN.
- *
- * Return: as recv(2)
- */
-__public ssize_t sdp_fast_recv(struct sdp_fast *fast, void *buf, size_t len, int flags)
+ssize_t sdp_mapped_recv(struct sdp_fast *fast, const struct iovec *iov, int n, size_t least,
+			bool wait)
 {
-	bool nowait = flags & MSG_DONTWAIT;
-	size_t done = 0;
-	ssize_t n = -1;
+	size_t all = sdp_mapped_bytes(iov, n);
+	ssize_t ret;
 
-	if (len && !(flags & ~(MSG_DONTWAIT | MSG_WAITALL)))
-		n = recv_ring(fast, buf, len, nowait);
-	if (!n && !nowait)
-		n = recv_soon(fast, buf, len);
-	if (n > 0)
-		done = n;
-	if (done && (done == len || nowait || !(flags & MSG_WAITALL)))
-		return done;
-	if (!n && nowait)
-		return sdp_fail(EAGAIN);
-	n = recv(fast->fd, (char *)buf + done, len - done, flags);
-	if (n < 0)
-		return done ? (ssize_t)done : -1;
-	return done + n;
+	if (!sdp_mapped_own(fast) || !all || all == SIZE_MAX)
+		return -1;
+	ret = recv_now(fast, iov, all, least, !wait);
+	/* A program that polls does not sleep in its next call. */
+	return !ret && wait && !watched(&fast->rx) ? recv_soon(fast, iov, all, least) : ret;
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -43,6 +44,36 @@ static void forked(void)
 	fast_put(&r.c.a, r.a, 100, 0);
 	fast_get_all(&r.c.b, r.b, 100);
 	ringed_close(&r);
+}
+
+/* The maker of rings and its child have the same process ID, each in its own namespace. */
+static void other_namespace(void)
+{
+	struct ringed r;
+	pid_t pid;
+
+	need(!unshare(CLONE_NEWPID));
+	pid = fork();
+	if (pid) {
+		SAY(ended(pid));
+		return;
+	}
+	need(getpid() == 1);
+	r = ringed_new();
+	need(!unshare(CLONE_NEWPID));
+	pid = fork();
+	if (!pid) {
+		need(getpid() == 1);
+		need(sdp_fast_open(r.c.b.fd, 0));
+		fast_put(&r.c.a, r.a, 500, 0);
+		if (sdp_fast_state(r.a) || sdp_fast_state(r.b))
+			wrong("a child has rings");
+		_exit(0);
+	}
+	SAY(ended(pid));
+	r.c.a.out += 500;
+	fast_get_all(&r.c.b, r.b, 500);
+	_exit(0);
 }
 
 static void socket_goes(void)
@@ -207,6 +238,29 @@ static void by_edges(void)
 	ringed_close(&r);
 }
 
+/* Whatever comes behind a call gives an event, also where the call has left bytes. */
+static void edges_of_parts(void)
+{
+	struct ringed r = ringed_new();
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
+	int i, n, ep = epoll_create1(0);
+
+	need(!epoll_ctl(ep, EPOLL_CTL_ADD, r.c.b.fd, &e));
+	for (i = 0; i < 300; i++) {
+		size_t left = r.c.a.out - r.c.b.in;
+
+		fast_put(&r.c.a, r.a, 10, 0);
+		n = epoll_wait(ep, &e, 1, 5000);
+		if (n != 1)
+			wrong("round %d, %zu bytes left: %d events", i, left, n);
+		/* Nothing is left of every third, nor looked for behind it. */
+		n = i % 3 ? 5 : left + 10 + i % 2;
+		need(fast_get(&r.c.b, i % 5 < 3 ? r.b : NULL, n, MSG_DONTWAIT) > 0);
+	}
+	close(ep);
+	ringed_close(&r);
+}
+
 static void *late(void *arg)
 {
 	struct ringed *r = arg;
@@ -303,6 +357,7 @@ static void touched(void)
 
 const struct row life_rows[] = {
 	{ "a child has no rings", forked },
+	{ "nor has one in another PID namespace", other_namespace },
 	{ "a socket is closed, and its rings stay", socket_goes },
 	{ "rings are closed, and their socket stays", rings_go },
 	{ "a close with bytes in the ring resets", unread },
@@ -311,6 +366,7 @@ const struct row life_rows[] = {
 	{ "a sender is killed", killed },
 	{ "a reader is killed", reader_killed },
 	{ "edges", by_edges },
+	{ "edges where bytes are left", edges_of_parts },
 	{ "whoever sleeps is woken", sleepers },
 	{ "a full ring", full },
 	{ "SIOCINQ", asked },
