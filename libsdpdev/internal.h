@@ -73,4 +73,7 @@ __hidden int sdp_replace(int fd);
 __hidden int sdp_get_tcp_info(int native, const struct sdp_info *info, void *val,
 			      socklen_t *len);
 
+/* The runtime that sdprun puts first is for this program alone, not for those that it runs. */
+__hidden void sdp_forget_runtime(void);
+
 #endif /* SDPDEV_INTERNAL_H */

@@ -40,6 +40,9 @@
 /* How often one looks before it lets others run, if the other end may have another processor. */
 #define LOOKS			100
 
+/* No page is smaller, and the first one is nobody's. */
+#define PAGE			4096
+
 /* How often a thread lets the one run that works on a half: then it makes the system call. */
 #define LOCK_TURNS		64
 
@@ -238,7 +241,10 @@ size_t sdp_mapped_bytes(const struct iovec *iov, int n)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (iov[i].iov_len > INT32_MAX - all)
+		uintptr_t from = (uintptr_t)iov[i].iov_base;
+
+		if (iov[i].iov_len > INT32_MAX - all ||
+		    (iov[i].iov_len && (from < PAGE || from + iov[i].iov_len < from)))
 			return SIZE_MAX;
 		all += iov[i].iov_len;
 	}

@@ -79,7 +79,10 @@ __hidden bool sdp_mapped_own(const struct sdp_fast *fast);
 /* Which halves are open: SDP_RING_*.  They may be closed again already. */
 __hidden unsigned int sdp_mapped_state(struct sdp_fast *fast);
 
-/* The bytes of all these pieces; SIZE_MAX if a call would not take so many. */
+/*
+ * The bytes of all these pieces; SIZE_MAX if a call would not take so many, or is sure to say
+ * EFAULT.
+ */
 __hidden size_t sdp_mapped_bytes(const struct iovec *iov, int n);
 
 /*

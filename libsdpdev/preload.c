@@ -123,19 +123,6 @@ static bool was_endpoint(int fd)
 	result;								\
 })
 
-/* The runtime that sdprun puts first is for this program alone, not for those that it runs. */
-static void forget_runtime(void)
-{
-	const char *runtime = getenv("SDPDEV_RUNTIME");
-	char *libraries = getenv("LD_PRELOAD");
-	size_t n = runtime ? strlen(runtime) : 0;
-
-	if (n && libraries && !strncmp(libraries, runtime, n) && libraries[n] == ':')
-		memmove(libraries, libraries + n + 1, strlen(libraries + n + 1) + 1);
-	if (runtime)
-		unsetenv("SDPDEV_RUNTIME");
-}
-
 __attribute__((constructor))
 static void preload_init(void)
 {
@@ -145,7 +132,7 @@ static void preload_init(void)
 	ssize_t n;
 
 	next_find();
-	forget_runtime();
+	sdp_forget_runtime();
 	say_init();
 	n = readlink("/proc/self/exe", file, sizeof(file) - 1);
 	file[n > 0 ? n : 0] = '\0';

@@ -27,10 +27,13 @@
 #include "policy.h"
 #include "runtime.h"
 
-#define LIBRARY		"libsdpdev-preload.so"
-/* Which the loader takes the other for in a 32-bit program. */
-#define LIBRARY32	"libsdpdev-preload-i686.so"
-#define LIBRARY_ANY	"libsdpdev-preload-$PLATFORM.so"
+/* Our libraries: connections over SDP, and rings of those that the kernel moves. */
+#define LIBRARY		"libsdpdev-preload"
+#define LIBRARY_RINGS	"libsdprings"
+/* Their files: what the loader takes the others for in a 32-bit program, and in any. */
+#define FILE64		".so"
+#define FILE32		"-i686.so"
+#define FILE_ANY	"-$PLATFORM.so"
 
 /* As env(1), nice(1) and the shell tell these apart. */
 #define EXIT_TROUBLE	125
@@ -39,7 +42,7 @@
 
 static const char usage[] =
 "Usage: sdprun PROGRAM [ARG...]\n"
-"       sdprun --move[=RULE] PROGRAM [ARG...]\n"
+"       sdprun --move[=RULE] [--rings] PROGRAM [ARG...]\n"
 "       sdprun --only[=RULE] PROGRAM [ARG...]\n"
 "       sdprun --cgroup DIR RULE\n"
 "       sdprun --user USER RULE\n"
@@ -53,6 +56,8 @@ static const char usage[] =
 "                 machine leave TCP for shared memory while they run; also those of\n"
 "                 static programs, of Go's, and of every program that PROGRAM runs\n"
 "      --must-move  the same, or do not run PROGRAM where the kernel cannot do it\n"
+"      --rings    behind these two: a library lets PROGRAM send and receive by that memory\n"
+"                 without system calls, where it can\n"
 "      --only     the same as --must-move, and no byte goes by TCP: connections that\n"
 "                 cannot leave it fail\n"
 "      --cgroup   the same for all programs of a control group; DIR: its directory, or\n"
@@ -129,21 +134,22 @@ static bool platform_known(const char *path)
  * The name for LD_PRELOAD.  Programs of the one width run those of the other, and
  * theirs run what they like, so the loader has to choose each time, if it can.
  */
-static int name_library(const char *library, char *path, size_t size)
+static int name_library(const char *library, bool is32, char *path, size_t size)
 {
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], file[64], other[64];
 
-	if (!find_library(library, dir, sizeof(dir))) {
-		say("%s is neither beside this program nor in %s", library, LIBDIR);
+	snprintf(file, sizeof(file), "%s%s", library, is32 ? FILE32 : FILE64);
+	snprintf(other, sizeof(other), "%s%s", library, FILE32);
+	if (!find_library(file, dir, sizeof(dir))) {
+		say("%s is neither beside this program nor in %s", file, LIBDIR);
 		return -1;
 	}
-	if (snprintf(path, size, "%s/%s", dir, LIBRARY_ANY) < (int)size &&
-	    has_library(dir, LIBRARY32) &&
-	    (!strcmp(library, LIBRARY32) || platform_known(path)))
+	if (snprintf(path, size, "%s/%s%s", dir, library, FILE_ANY) < (int)size &&
+	    has_library(dir, other) && (is32 || platform_known(path)))
 		return 0;
-	if (snprintf(path, size, "%s/%s", dir, library) < (int)size)
+	if (snprintf(path, size, "%s/%s", dir, file) < (int)size)
 		return 0;
-	say("%s: %s", library, strerror(ENAMETOOLONG));
+	say("%s: %s", file, strerror(ENAMETOOLONG));
 	return -1;
 }
 
@@ -173,18 +179,31 @@ static int set_variable(const char *name, char *value, int ret)
 	return 0;
 }
 
+/**
+ * struct loading - what the loader makes of a program
+ * @obstacle: what keeps our libraries out, or NULL
+ * @unreadable: nobody knows, as it cannot be read
+ * @is32: it needs those for 32-bit programs
+ * @runtime: AddressSanitizer's, if the program needs it, or empty
+ */
+struct loading {
+	const char *obstacle;
+	bool unreadable;
+	bool is32;
+	char runtime[64];
+};
+
 /*
  * Puts the library before the others in LD_PRELOAD, and behind AddressSanitizer's runtime.
- * @runtime: the one that the program needs, or empty.  The library takes it out again for
- * the programs that this one runs.
+ * The library takes the runtime out again for the programs that this one runs.
  */
-static int set_preload(const char *library, const char *runtime)
+static int set_preload(const char *library, const struct loading *loading)
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv("LD_PRELOAD"), *runtime = loading->runtime;
 	char path[PATH_MAX], *value = NULL;
 	int first, ret;
 
-	if (name_library(library, path, sizeof(path)))
+	if (name_library(library, loading->is32, path, sizeof(path)))
 		return -1;
 	if (strpbrk(path, ": \t\n")) {
 		say("%s: LD_PRELOAD cannot name a path with a colon or a space", path);
@@ -382,59 +401,59 @@ static bool may_be_unknown(const char *name)
 	       tcp_only(name, "cannot be read, so it may be statically linked");
 }
 
-/*
- * The library that fits the program.  Says what will keep it out; the program
- * runs all the same where it may go over TCP, else NULL.  @runtime: AddressSanitizer's, if
- * the program needs it, or empty.
- */
-static const char *library_for(const char *name, const char *program, char *runtime,
-			       size_t size)
+/* The kernel follows no longer chain of interpreters. */
+#define INTERPRETERS	6
+
+static void look_into(const char *program, struct loading *loading)
 {
-	const char *library = LIBRARY;
 	char path[PATH_MAX];
+	bool again;
 	int fd, depth;
 
-	*runtime = '\0';
+	*loading = (struct loading){};
 	snprintf(path, sizeof(path), "%s", program);
-	/* The kernel follows no longer chain of interpreters. */
-	for (depth = 0; depth < 6; depth++) {
+	for (depth = 0, again = true; again && depth < INTERPRETERS; depth++) {
+		again = false;
 		if (gains_rights(path)) {
-			return tcp_only(name, "runs with other rights than yours") ?
-			       library : NULL;
+			loading->obstacle = "runs with other rights than yours";
+			return;
 		}
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0) {
-			if (errno != ENOENT && !may_be_unknown(name))
-				library = NULL;
-			break;
+			loading->unreadable = errno != ENOENT;
+			return;
 		}
 		switch (kind_of(fd)) {
 		case KIND_STATIC:
-			if (!tcp_only(name, "statically linked, so the library is left out"))
-				library = NULL;
+			loading->obstacle = "statically linked, so the library is left out";
 			break;
 		case KIND_FOREIGN:
-			if (!tcp_only(name, "built for another machine type than the library"))
-				library = NULL;
+			loading->obstacle = "built for another machine type than the library";
 			break;
 		case KIND_UNKNOWN:
-			if (interpreter(fd, path, sizeof(path))) {
-				close(fd);
-				continue;
-			}
+			again = interpreter(fd, path, sizeof(path));
 			break;
 		case KIND_DYNAMIC32:
-			library = LIBRARY32;
+			loading->is32 = true;
 			break;
 		case KIND_DYNAMIC:
-			if (!runtime_needed(fd, runtime, size))
-				*runtime = '\0';
+			if (!runtime_needed(fd, loading->runtime, sizeof(loading->runtime)))
+				*loading->runtime = '\0';
 			break;
 		}
 		close(fd);
-		break;
 	}
-	return library;
+}
+
+/*
+ * Says what will keep the library out.  The program runs all the same where it may go over
+ * TCP.
+ */
+static bool may_run(const char *name, const struct loading *loading)
+{
+	if (loading->unreadable)
+		return may_be_unknown(name);
+	return !loading->obstacle || tcp_only(name, loading->obstacle);
 }
 
 /* --- together ------------------------------------------------------------ */
@@ -492,14 +511,14 @@ static int prepare(const char *name, char *program, size_t size)
 
 static int run(char **argv)
 {
-	char program[PATH_MAX], runtime[64];
-	const char *library;
+	char program[PATH_MAX];
+	struct loading loading;
 	int status = prepare(argv[0], program, sizeof(program));
 
 	if (status)
 		return status;
-	library = library_for(argv[0], program, runtime, sizeof(runtime));
-	if (!library || set_preload(library, runtime) || set_sanitizer())
+	look_into(program, &loading);
+	if (!may_run(argv[0], &loading) || set_preload(LIBRARY, &loading) || set_sanitizer())
 		return EXIT_TROUBLE;
 	warn_of_device();
 	return execute(argv);
@@ -512,11 +531,25 @@ static bool refuses_tcp(const struct sdp_rule *rule)
 	       !rule->ports[0].first;
 }
 
+/* The program's own calls go by rings where they can: it runs in any case. */
+static void give_rings(const char *name, const char *program, const struct sdp_rule *rule)
+{
+	struct loading loading;
+
+	look_into(program, &loading);
+	if (rule->verdict == SDP_RULE_ONLY)
+		say("%s: a rule that says only: no rings", name);
+	else if (loading.obstacle)
+		say("%s: %s: no rings", name, loading.obstacle);
+	else if (set_preload(LIBRARY_RINGS, &loading) || set_sanitizer())
+		say("%s: no rings", name);
+}
+
 /* How strictly a rule holds: a program that the kernel cannot give it runs, or does not. */
 enum strict { STRICT_MAY, STRICT_MUST, STRICT_ONLY };
 
 /* The kernel attaches the program's sockets. */
-static int run_move(const char *text, enum strict strict, char **argv)
+static int run_move(const char *text, enum strict strict, bool rings, char **argv)
 {
 	bool must = strict != STRICT_MAY;
 	const char *mode = getenv("SDPDEV_MODE"), *error;
@@ -561,6 +594,8 @@ static int run_move(const char *text, enum strict strict, char **argv)
 		if (must)
 			return EXIT_TROUBLE;
 	}
+	if (rings && !error)
+		give_rings(argv[0], program, &rule);
 	return execute(argv);
 }
 
@@ -684,6 +719,7 @@ int main(int argc, char **argv)
 {
 	const char *option = argc > 1 && argv[1][0] == '-' ? argv[1] : NULL;
 	const char *rule, *must, *only;
+	bool rings = false;
 
 	if (option && (!strcmp(option, "--help") || !strcmp(option, "-h"))) {
 		fputs(usage, stdout);
@@ -715,6 +751,10 @@ int main(int argc, char **argv)
 		return EXIT_TROUBLE;
 	}
 	argv += option ? 2 : 1;
+	if ((rule || must || only) && *argv && !strcmp(*argv, "--rings")) {
+		rings = true;
+		argv++;
+	}
 	if ((rule || must || only) && *argv && !strcmp(*argv, "--"))
 		argv++;
 	if (!*argv) {
@@ -722,8 +762,8 @@ int main(int argc, char **argv)
 		return EXIT_TROUBLE;
 	}
 	if (only)
-		return run_move(only, STRICT_ONLY, argv);
+		return run_move(only, STRICT_ONLY, rings, argv);
 	if (must)
-		return run_move(must, STRICT_MUST, argv);
-	return rule ? run_move(rule, STRICT_MAY, argv) : run(argv);
+		return run_move(must, STRICT_MUST, rings, argv);
+	return rule ? run_move(rule, STRICT_MAY, rings, argv) : run(argv);
 }

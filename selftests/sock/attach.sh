@@ -238,6 +238,35 @@ print(c.getsockopt(257, 1, 56)[32:48].rstrip(b"\0").decode())'
 		"$sdprun" --only=never true
 }
 
+# --- rings for programs as they are
+
+# A connection's ends, and how many of them have rings.
+ringed='
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+a, _ = s.accept()
+for i in range(200):
+	a.send(b"x"), c.recv(1), c.send(b"x"), a.recv(1)
+print(sum("[sdp-ring]" in line for line in open("/proc/self/maps")))'
+
+rings() {
+	"$sdprun" --must-move --rings "$@"
+}
+
+rings_of_programs() {
+	check "a program has no rings" gives 0 move python3 -c "$ringed"
+	check "with --rings it has" gives 2 rings python3 -c "$ringed"
+	# shellcheck disable=SC2016 # for the new shell to expand
+	check "and so has what it runs" gives 2 rings sh -c 'python3 -c "$0"' "$ringed"
+	check "nothing else changes" gives "$all" rings "$attach"
+	check "with AddressSanitizer" gives "$all" rings "$attach-asan"
+	checked || check "in a 32-bit program" gives "$all" rings "$attach-32"
+	check "a static program has none" fails 0 "no rings" rings "$attach-static"
+	check "nor has one that may not use TCP" fails 0 "no rings" \
+		"$sdprun" --only --rings true
+}
+
 # --- and whom not
 
 users() {
@@ -561,10 +590,11 @@ fi
 ip link set lo up
 load
 
-plan $((121 - $(checked && echo 26 || echo 0)))
+plan $((129 - $(checked && echo 27 || echo 0)))
 processes
 calls_and_ports
 verdicts
+rings_of_programs
 users
 user_rules
 listeners

@@ -3,18 +3,20 @@
 #
 # The oracle programs of selftests/lib, which write down what their socket calls gave: over
 # TCP first, then the same programs where every socket gets the ULP and moves at its first
-# call.  Each line is a test: it must read the same.
+# call, and some of them once more with rings from the first call on.  Each line is a test: it must
+# read the same.
 
 . "$(dirname "$0")/../tap.sh"
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 build=${BUILD:-$root/build}
 module=$build/$KERNEL/sdpdev/sdpdev.ko
+library=$build/libsdpdev/libsdprings.so
 work=$(mktemp -d)
 
 # family address server's namespace, client's
 places=('IPv4 10.78.0.2 left right' 'IPv6 fd78::2 left right' 'mapped ::ffff:10.78.0.2 left right'
-	'loopback 127.0.0.1' '32-bit 10.78.0.2 left right')
+	'loopback 127.0.0.1' 'rings 10.78.0.2 left right' '32-bit 10.78.0.2 left right')
 
 # programs FAMILY: those to run
 programs() {
@@ -23,6 +25,8 @@ programs() {
 				every defer woken ports waits busy limit pointers ;;
 	mapped|IPv6)	echo names stream ends keep ;;
 	loopback)	echo stream ends woken ;;
+	rings)		echo stream ends keep files urgent options events control again every \
+				defer woken waits busy limit ;;
 	32-bit)		echo stream options control ;;
 	esac
 }
@@ -58,10 +62,11 @@ attach() {
 
 # transcript FAMILY NAME OUTPUT ADDRESS...
 transcript() {
-	local folder=
+	local folder='' rings=()
 
 	[ "$1" != 32-bit ] || folder=32/
-	"$build/selftests/lib/${folder}oracle/$2" "${@:4}" > "$3" 2> "$3.err"
+	[ "$1" != rings ] || rings=(env SDPDEV_RINGS=always LD_PRELOAD="$library")
+	"${rings[@]}" "$build/selftests/lib/${folder}oracle/$2" "${@:4}" > "$3" 2> "$3.err"
 }
 
 moved() {

@@ -137,7 +137,8 @@ strings "$tmp/lib/sdprun.o" | grep -qx /two/lib
 result $? "by sdprun as well"
 
 expected='ib_ipoib.ko libsdpdev-preload-i686.so libsdpdev-preload.so libsdpdev.pc'
-expected+=' libsdpdev.so.1 sdp.h sdp_ib.ko sdp_ring.h sdp_sock.h sdpdev.h sdpdev.ko sdprun sdpstat'
+expected+=' libsdpdev.so.1 libsdprings-i686.so libsdprings.so sdp.h sdp_ib.ko sdp_ring.h sdp_sock.h'
+expected+=' sdpdev.h sdpdev.ko sdprun sdpstat'
 output=$(installed)
 test "$output" = "$expected"
 result $? "make install: the drivers, the library and its tools"

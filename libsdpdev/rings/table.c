@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * Descriptors with rings; see table.h.
+ *
+ * A call that finds rings counts in slot.users while it uses them.  Whoever takes them away clears
+ * slot.rings first; the last user, or whoever it was if there is none, lets go of them.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "table.h"
+
+/* Descriptors from here on have no rings. */
+#define SLOTS		65536
+/* Connections with rings: each takes half a MiB, and a descriptor. */
+#define MOST		256
+/* Calls before the first try; further ones come when there were twice as many as at the last. */
+#define CALLS		32
+/* What a call finds that is no socket with the ULP: far from a power of two. */
+#define HOPELESS	((1U << 31) + 1)
+
+#define load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define store(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+#define swap(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+
+/**
+ * struct entry - a connection with rings
+ * @fast: the rings
+ * @used: somebody has it
+ * @lost: a child of vfork(2) has taken it out of its slot, and cannot let go of it
+ * @pid: the process
+ */
+struct entry {
+	struct sdp_fast fast;
+	bool used;
+	bool lost;
+	pid_t pid;
+};
+
+/**
+ * struct slot - what is known of a descriptor
+ * @rings: its rings, or NULL
+ * @dying: those that it had, while calls still use them
+ * @users: calls that may use either
+ * @calls: how many there were without rings
+ * @trying: a call attaches
+ * @spoilt: the descriptor was forgotten meanwhile
+ * @behind: whose rings' own descriptor this is, or NULL
+ */
+struct slot {
+	struct entry *rings;
+	struct entry *dying;
+	unsigned int users;
+	unsigned int calls;
+	bool trying;
+	bool spoilt;
+	struct entry *behind;
+};
+
+static struct slot slots[SLOTS];
+static struct entry entries[MOST];
+static unsigned int first_try = CALLS;
+static bool stopped;
+
+static struct slot *slot_of(int fd)
+{
+	return fd >= 0 && fd < SLOTS ? &slots[fd] : NULL;
+}
+
+void table_start(void)
+{
+	const char *when = getenv("SDPDEV_RINGS");
+
+	if (when && !strcmp(when, "always"))
+		first_try = 1;
+	else if (when && !strcmp(when, "never"))
+		stopped = true;
+}
+
+/* --- entries ------------------------------------------------------------- */
+
+/* Nobody else has the entry. */
+static void entry_free(struct entry *entry)
+{
+	struct slot *behind = slot_of(entry->fast.rings);
+
+	if (behind)
+		store(&behind->behind, NULL);
+	sdp_mapped_end(&entry->fast);
+	store(&entry->used, false);
+}
+
+static struct entry *entry_new(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++) {
+		struct entry *entry = &entries[i];
+
+		if (load(&entry->used) && load(&entry->lost) && entry->pid == getpid() &&
+		    swap(&entry->lost, false))
+			entry_free(entry);
+		if (!load(&entry->used) && !swap(&entry->used, true)) {
+			entry->pid = getpid();
+			return entry;
+		}
+	}
+	return NULL;
+}
+
+/* Lets go of what a slot had, unless a call uses it still. */
+static void reap(struct slot *slot)
+{
+	struct entry *entry;
+
+	/* Whoever comes after this look at the users finds no rings. */
+	if (!load(&slot->dying) || load(&slot->users))
+		return;
+	entry = swap(&slot->dying, NULL);
+	if (entry)
+		entry_free(entry);
+}
+
+/* --- attaching ----------------------------------------------------------- */
+
+/* Zero for a socket that may have rings; -EBADF, or -EOPNOTSUPP. */
+static int check_endpoint(int fd)
+{
+	char ulp[16] = "";
+	socklen_t len = sizeof(ulp);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, &len))
+		return errno == EBADF ? -EBADF : -EOPNOTSUPP;
+	return strncmp(ulp, "sdp", 3) ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * Programs count on low numbers: for standard streams, for select(2).  The rings' descriptor is
+ * in the upper half of what the process may have.
+ */
+static bool move_up(struct sdp_fast *fast)
+{
+	struct rlimit limit;
+	int fd = -1, low = fast->rings;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		int from = limit.rlim_cur < SLOTS ? limit.rlim_cur / 2 : SLOTS / 2;
+
+		fd = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, from);
+	}
+	if (fd < 0 || fd >= SLOTS)
+		return false;
+	syscall(SYS_close, low);
+	fast->rings = fd;
+	return true;
+}
+
+static bool attach(struct sdp_fast *fast)
+{
+	int device = syscall(SYS_openat, AT_FDCWD, SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	bool ok;
+
+	if (device < 0)
+		return false;
+	ok = sdp_mapped_attach(fast, device, SDP_ATTACH_SOLE);
+	syscall(SYS_close, device);
+	return ok && move_up(fast);
+}
+
+/* Zero, or -errno: -EOPNOTSUPP if the descriptor will never have rings. */
+static int attach_slot(struct slot *slot, int fd)
+{
+	int error = check_endpoint(fd);
+	struct entry *entry;
+
+	if (error)
+		return error;
+	entry = entry_new();
+	if (!entry)
+		return -EAGAIN;
+	sdp_mapped_begin(&entry->fast, fd);
+	errno = ENOMEM;
+	if (!entry->fast.owner || !attach(&entry->fast)) {
+		entry_free(entry);
+		return -errno;
+	}
+	store(&slots[entry->fast.rings].behind, entry);
+	store(&slot->rings, entry);
+	return 0;
+}
+
+/* Now and then a call tries to get rings.  The program does not see that it does. */
+static void try_attach(struct slot *slot, int fd)
+{
+	int error = errno;
+
+	if (load(&slot->dying) || load(&stopped) || swap(&slot->trying, true))
+		return;
+	store(&slot->spoilt, false);
+	if (attach_slot(slot, fd) == -EOPNOTSUPP)
+		slot->calls = HOPELESS;
+	store(&slot->trying, false);
+	if (load(&slot->spoilt))
+		table_forget(fd);
+	errno = error;
+}
+
+struct sdp_fast *table_enter(int fd)
+{
+	struct slot *slot = slot_of(fd);
+	struct entry *entry;
+	unsigned int calls;
+
+	if (!slot)
+		return NULL;
+	if (!__atomic_load_n(&slot->rings, __ATOMIC_RELAXED)) {
+		/* A guess: threads may count the same. */
+		calls = slot->calls + 1;
+		slot->calls = calls;
+		if (calls >= first_try && !(calls & (calls - 1)))
+			try_attach(slot, fd);
+		return NULL;
+	}
+	__atomic_add_fetch(&slot->users, 1, __ATOMIC_SEQ_CST);
+	entry = load(&slot->rings);
+	if (entry)
+		return &entry->fast;
+	table_leave(fd);
+	return NULL;
+}
+
+void table_leave(int fd)
+{
+	struct slot *slot = &slots[fd];
+
+	if (!__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
+		reap(slot);
+}
+
+/* --- forgetting ---------------------------------------------------------- */
+
+/* @replaced: the number has another meaning already, or will have. */
+static void drop(struct slot *slot, bool replaced)
+{
+	struct entry *entry = load(&slot->rings);
+	bool child = entry && entry->pid != getpid();
+
+	/* A child of vfork(2) has descriptors of its own, and its parent's memory. */
+	if (child && !replaced)
+		return;
+	entry = swap(&slot->rings, NULL);
+	if (!entry)
+		return;
+	if (child) {
+		store(&entry->lost, true);
+		return;
+	}
+	store(&slot->dying, entry);
+	reap(slot);
+}
+
+static void forget(int fd, bool replaced)
+{
+	struct slot *slot = slot_of(fd);
+	struct entry *behind;
+
+	if (!slot)
+		return;
+	slot->calls = 0;
+	if (load(&slot->trying))
+		store(&slot->spoilt, true);
+	if (load(&slot->rings))
+		drop(slot, replaced);
+	behind = load(&slot->behind);
+	if (behind && slot_of(behind->fast.fd))
+		drop(&slots[behind->fast.fd], replaced);
+}
+
+void table_forget(int fd)
+{
+	forget(fd, false);
+}
+
+void table_replace(int fd)
+{
+	forget(fd, true);
+}
+
+void table_forget_range(unsigned int first, unsigned int last)
+{
+	unsigned int fd;
+
+	for (fd = first; fd <= last && fd < SLOTS; fd++)
+		table_forget(fd);
+}
+
+void table_stop(void)
+{
+	store(&stopped, true);
+	table_parent();
+}
+
+/* A child has all sockets, too. */
+void table_parent(void)
+{
+	unsigned int i;
+	int error = errno;
+
+	for (i = 0; i < MOST; i++)
+		if (load(&entries[i].used))
+			table_forget(entries[i].fast.fd);
+	errno = error;
+}
+
+/* A child has the descriptors of rings, no mapping, and no thread that could be in a call. */
+void table_child(void)
+{
+	unsigned int i;
+	int error = errno;
+
+	for (i = 0; i < MOST; i++) {
+		struct entry *entry = &entries[i];
+
+		if (!entry->used)
+			continue;
+		if (slot_of(entry->fast.fd))
+			slots[entry->fast.fd] = (struct slot){};
+		entry_free(entry);
+		entry->lost = false;
+	}
+	errno = error;
+}

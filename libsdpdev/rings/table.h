@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
+/*
+ * Which descriptors of the program have rings.
+ *
+ * A socket gets rings when it has made some calls and its descriptor is all that refers to it.
+ * The socket loses them before its descriptor is closed, and as soon as something else may refer
+ * to the socket.  So a descriptor that is closed where this library does not see it leaves nothing
+ * behind: the connection has ended then, its rings are closed, and the program's call goes to
+ * the kernel, whatever the number means by that time.
+ *
+ * Nothing here waits or allocates, so that a signal handler may make every call that this library
+ * stands in front of.
+ */
+#ifndef SDPDEV_RINGS_TABLE_H
+#define SDPDEV_RINGS_TABLE_H
+
+#include "../mapped.h"
+
+/* Reads what the environment says. */
+__hidden void table_start(void);
+
+/*
+ * The rings of a descriptor, for the time until table_leave(); NULL if there are none.  Counts
+ * the call, and attaches when there have been enough.
+ */
+__hidden struct sdp_fast *table_enter(int fd);
+__hidden void table_leave(int fd);
+
+/* The descriptor is closed, or something else refers to its socket from now on. */
+__hidden void table_forget(int fd);
+/* The descriptor means something else from now on. */
+__hidden void table_replace(int fd);
+__hidden void table_forget_range(unsigned int first, unsigned int last);
+
+/* No descriptor has rings any more, and none gets any: threads differ in what they mean. */
+__hidden void table_stop(void);
+
+/* After fork(2). */
+__hidden void table_parent(void);
+__hidden void table_child(void);
+
+#endif /* SDPDEV_RINGS_TABLE_H */
