@@ -7,6 +7,7 @@
 #include "common/conn.h"
 #include "common/row.h"
 
+#include <linux/sdp_sock.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/time.h>
@@ -227,16 +228,34 @@ static bool endpoint(int fd)
 }
 
 /*
+ * One that carries no byte: what the peer sends first is not read.  An end that looks for its peer
+ * in vain would end in the same way, but later.
+ */
+static void carries_nothing(void)
+{
+	char byte;
+
+	if (send(c.a.fd, "x", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE && errno != ECONNRESET)
+		wrong("send: %d", errno);
+	if (recv(c.b.fd, &byte, 1, 0) > 0)
+		wrong("a child without the ULP has read a byte");
+	conn_close(&c);
+}
+
+/*
  * A listener's child is made in a softirq, where fail-nth does not reach: an allocation fails
  * while a connection comes, then a later one.  A child without memory for the ULP is a TCP
  * socket.
  */
-static void children(void)
+static void children(bool only)
 {
 	int space = failslab("space"), times = failslab("times");
-	int probability = failslab("probability");
+	int probability = failslab("probability"), ignore = failslab("ignore-gfp-wait");
 	int skip, port, listener = sock_listen(4, &port), without = 0, with = 0;
 
+	need(!only || !sock_mode(listener, SDP_MODE_ONLY));
+	/* Those of softirqs; the machine's other programs go on. */
+	set(ignore, 1);
 	for (skip = 0; !skip || has_failed(); skip += CHILD_STEP) {
 		int err;
 
@@ -253,11 +272,15 @@ static void children(void)
 		c.b.fd = accept(listener, NULL, NULL);
 		need(c.b.fd >= 0);
 		*(endpoint(c.b.fd) ? &with : &without) += 1;
-		goes_on(0);
+		if (only && !endpoint(c.b.fd))
+			carries_nothing();
+		else
+			goes_on(0);
 	}
 	set(space, 0);
 	close(listener);
-	ok(without && with && !wrongs(), "children of a listener");
+	ok(without && with && !wrongs(), only ? "children that may use no TCP" :
+						"children of a listener");
 	printf("# %d with the ULP, %d without\n", with, without);
 }
 
@@ -265,10 +288,11 @@ int main(void)
 {
 	unsigned int i;
 
-	tap_plan(sizeof(scenes) / sizeof(*scenes) + 1);
+	tap_plan(sizeof(scenes) / sizeof(*scenes) + 2);
 	nth_open();
 	for (i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
 		nth_run(&scenes[i]);
-	children();
+	children(false);
+	children(true);
 	return tap_exit();
 }

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 12
+plan 13
 check "a machine" start
 within "fail" "$programs/fail"
 check "nothing holds the module" until_true 5 unused
