@@ -256,6 +256,19 @@ struct sdp_base {
 };
 
 /**
+ * enum sdp_sleeper - a call that waits for bytes, in the socket's wait queue
+ * @SDP_SLEEPER_NONE: there is none, or nobody knows
+ * @SDP_SLEEPER_WAITS: it sleeps, or is about to
+ * @SDP_SLEEPER_TOLD: it has been woken, and has not looked for bytes since; it is still in the
+ *	queue
+ */
+enum sdp_sleeper {
+	SDP_SLEEPER_NONE,
+	SDP_SLEEPER_WAITS,
+	SDP_SLEEPER_TOLD,
+};
+
+/**
  * struct sdp_sock - the ULP's part of a socket
  * @sk: the socket
  * @base: TCP's functions
@@ -271,6 +284,7 @@ struct sdp_base {
  * @ended: a connection of SDP_MODE_ONLY was ended
  * @stalled: the sending direction came back last because the peer's program did not read
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
+ * @sleeper: enum sdp_sleeper of the call that went to sleep in quick.c last
  * @isn: own initial sequence number
  * @peer_isn: the peer's
  * @passed: the sending direction moves when the peer's TCP has got more than this
@@ -304,6 +318,7 @@ struct sdp_sock {
 	bool ended;
 	u8 mode;
 	u8 stay;
+	u32 sleeper;
 	u32 isn;
 	u32 peer_isn;
 	u32 passed;
@@ -324,6 +339,9 @@ struct sdp_sock {
 	struct rcu_head rcu;
 };
 
+/* What an endpoint costs that is never moved. */
+static_assert(sizeof(struct sdp_sock) <= 256);
+
 static inline struct sdp_pipe *sdp_tx_pipe(const struct sdp_sock *ss, struct sdp_pair *pair)
 {
 	return &pair->pipe[ss->accepted];
@@ -332,6 +350,16 @@ static inline struct sdp_pipe *sdp_tx_pipe(const struct sdp_sock *ss, struct sdp
 static inline struct sdp_pipe *sdp_rx_pipe(const struct sdp_sock *ss, struct sdp_pair *pair)
 {
 	return &pair->pipe[!ss->accepted];
+}
+
+static inline unsigned int sdp_pipe_slot(const struct sdp_pipe *pipe, u64 pos)
+{
+	return ((pos - pipe->base) >> PAGE_SHIFT) & (SDP_PIPE_PAGES - 1);
+}
+
+static inline unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
+{
+	return offset_in_page(pos - pipe->base);
 }
 
 static inline u64 sdp_pipe_sent(const struct sdp_pipe *pipe)
@@ -368,6 +396,7 @@ void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len);
 void sdp_pipe_wake_tx(struct sdp_pipe *pipe);
 bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes);
 bool sdp_pipe_wake_rx(struct sdp_pipe *pipe);
+void sdp_pipe_freed(struct sdp_pipe *pipe);
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe);
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe);
 void sdp_pipe_trim(struct sdp_pipe *pipe);
@@ -448,6 +477,18 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
+/**
+ * sdp_pipe_wakes() - has a pipe a reader that can be woken?
+ * @pipe: the direction, locked
+ *
+ * Callbacks of clients in the kernel want locks: such a reader gets nothing by a pipe.
+ */
+static inline bool sdp_pipe_wakes(const struct sdp_pipe *pipe)
+{
+	return pipe->rx &&
+	       likely(READ_ONCE(pipe->rx->sk_data_ready) == pipe->reader->base->data_ready);
+}
+
 /* only.c */
 void sdp_mode_set(struct sdp_sock *ss, u8 mode);
 bool sdp_only_any(void);
@@ -466,15 +507,21 @@ int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why);
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 
 /* rx.c */
-int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len);
+int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len,
+		long timeo);
 bool sdp_rx_enter_tcp(struct sdp_sock *ss);
 void sdp_rx_leave_tcp(struct sdp_sock *ss);
 void sdp_rx_shut(struct sdp_sock *ss);
 void sdp_rx_stop(struct sdp_sock *ss);
+bool sdp_rx_ended(const struct sock *sk);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 bool sdp_rx_more(struct sdp_sock *ss, size_t have);
 size_t sdp_rx_queued(const struct sdp_sock *ss);
 void sdp_rx_watch(const struct sdp_sock *ss);
+
+/* quick.c */
+bool sdp_quick_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
+int sdp_quick_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, long *timeo);
 
 /* client.c */
 int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor);

@@ -101,16 +101,6 @@ void sdp_pipe_free(struct sdp_pipe *pipe)
 		sdp_pipe_page_free(virt_to_page(pipe->shared));
 }
 
-static unsigned int sdp_pipe_slot(const struct sdp_pipe *pipe, u64 pos)
-{
-	return ((pos - pipe->base) >> PAGE_SHIFT) & (SDP_PIPE_PAGES - 1);
-}
-
-static unsigned int sdp_pipe_offset(const struct sdp_pipe *pipe, u64 pos)
-{
-	return offset_in_page(pos - pipe->base);
-}
-
 /**
  * sdp_pipe_write() - copy bytes in, as far as there is room, and show them to nobody yet
  * @pipe: the direction
@@ -156,20 +146,43 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most
 	return done;
 }
 
+/*
+ * Has the only one who waits been woken before, and will it still look for bytes?  Whoever else
+ * waits is in the queue, too, and wants to hear of each message (EPOLLET).
+ */
+static bool sdp_pipe_told(const struct sock *rx, const struct sdp_sock *reader)
+{
+	const struct socket_wq *wq;
+
+	if (READ_ONCE(reader->sleeper) != SDP_SLEEPER_TOLD || sock_flag(rx, SOCK_FASYNC))
+		return false;
+	/* Pairs with sdp_quick_wait(): a call that does not see the new head is seen here. */
+	smp_mb();
+	wq = rcu_dereference_bh(rx->sk_wq);
+	if (!wq || !list_is_singular(&wq->wait.head))
+		return false;
+	/* It leaves that state before it leaves the queue: so it was the one that was there. */
+	smp_rmb();
+	return READ_ONCE(reader->sleeper) == SDP_SLEEPER_TOLD;
+}
+
 /**
  * sdp_pipe_wake_rx() - wake a reader
  * @pipe: the direction, locked
- *
- * Callbacks of clients in the kernel want locks: such a reader gets nothing by a pipe.
  *
  * Return: false if there is no reader that can be woken.
  */
 bool sdp_pipe_wake_rx(struct sdp_pipe *pipe)
 {
+	struct sdp_sock *reader = pipe->reader;
 	struct sock *rx = pipe->rx;
 
-	if (!rx || unlikely(READ_ONCE(rx->sk_data_ready) != pipe->reader->base->data_ready))
+	if (!sdp_pipe_wakes(pipe))
 		return false;
+	if (sdp_pipe_told(rx, reader))
+		return true;
+	/* Before it is woken, as it may be gone behind that. */
+	cmpxchg(&reader->sleeper, SDP_SLEEPER_WAITS, SDP_SLEEPER_TOLD);
 	rx->sk_data_ready(rx);
 	return true;
 }
@@ -265,8 +278,13 @@ void sdp_pipe_wake_tx(struct sdp_pipe *pipe)
 	read_unlock(&tx->sk_callback_lock);
 }
 
-/* The reader has made room. */
-static void sdp_pipe_freed(struct sdp_pipe *pipe)
+/**
+ * sdp_pipe_freed() - the reader has made room
+ * @pipe: the direction
+ *
+ * Context: the reader.
+ */
+void sdp_pipe_freed(struct sdp_pipe *pipe)
 {
 	/* Pairs with the barrier in sdp_pipe_has_room(). */
 	smp_mb();

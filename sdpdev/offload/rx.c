@@ -126,7 +126,11 @@ void sdp_rx_stop(struct sdp_sock *ss)
 	sdp_pipe_detach_rx(pipe);
 }
 
-static bool sdp_rx_ended(const struct sock *sk)
+/**
+ * sdp_rx_ended() - do reads not wait any more?
+ * @sk: the socket
+ */
+bool sdp_rx_ended(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_err) || (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) ||
 	       READ_ONCE(sk->sk_state) == TCP_CLOSE || sock_flag(sk, SOCK_DONE);
@@ -428,11 +432,11 @@ static bool sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
 }
 
 static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
-		       int *addr_len)
+		       int *addr_len, long timeo)
 {
 	struct sock *sk = ss->sk;
-	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
-	bool same, before = false;
+	/* quick.c may have waited. */
+	bool same, before = timeo != sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t done = 0;
 	int n;
 
@@ -465,14 +469,16 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
  * @len: how many, at most
  * @flags: as recvmsg(2) has them
  * @addr_len: as struct proto has it
+ * @timeo: how long it may wait
  *
  * Context: process.
  *
  * Return: bytes received, or -errno as tcp_recvmsg() has it.
  */
-int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len)
+int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len,
+		long timeo)
 {
-	int n = sdp_rx_once(ss, msg, len, flags, addr_len);
+	int n = sdp_rx_once(ss, msg, len, flags, addr_len, timeo);
 
 	if (n > 0 && !READ_ONCE(ss->pair) && sdp_sock_used(ss, n)) {
 		lock_sock(ss->sk);

@@ -42,11 +42,32 @@ static void sdp_sock_put(struct sdp_sock *ss)
 	atomic_dec(&ss->users);
 }
 
+/* Is the sending direction moved?  Under the socket's lock it stays so. */
+static bool sdp_sock_moved(const struct sock *sk)
+{
+	return READ_ONCE(inet_csk(sk)->icsk_ulp_ops) == &sdp_ulp_local;
+}
+
+/* A small message needs no owner of the socket. */
+static bool sdp_sendmsg_quick(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	struct sdp_sock *ss;
+	bool sent;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	ss = rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, true);
+	sent = !sock_owned_by_user(sk) && sdp_sock_moved(sk) && sdp_quick_send(ss, msg, len);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return sent;
+}
+
 static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 {
 	struct sdp_sock *ss;
 	int ret;
 
+	if (sdp_sock_moved(sk) && sdp_sendmsg_quick(sk, msg, len))
+		return len;
 	lock_sock(sk);
 	ss = sdp_sk(sk);
 	if (likely(ss)) {
@@ -63,17 +84,22 @@ static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		       int *addr_len)
 {
+	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	struct sdp_sock *ss = sdp_sock_get(sk);
 	int ret;
 
 	if (unlikely(!ss))
 		return sdp_sk_base(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
+	ret = sdp_quick_recv(ss, msg, len, flags, &timeo);
+	if (ret != -EXDEV)
+		goto out;
 	if (unlikely(flags & MSG_OOB) && sdp_only(ss))
 		ret = -EINVAL;
 	else if (flags & (MSG_OOB | MSG_ERRQUEUE))
 		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
 	else
-		ret = sdp_rx_recv(ss, msg, len, flags, addr_len);
+		ret = sdp_rx_recv(ss, msg, len, flags, addr_len, timeo);
+out:
 	sdp_sock_put(ss);
 	return ret;
 }

@@ -6,11 +6,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/conn.h"
@@ -293,6 +297,51 @@ static void edges(void)
 	SAY(get(&c.b, 99, 0));
 }
 
+/* A process that asks for one byte and then stays; it runs when nobody else wants to. */
+static pid_t idle_reader(int fd)
+{
+	struct sched_param param = {};
+	char byte, path[32];
+	int call = -1;
+	pid_t pid = fork();
+	FILE *f;
+
+	need(pid >= 0);
+	if (!pid) {
+		sched_setscheduler(0, SCHED_IDLE, &param);
+		recv(fd, &byte, 1, 0);
+		for (;;)
+			pause();
+	}
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	/* "running" is no number. */
+	while (call != SYS_recvfrom) {
+		f = fopen(path, "re");
+		need(f);
+		if (fscanf(f, "%d", &call) != 1)
+			sched_yield();
+		fclose(f);
+	}
+	return pid;
+}
+
+/*
+ * A reader that has been woken, and has not run since, need not be woken again; others that wait
+ * for edges still hear of each byte.
+ */
+static void edges_beside_reader(void)
+{
+	struct conn c = conn_moved();
+	int i, ep = watch(c.b.fd, EPOLLIN | EPOLLET);
+	pid_t pid = idle_reader(c.b.fd);
+
+	for (i = 0; i < 3; i++) {
+		put(&c.a, 2, 0);
+		SAY(event(ep, 1000));
+	}
+	need(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+}
+
 static void levels(void)
 {
 	struct conn c = conn_moved();
@@ -387,6 +436,7 @@ const struct row wait_rows[] = {
 	{ "poll()", polled },
 	{ "epoll: levels", levels },
 	{ "epoll: edges, a byte at a time", edges },
+	{ "epoll: edges, beside a reader", edges_beside_reader },
 	{ "epoll: edges of room", edges_of_room },
 	{ "SIGIO", sigio },
 	{ "half-close", half_closed },
