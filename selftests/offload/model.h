@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A model of one connection: two ends, TCP both ways, a carrier between them.  The states of
- * the halves change by the functions of rules/offload alone.  model.c does single steps,
+ * the halves change by the functions of sdpdev/offload alone.  model.c does single steps,
  * search.c all that there are, walk.c random ones.
  */
 #ifndef SELFTESTS_OFFLOAD_MODEL_H
