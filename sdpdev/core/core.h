@@ -93,6 +93,9 @@ enum sdp_counter {
 	SDP_CNT_MOVED = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
 	/* Messages, or parts, that a sender copied to the memory of a reader that waited. */
 	SDP_CNT_LANDED,
+	/* Carriers that were ended because the peer broke the rules, and connections. */
+	SDP_CNT_LANE_BAD,
+	SDP_CNT_LANE_RESET,
 	SDP_CNT_STAYED,
 	SDP_CNT_RETURNED = SDP_CNT_STAYED + SDP_CNT_STAY_KINDS,
 	/* One for each that has ended a connection of SDP_MODE_ONLY. */

@@ -43,6 +43,8 @@ static const char * const sdp_stay_names[] = {
 	[SDP_STAY_ULP] = "ulp",
 	[SDP_STAY_NEVER] = "never",
 	[SDP_STAY_ONLY] = "only",
+	[SDP_STAY_LOST] = "lost",
+	[SDP_STAY_LEAVE] = "leave",
 };
 
 /**
@@ -182,7 +184,8 @@ static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {
 	struct sock *sk = ss->sk;
 
-	if (READ_ONCE(sk->sk_data_ready) != ss->base->data_ready ||
+	if ((READ_ONCE(sk->sk_data_ready) != ss->base->data_ready &&
+	     READ_ONCE(sk->sk_data_ready) != sdp_lane_data_ready) ||
 	    READ_ONCE(sk->sk_write_space) != ss->base->write_space ||
 	    READ_ONCE(sk->sk_user_data))
 		return SDP_STAY_KERNEL;

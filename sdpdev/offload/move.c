@@ -40,8 +40,13 @@ static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
 	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
 }
 
-/* Bytes that TCP keeps back until the program sends more: they have to go with it. */
-static bool sdp_tx_held(struct sock *sk)
+/**
+ * sdp_tx_held() - does TCP keep bytes back until the program sends more?
+ * @sk: the socket, locked
+ *
+ * They have to go with what follows.
+ */
+bool sdp_tx_held(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
@@ -126,7 +131,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 /**
  * sdp_tx_recheck() - has a moved direction to come back now?
  * @ss: the endpoint, its socket locked
- * @pipe: the direction
+ * @pipe: the direction; NULL if a carrier of messages has it
  *
  * The rules are looked at once a tick of the clock.
  *
@@ -137,9 +142,9 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	unsigned int touch;
 	enum sdp_stay stay;
 
-	if (!READ_ONCE(pipe->rx))
+	if (pipe && !READ_ONCE(pipe->rx))
 		return SDP_STAY_CLOSED;
-	if (READ_ONCE(pipe->stalled))
+	if (pipe && READ_ONCE(pipe->stalled))
 		return SDP_STAY_STALL;
 	if (likely(!time_after(jiffies, ss->checked)))
 		return SDP_STAY_NOT;
@@ -148,12 +153,12 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	touch = min(READ_ONCE(sdp_net(sock_net(ss->sk))->touch),
 		    READ_ONCE(sdp_net(&init_net)->touch));
 	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ)) {
-		stay = pipe->only ? sdp_only_touch(ss, pipe, touch) : SDP_STAY_TOUCH;
+		stay = pipe && pipe->only ? sdp_only_touch(ss, pipe, touch) : SDP_STAY_TOUCH;
 		if (stay)
 			return stay;
 	}
 	stay = sdp_gate(ss, false);
-	if (stay)
+	if (stay || !pipe)
 		return stay;
 	spin_lock_bh(&pipe->lock);
 	stay = pipe->rx ? sdp_gate_peer(pipe->reader) : SDP_STAY_CLOSED;
@@ -162,30 +167,55 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	return stay;
 }
 
-/* Append bytes of the pipe to TCP's queue; as far as it goes. */
-static u64 sdp_tx_append(struct sock *sk, struct sdp_pipe *pipe, u64 pos, u64 end)
+/**
+ * sdp_tx_feed() - append bytes of a return to TCP's queue
+ * @sk: the socket, locked
+ * @data: the bytes
+ * @len: how many
+ * @more: others follow
+ *
+ * Return: how many TCP has taken, or -errno.
+ */
+int sdp_tx_feed(struct sock *sk, void *data, size_t len, bool more)
 {
-	while (pos != end) {
-		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-		struct kvec vec;
-		int n;
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0) };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
 
-		vec.iov_base = sdp_pipe_slice(pipe, pos, end, &vec.iov_len);
-		if (pos + vec.iov_len != end)
-			msg.msg_flags |= MSG_MORE;
-		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, vec.iov_len);
-		n = tcp_sendmsg_locked(sk, &msg, vec.iov_len);
-		if (n <= 0)
-			break;
-		pos += n;
-	}
-	return pos;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
 }
 
-/* Append them whatever the limits are, and whatever waits for the program to be told. */
-static bool sdp_tx_bring(struct sock *sk, struct sdp_pipe *pipe)
+/* Append bytes of the pipe to TCP's queue.  Returns whether all of them are there. */
+static bool sdp_tx_append(struct sdp_sock *ss)
 {
+	struct sdp_pipe *pipe = sdp_tx_pipe(ss, ss->pair);
+
+	while (pipe->back != pipe->head) {
+		size_t len;
+		void *data = sdp_pipe_slice(pipe, pipe->back, pipe->head, &len);
+		int n = sdp_tx_feed(ss->sk, data, len, pipe->back + len != pipe->head);
+
+		if (n <= 0)
+			return false;
+		pipe->back += n;
+	}
+	return true;
+}
+
+/**
+ * sdp_tx_bring() - append what comes back to TCP's queue
+ * @ss: the endpoint, its socket locked
+ * @append: does it, as far as it goes, and tells whether that was all
+ *
+ * TCP takes it whatever the limits are, and whatever waits for the program to be told.
+ *
+ * Return: whether all of it is there, or TCP is over.
+ */
+bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss))
+{
+	struct sock *sk = ss->sk;
 	struct tcp_sock *tp = tcp_sk(sk);
+	bool all;
 	u32 lowat = tp->notsent_lowat;
 	int err, sndbuf = sk->sk_sndbuf;
 	bool shut = sk->sk_shutdown & SEND_SHUTDOWN;
@@ -197,14 +227,14 @@ static bool sdp_tx_bring(struct sock *sk, struct sdp_pipe *pipe)
 	WRITE_ONCE(tp->notsent_lowat, UINT_MAX);
 	/* inet_shutdown() has set it before it asks the protocol. */
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown & ~SEND_SHUTDOWN);
-	pipe->back = sdp_tx_append(sk, pipe, pipe->back, pipe->head);
+	all = append(ss);
 	if (shut)
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	WRITE_ONCE(tp->notsent_lowat, lowat);
 	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
 	if (err && !sk->sk_err)
 		WRITE_ONCE(sk->sk_err, err);
-	return pipe->back == pipe->head || sk->sk_state == TCP_CLOSE;
+	return all || sk->sk_state == TCP_CLOSE;
 }
 
 /**
@@ -225,6 +255,8 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 	struct sock *sk = ss->sk;
 	struct sdp_pipe *pipe;
 
+	if (ss->lane)
+		return sdp_lane_return(ss, why);
 	if (!pair)
 		return 0;
 	pipe = sdp_tx_pipe(ss, pair);
@@ -241,7 +273,7 @@ int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 	}
 	spin_unlock_bh(&pipe->lock);
 
-	if (pipe->back != pipe->head && !sdp_tx_bring(sk, pipe))
+	if (pipe->back != pipe->head && !sdp_tx_bring(ss, sdp_tx_append))
 		return -ENOBUFS;
 	ss->passed = tcp_sk(sk)->write_seq;
 	spin_lock_bh(&pipe->lock);

@@ -37,6 +37,7 @@
 
 #include "core/core.h"
 
+struct sdp_lane;
 struct sdp_shared;
 
 /* Pages of a pipe, at most; a power of two. */
@@ -204,6 +205,8 @@ struct sdp_pair {
  * @SDP_STAY_ULP: another ULP was asked for
  * @SDP_STAY_NEVER: the program or a rule says so
  * @SDP_STAY_ONLY: no byte may go by TCP, and one has
+ * @SDP_STAY_LOST: the carrier is lost
+ * @SDP_STAY_LEAVE: the peer wants it back
  * @SDP_STAY_MAX: their number
  *
  * Their names are in gate.c; the order is that of the counters.
@@ -234,6 +237,8 @@ enum sdp_stay {
 	SDP_STAY_ULP,
 	SDP_STAY_NEVER,
 	SDP_STAY_ONLY,
+	SDP_STAY_LOST,
+	SDP_STAY_LEAVE,
 	SDP_STAY_MAX,
 };
 
@@ -274,6 +279,7 @@ enum sdp_sleeper {
  * @base: TCP's functions
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
  * @pair: set once, with release, by whichever end finds the other; freed by RCU
+ * @lane: what carriers of messages need; set and cleared under the socket's lock, freed by RCU
  * @in_tcp: calls inside TCP's own functions that read.  A direction does not move to a pipe
  *	while its reader has one.
  * @users: calls that read or write; while there are some the ULP stays
@@ -309,6 +315,7 @@ struct sdp_sock {
 	const struct sdp_base *base;
 	const struct proto_ops *ops;
 	struct sdp_pair *pair;
+	struct sdp_lane *lane;
 	atomic_t in_tcp;
 	atomic_t users;
 	bool accepted;
@@ -454,12 +461,28 @@ static inline bool sdp_only(const struct sdp_sock *ss)
 	return ss->mode == SDP_MODE_ONLY || (ss->pair && ss->pair->only);
 }
 
+/**
+ * sdp_sock_lane() - what an endpoint has for carriers of messages, or NULL
+ * @ss: the endpoint
+ *
+ * Context: its socket locked, or an RCU read section.
+ */
+static inline struct sdp_lane *sdp_sock_lane(const struct sdp_sock *ss)
+{
+	/* Pairs with the release in sdp_lane_new(). */
+	return smp_load_acquire(&ss->lane);
+}
+
 /* pair.c */
+void sdp_sock_numbers(struct sdp_sock *ss);
+bool sdp_pair_withdraw(struct sdp_sock *ss);
+bool sdp_sock_alone(const struct sdp_sock *ss);
 bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
 void sdp_sock_look(struct sdp_sock *ss);
 void sdp_pair_close(struct sdp_sock *ss);
 void sdp_pair_leave(struct sdp_sock *ss);
+void sdp_sock_leave(struct sdp_sock *ss);
 void sdp_sock_renew(struct sdp_sock *ss);
 void sdp_pair_put(struct sdp_pair *pair);
 void sdp_pair_exit(void);
@@ -471,7 +494,37 @@ void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back);
 bool sdp_stay_for_good(enum sdp_stay stay);
 const char *sdp_stay_name(enum sdp_stay stay);
 
+/* lane.c */
+bool sdp_lane_ask(struct sdp_sock *ss, int rank);
+bool sdp_lane_asked(const struct sdp_sock *ss);
+void sdp_lane_run(struct sdp_lane *lane);
+void sdp_lane_release(struct sdp_lane *lane);
+void sdp_lane_kick(struct sdp_sock *ss);
+void sdp_lane_data_ready(struct sock *sk);
+void sdp_lane_close(struct sdp_sock *ss);
+void sdp_lane_leave(struct sdp_sock *ss);
+bool sdp_lane_settled(struct sdp_sock *ss);
+int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk));
+void sdp_lane_exit(void);
+
+/* lane_tx.c */
+int sdp_lane_route(struct sdp_sock *ss);
+ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo);
+int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why);
+void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info);
+
+/* lane_rx.c */
+bool sdp_lane_by_tcp(const struct sdp_lane *lane);
+bool sdp_lane_waits(const struct sdp_lane *lane);
+u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane);
+size_t sdp_lane_queued(const struct sdp_lane *lane);
+ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len);
+ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, size_t len);
+
 /* move.c */
+bool sdp_tx_held(struct sock *sk);
+int sdp_tx_feed(struct sock *sk, void *data, size_t len, bool more);
+bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss));
 bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
@@ -514,6 +567,8 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss);
 void sdp_rx_shut(struct sdp_sock *ss);
 void sdp_rx_stop(struct sdp_sock *ss);
 bool sdp_rx_ended(const struct sock *sk);
+ssize_t sdp_rx_tcp(struct sock *sk, struct iov_iter *to, size_t len);
+ssize_t sdp_rx_peek_tcp(struct sock *sk, size_t skip, struct iov_iter *to, size_t len);
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock);
 bool sdp_rx_more(struct sdp_sock *ss, size_t have);
 size_t sdp_rx_queued(const struct sdp_sock *ss);

@@ -44,7 +44,7 @@ static u64 sdp_sock_key(const struct sdp_sock *ss)
 }
 
 /* TCP has counted from them; the end that connected counts its SYN as acknowledged. */
-static void sdp_sock_numbers(struct sdp_sock *ss)
+void sdp_sock_numbers(struct sdp_sock *ss)
 {
 	const struct tcp_sock *tp = tcp_sk(ss->sk);
 
@@ -95,6 +95,38 @@ void sdp_pair_put(struct sdp_pair *pair)
 	sdp_pipe_free(&pair->pipe[0]);
 	sdp_pipe_free(&pair->pipe[1]);
 	kfree_rcu(pair, rcu);
+}
+
+/**
+ * sdp_pair_withdraw() - an end does not wait for its other end on this host any more
+ * @ss: the endpoint, its socket locked
+ *
+ * Return: false if it has found it.
+ */
+bool sdp_pair_withdraw(struct sdp_sock *ss)
+{
+	bool found;
+
+	spin_lock_bh(&sdp_table_lock);
+	found = ss->pair;
+	if (!found && hash_hashed(&ss->node))
+		hash_del(&ss->node);
+	spin_unlock_bh(&sdp_table_lock);
+	if (!found && !ss->joined) {
+		sdp_sock_numbers(ss);
+		ss->passed = ss->isn;
+		ss->joined = true;
+	}
+	return !found;
+}
+
+/**
+ * sdp_sock_alone() - does an endpoint have TCP only?
+ * @ss: the endpoint; without its socket's lock a guess
+ */
+bool sdp_sock_alone(const struct sdp_sock *ss)
+{
+	return !READ_ONCE(ss->pair) && likely(!READ_ONCE(ss->lane));
 }
 
 static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct sdp_sock *peer)
@@ -213,11 +245,14 @@ void sdp_sock_look(struct sdp_sock *ss)
 	ss->calls = 0;
 	ss->bytes = 0;
 	ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
-	if (ss->pair)
+	if (ss->pair || sdp_lane_asked(ss))
 		return;
 	stay = sdp_gate(ss, true);
-	if (!stay)
-		stay = sdp_pair_join(ss, ss->sk->sk_allocation) ? SDP_STAY_NOT : SDP_STAY_PEER;
+	/* What comes before memory of the host, that, and what comes behind it. */
+	if (!stay && sdp_lane_ask(ss, -1))
+		stay = SDP_STAY_PASSING;
+	else if (!stay && !sdp_pair_join(ss, ss->sk->sk_allocation))
+		stay = sdp_lane_ask(ss, INT_MAX) ? SDP_STAY_PASSING : SDP_STAY_PEER;
 	sdp_stay_set(ss, stay, false);
 }
 
@@ -268,6 +303,18 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	ss->received += sdp_pipe_received(sdp_rx_pipe(ss, pair));
 	WRITE_ONCE(ss->pair, NULL);
 	sdp_pair_put(pair);
+}
+
+/**
+ * sdp_sock_leave() - an end lets go of all but TCP
+ * @ss: the endpoint
+ *
+ * Context: as sdp_pair_close().
+ */
+void sdp_sock_leave(struct sdp_sock *ss)
+{
+	sdp_pair_leave(ss);
+	sdp_lane_leave(ss);
 }
 
 /**

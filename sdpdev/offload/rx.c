@@ -39,7 +39,10 @@ static struct sdp_pipe *sdp_sock_rx(const struct sdp_sock *ss)
 size_t sdp_rx_queued(const struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_sock_rx(ss);
+	struct sdp_lane *lane = sdp_sock_lane(ss);
 
+	if (unlikely(lane))
+		return sdp_lane_queued(lane);
 	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
 }
 
@@ -57,9 +60,20 @@ void sdp_rx_watch(const struct sdp_sock *ss)
 		sdp_share_watch(pipe, ss->sk);
 }
 
+/* Bytes in TCP's queue that the program may read. */
+static u32 sdp_rx_tcp_queued(const struct sdp_sock *ss)
+{
+	const struct tcp_sock *tp = tcp_sk(ss->sk);
+	struct sdp_lane *lane = sdp_sock_lane(ss);
+
+	return unlikely(lane) ? sdp_lane_tcp_bytes(lane) :
+				READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+}
+
 /* Does TCP have all that there is to read, and what comes next? */
 static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 {
+	struct sdp_lane *lane;
 	struct sdp_pipe *pipe;
 	bool ret;
 
@@ -67,6 +81,12 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 	if (unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY))
 		return false;
 	rcu_read_lock();
+	lane = sdp_sock_lane(ss);
+	if (unlikely(lane)) {
+		ret = sdp_lane_by_tcp(lane);
+		rcu_read_unlock();
+		return ret;
+	}
 	pipe = sdp_sock_rx(ss);
 	ret = !pipe || (READ_ONCE(pipe->state) != SDP_PIPE_MOVED && !sdp_rx_queued(ss));
 	rcu_read_unlock();
@@ -93,7 +113,20 @@ bool sdp_rx_enter_tcp(struct sdp_sock *ss)
 
 void sdp_rx_leave_tcp(struct sdp_sock *ss)
 {
+	struct sdp_lane *lane;
+	bool waits;
+
 	atomic_dec(&ss->in_tcp);
+	if (likely(!READ_ONCE(ss->lane)))
+		return;
+	/* Pairs with the barrier in sdp_lane_take_switch(). */
+	smp_mb__after_atomic();
+	rcu_read_lock();
+	lane = sdp_sock_lane(ss);
+	waits = lane && sdp_lane_waits(lane);
+	rcu_read_unlock();
+	if (waits)
+		sdp_lane_kick(ss);
 }
 
 /**
@@ -145,11 +178,10 @@ bool sdp_rx_ended(const struct sock *sk)
  */
 bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 {
-	const struct tcp_sock *tp = tcp_sk(ss->sk);
 	size_t queued;
 
 	rcu_read_lock();
-	queued = (u32)(READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq)) + sdp_rx_queued(ss);
+	queued = sdp_rx_tcp_queued(ss) + sdp_rx_queued(ss);
 	rcu_read_unlock();
 	return queued > have;
 }
@@ -213,7 +245,7 @@ static int sdp_rx_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned i
 }
 
 /* Read what TCP has, without its recvmsg, which would release the lock before it looks. */
-static ssize_t sdp_rx_tcp(struct sock *sk, struct iov_iter *to, size_t len)
+ssize_t sdp_rx_tcp(struct sock *sk, struct iov_iter *to, size_t len)
 {
 	struct sdp_rx_copy copy = { .to = to };
 	read_descriptor_t desc = { .arg.data = &copy, .count = len };
@@ -229,6 +261,8 @@ static ssize_t sdp_rx_some(struct sdp_sock *ss, struct sdp_pipe *pipe, struct io
 	struct sock *sk = ss->sk;
 	ssize_t n;
 
+	if (unlikely(ss->lane))
+		return sdp_lane_read(ss, to, len);
 	if (pipe && pipe->claim != pipe->tail)
 		return sdp_pipe_read(pipe, to, len);
 	if (!skb_queue_empty(&sk->sk_receive_queue)) {
@@ -241,7 +275,7 @@ static ssize_t sdp_rx_some(struct sdp_sock *ss, struct sdp_pipe *pipe, struct io
 }
 
 /* Copy bytes of TCP's queue that stay in; @skip of it have been looked at. */
-static ssize_t sdp_rx_peek_tcp(struct sock *sk, size_t skip, struct iov_iter *to, size_t len)
+ssize_t sdp_rx_peek_tcp(struct sock *sk, size_t skip, struct iov_iter *to, size_t len)
 {
 	u32 seq = tcp_sk(sk)->copied_seq + skip;
 	struct sk_buff *skb;
@@ -269,6 +303,8 @@ static ssize_t sdp_rx_peek_some(struct sdp_sock *ss, struct sdp_pipe *pipe, size
 	u32 queued = pipe && pipe->only ? 0 : tp->rcv_nxt - tp->copied_seq;
 	ssize_t n;
 
+	if (unlikely(ss->lane))
+		return sdp_lane_peek(ss, done, to, len);
 	if (done < claimed)
 		return sdp_pipe_peek(pipe, pipe->tail + done, to, len);
 	n = sdp_rx_peek_tcp(ss->sk, done - claimed, to, len);
@@ -287,7 +323,7 @@ static void sdp_rx_inq(struct sdp_sock *ss, struct msghdr *msg)
 		msg->msg_get_inq = 1;
 	if (!msg->msg_get_inq)
 		return;
-	msg->msg_inq = (u32)(tp->rcv_nxt - tp->copied_seq) + sdp_rx_queued(ss);
+	msg->msg_inq = sdp_rx_tcp_queued(ss) + sdp_rx_queued(ss);
 	if (!msg->msg_inq && sock_flag(ss->sk, SOCK_DONE))
 		msg->msg_inq = 1;
 	if (tp->recvmsg_inq)
@@ -480,7 +516,7 @@ int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, 
 {
 	int n = sdp_rx_once(ss, msg, len, flags, addr_len, timeo);
 
-	if (n > 0 && !READ_ONCE(ss->pair) && sdp_sock_used(ss, n)) {
+	if (n > 0 && sdp_sock_alone(ss) && sdp_sock_used(ss, n)) {
 		lock_sock(ss->sk);
 		sdp_sock_look(ss);
 		release_sock(ss->sk);

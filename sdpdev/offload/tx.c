@@ -183,11 +183,10 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 	enum sdp_stay why;
 	int err;
 
-	if (!pair)
+	if (!pair && !ss->lane)
 		return unlikely(sdp_only(ss)) ? sdp_only_hold(ss, timeo) ?: -EXFULL : 0;
-	pipe = sdp_tx_pipe(ss, pair);
 	if (unlikely(!sdp_tx_plain(msg))) {
-		if (pair->only)
+		if (pair && pair->only)
 			return -EOPNOTSUPP;
 		why = msg->msg_flags & MSG_OOB ? SDP_STAY_URGENT : SDP_STAY_TOUCH;
 		err = sdp_tx_return(ss, why);
@@ -195,6 +194,9 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 			sdp_stay_set(ss, why, false);
 		return err;
 	}
+	if (ss->lane)
+		return sdp_lane_route(ss);
+	pipe = sdp_tx_pipe(ss, pair);
 	switch (pipe->state) {
 	case SDP_PIPE_MOVED:
 		why = sdp_tx_recheck(ss, pipe);
@@ -236,7 +238,7 @@ static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, 
 		return n == -EXFULL ? 0 : n;
 	if (!n)
 		return sdp_tx_tcp(ss, msg, len);
-	n = sdp_tx_piped(ss, msg, timeo);
+	n = ss->lane ? sdp_lane_send(ss, &msg->msg_iter, timeo) : sdp_tx_piped(ss, msg, timeo);
 	/* Another thread of the program is about to send by its ring. */
 	if (unlikely(n == -EBUSY))
 		n = sdp_tx_return(ss, SDP_STAY_PASSING) ? sdp_tx_pause(ss->sk, timeo) : 0;
@@ -297,9 +299,9 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	struct ubuf_info *uarg = NULL;
 	int ret;
 
-	if (!ss->pair && sdp_sock_used(ss, len))
+	if (!ss->pair && !sdp_lane_asked(ss) && sdp_sock_used(ss, len))
 		sdp_sock_look(ss);
-	if (!ss->pair && likely(!sdp_only(ss)))
+	if (sdp_sock_alone(ss) && likely(!sdp_only(ss)))
 		return tcp_sendmsg_locked(sk, msg, len);
 	if (unlikely(msg->msg_flags & MSG_FASTOPEN) && sdp_only(ss))
 		return -EOPNOTSUPP;

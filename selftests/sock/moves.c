@@ -12,18 +12,21 @@
 #include "common/row.h"
 #include "moves/rows.h"
 
-static const struct row *const lists[] = {
-	stream_rows, read_rows, wait_rows, land_rows, share_rows, option_rows, NULL,
+static const struct row *lists[] = {
+	stream_rows, read_rows, wait_rows, share_rows, option_rows, land_rows, NULL,
 };
 
 int main(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "6l:c:S:C:")) != -1) {
+	while ((c = getopt(argc, argv, "6l:c:S:C:w")) != -1) {
 		switch (c) {
 		case '6':
 			place.family = AF_INET6;
+			break;
+		case 'w':
+			late = true;
 			break;
 		case 'l':
 			place.listen = optarg;
@@ -41,5 +44,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	/* Nobody copies to the memory of a reader on another host. */
+	if (late)
+		lists[sizeof(lists) / sizeof(*lists) - 2] = NULL;
 	return rows_main(lists, argv + optind);
 }

@@ -210,6 +210,8 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 
 	seq_printf(seq, "moved %ld\n", sdp_counter(SDP_CNT_MOVED));
 	seq_printf(seq, "landed %ld\n", sdp_counter(SDP_CNT_LANDED));
+	seq_printf(seq, "carrier_bad %ld\n", sdp_counter(SDP_CNT_LANE_BAD));
+	seq_printf(seq, "carrier_reset %ld\n", sdp_counter(SDP_CNT_LANE_RESET));
 	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
 		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
 			   sdp_counter(SDP_CNT_STAYED + i));

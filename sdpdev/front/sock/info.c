@@ -36,6 +36,8 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 		info->rx_bytes += sdp_pipe_received(rx);
 		info->queued = sdp_rx_queued(ss);
 	}
+	if (sdp_sock_lane(ss))
+		sdp_lane_info(sdp_sock_lane(ss), info);
 	/* It may have a pair, and nothing to send yet. */
 	if (info->tx_carrier == SDP_SOCK_BY_TCP && stay != SDP_STAY_NOT)
 		strscpy(info->stay, sdp_stay_name(stay), sizeof(info->stay));

@@ -3,6 +3,7 @@
  * The functions of struct proto and struct proto_ops that are not TCP's own.
  */
 #include <asm/ioctls.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sdp_sock.h>
@@ -11,6 +12,10 @@
 #include <net/transp_v6.h>
 
 #include "front/sock/sock.h"
+
+/* How long a call waits until the peer has returned its direction. */
+#define SDP_GIVE_UP_MS		10
+#define SDP_GIVE_UP_TRIES	100
 
 static const struct sdp_base *sdp_sk_base(const struct sock *sk)
 {
@@ -112,7 +117,9 @@ static void sdp_close(struct sock *sk, long timeout)
 
 	lock_sock(sk);
 	ss = sdp_sk(sk);
-	if (ss && ss->pair) {
+	if (ss && ss->lane)
+		sdp_lane_run(ss->lane);
+	if (ss && !sdp_sock_alone(ss)) {
 		bool unread = sdp_rx_queued(ss);
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
 
@@ -125,7 +132,7 @@ static void sdp_close(struct sock *sk, long timeout)
 	}
 	if (ss) {
 		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
-		sdp_pair_leave(ss);
+		sdp_sock_leave(ss);
 	}
 	release_sock(sk);
 	base->prot->close(sk, timeout);
@@ -152,7 +159,7 @@ static int sdp_disconnect(struct sock *sk, int flags)
 	int err;
 
 	if (ss) {
-		sdp_pair_leave(ss);
+		sdp_sock_leave(ss);
 		sdp_sock_show(ss, &sdp_ulp);
 		sdp_stay_set(ss, SDP_STAY_WEAK, false);
 	}
@@ -218,9 +225,20 @@ static void sdp_unhash(struct sock *sk)
 
 	if (ss) {
 		sdp_pair_close(ss);
+		sdp_lane_close(ss);
 		sdp_sock_show(ss, &sdp_ulp);
 	}
 	sdp_sk_base(sk)->prot->unhash(sk);
+}
+
+/* Something may have happened to a carrier while a call had the socket. */
+static void sdp_release_cb(struct sock *sk)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (ss && unlikely(ss->lane))
+		sdp_lane_release(ss->lane);
+	sdp_sk_base(sk)->prot->release_cb(sk);
 }
 
 static bool sdp_memory_free(const struct sock *sk, int wake)
@@ -273,7 +291,7 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	rcu_read_lock();
 	ss = sdp_sk(sk);
 	pair = ss ? sdp_sock_pair(ss) : NULL;
-	if (pair && cmd == SIOCINQ) {
+	if (ss && (cmd == SIOCINQ || cmd == SIOCATMARK)) {
 		n = sdp_rx_queued(ss);
 	} else if (pair && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {
 		pipe = sdp_tx_pipe(ss, pair);
@@ -292,6 +310,9 @@ static int sdp_ioctl(struct sock *sk, int cmd, compat_ioctl_arg arg)
 
 	if (!more)
 		return err;
+	/* TCP has read to the mark, and the program has not. */
+	if (cmd == SIOCATMARK)
+		return compat_ioctl_put(0, arg);
 	return compat_ioctl_get(n, arg) ?: compat_ioctl_put(n + more, arg);
 }
 
@@ -309,9 +330,9 @@ static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t s
 	ss = sdp_sk(sk);
 	if (ss) {
 		atomic_inc(&ss->users);
-		if (!ss->pair && sdp_sock_used(ss, size))
+		if (sdp_sock_alone(ss) && sdp_sock_used(ss, size))
 			sdp_sock_look(ss);
-		ret = ss->pair || sdp_only(ss) ? sdp_tx_send(ss, &msg, size) :
+		ret = !sdp_sock_alone(ss) || sdp_only(ss) ? sdp_tx_send(ss, &msg, size) :
 				 tcp_sendpage_locked(sk, page, offset, size, flags);
 		sdp_sock_put(ss);
 	} else {
@@ -322,13 +343,21 @@ static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t s
 }
 #endif
 
+/* The peer may have to return its direction before the ULP can go. */
+static bool sdp_sock_settles(struct sock *sk)
+{
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	return ss && sdp_lane_asked(ss) && !signal_pending(current);
+}
+
 /* Another ULP has to have the socket to itself, and so has who reads out a connection's state. */
 static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr_t optval,
 				unsigned int optlen)
 {
 	char name[TCP_ULP_NAME_MAX] = "";
 	struct sdp_sock *ss;
-	int err = 0;
+	int i, err = 0;
 
 	if (level == SOL_TCP && optname == TCP_ULP) {
 		if (copy_from_sockptr(name, optval, min_t(size_t, optlen, sizeof(name) - 1)))
@@ -351,10 +380,16 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 		if (ss && !err) {
 			sdp_pair_close(ss);
 			sdp_stay_set(ss, SDP_STAY_REPAIR, false);
-			err = sdp_rx_queued(ss) ? -EBUSY : 0;
+			err = !sdp_lane_settled(ss) || sdp_rx_queued(ss) ? -EBUSY : 0;
 		}
 	} else {
 		err = sdp_sock_give_up(sk);
+		for (i = 0; err == -EBUSY && i < SDP_GIVE_UP_TRIES && sdp_sock_settles(sk); i++) {
+			release_sock(sk);
+			msleep_interruptible(SDP_GIVE_UP_MS);
+			lock_sock(sk);
+			err = sdp_sock_give_up(sk);
+		}
 	}
 	release_sock(sk);
 	return err;
@@ -562,6 +597,7 @@ void sdp_proto_build(struct sdp_family *fam)
 	prot->disconnect = sdp_disconnect;
 	prot->shutdown = sdp_shutdown;
 	prot->unhash = sdp_unhash;
+	prot->release_cb = sdp_release_cb;
 	prot->ioctl = sdp_ioctl;
 	prot->setsockopt = sdp_setsockopt;
 	prot->getsockopt = sdp_getsockopt;

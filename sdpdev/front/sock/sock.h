@@ -7,7 +7,8 @@
  * socket still has the ULP, and passes the call on if it has not: a socket can get them from a
  * listener whose child could not be given the ULP.
  *
- * The module never writes a file, an inode, sk_wq, sk_user_data, or a callback of the socket.
+ * The module never writes a file, an inode, sk_wq, sk_user_data, or a callback that is not the
+ * kernel's own: a connection that has a carrier hears of TCP's bytes first (lane.c).
  */
 #ifndef _SDP_SOCK_H
 #define _SDP_SOCK_H

@@ -165,7 +165,7 @@ static void sdp_ulp_release(struct sock *sk)
 
 	if (!ss)
 		return;
-	sdp_pair_leave(ss);
+	sdp_sock_leave(ss);
 	sdp_mode_set(ss, SDP_MODE_MOVE);
 	WRITE_ONCE(sk->sk_prot, ss->base->prot);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
@@ -217,6 +217,8 @@ int sdp_sock_give_up(struct sock *sk)
 	/* From here on the other end sends by TCP. */
 	sdp_stay_set(ss, SDP_STAY_ULP, false);
 	sdp_pair_close(ss);
+	if (!sdp_lane_settled(ss))
+		return -EBUSY;
 	WRITE_ONCE(icsk->icsk_ulp_ops, NULL);
 	/* Pairs with the barrier in sdp_sock_get(): one of both sees the other. */
 	smp_mb();
@@ -231,15 +233,26 @@ int sdp_sock_give_up(struct sock *sk)
 	return 0;
 }
 
+static struct sdp_sock *sdp_sock_of(const struct sock *sk)
+{
+	return sdp_sk(sk);
+}
+
 int sdp_sock_init(void)
 {
 	int err = sdp_family_init();
 
 	if (err)
 		return err;
-	err = tcp_register_ulp(&sdp_ulp);
+	err = sdp_lane_init(sdp_sock_of);
 	if (err)
-		sdp_family_exit();
+		goto family;
+	err = tcp_register_ulp(&sdp_ulp);
+	if (!err)
+		return 0;
+	sdp_lane_exit();
+family:
+	sdp_family_exit();
 	return err;
 }
 
@@ -249,6 +262,7 @@ void sdp_sock_exit(void)
 	sdp_family_exit();
 	tcp_unregister_ulp(&sdp_ulp);
 	sdp_pair_exit();
+	sdp_lane_exit();
 	/*
 	 * The last call of the last socket can still be on its way out of a wrapper.  It does not
 	 * sleep there: what sleeps holds the module.

@@ -21,6 +21,7 @@
 /* Bytes of one call. */
 #define CONN_CHUNK	(1 << 20)
 
+bool late;
 struct place place = { AF_INET, "127.0.0.1", "127.0.0.1", NULL, NULL };
 
 static void netns_enter(const char *name)
@@ -151,6 +152,9 @@ bool moved(int fd)
 
 void want(const struct end *e, bool pipe)
 {
+	/* A way back through TCP takes a while where the ends do not share memory. */
+	if (late && pipe)
+		return;
 	if (!plain && moved(e->fd) != pipe)
 		wrong("direction %d is %s", e->way, pipe ? "with TCP" : "in a pipe");
 }
@@ -164,7 +168,8 @@ void stays(const struct end *e, const char *why)
 		return;
 	want(e, false);
 	need(!getsockopt(e->fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len));
-	if (strcmp(info.stay, why))
+	/* Where the ends do not share memory one does not know why the other one stays. */
+	if (late ? !*info.stay : strcmp(info.stay, why))
 		wrong("direction %d stays with TCP because of %s, not %s", e->way, info.stay, why);
 }
 

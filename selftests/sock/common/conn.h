@@ -53,6 +53,9 @@ struct place {
 
 extern struct place place;
 
+/* Directions move by a carrier of messages, and do not at once. */
+extern bool late;
+
 /* A socket, with the ULP unless this is TCP's run. */
 int sock_new(const char *netns);
 void sock_ulp(int fd);

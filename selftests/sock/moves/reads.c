@@ -257,7 +257,8 @@ static void file_sent(bool first_moved)
 	n = SAY(sendfile(c.a.fd, fd, NULL, 60000));
 	c.a.out += n;
 	get_all(&c.b, n);
-	want(&c.a, first_moved);
+	if (!late || first_moved)
+		want(&c.a, first_moved);
 	/* It counts as sends do. */
 	if (!first_moved)
 		move(&c);

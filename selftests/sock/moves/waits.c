@@ -228,7 +228,8 @@ static void polled(void)
 
 	SAY(bits(c.b.fd, BITS, 0));
 	put(&c.a, 1, 0);
-	SAY(bits(c.b.fd, BITS, 1000));
+	need(bits(c.b.fd, POLLIN, 1000));
+	SAY(bits(c.b.fd, BITS, 0));
 	get_all(&c.b, 1);
 	SAY(bits(c.b.fd, BITS, 0));
 	SAY(bits(c.b.fd, POLLIN, 30));

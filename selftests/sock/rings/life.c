@@ -261,7 +261,7 @@ static void edges_of_parts(void)
 	ringed_close(&r);
 }
 
-static void *late(void *arg)
+static void *late_one(void *arg)
 {
 	struct ringed *r = arg;
 	int i;
@@ -281,7 +281,7 @@ static void sleepers(void)
 	pthread_t thread;
 	int i;
 
-	need(!pthread_create(&thread, NULL, late, &r));
+	need(!pthread_create(&thread, NULL, late_one, &r));
 	for (i = 0; i < 50; i++) {
 		struct pollfd p = { .fd = r.c.b.fd, .events = POLLIN };
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What modules that have carriers of messages call.
+ *
+ * They may be in any context.  What they say is queued, and the lane looks at it under the socket's
+ * lock: at once, or when the call that has the socket lets go of it (sdp_lane_release()).
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "offload/lane.h"
+
+static LIST_HEAD(sdp_carriers);
+static DEFINE_SPINLOCK(sdp_carriers_lock);
+
+/**
+ * sdp_carrier_register() - a kind of carrier can be asked from now on
+ * @ops: the kind
+ *
+ * Return: 0, or -EINVAL if something is missing.
+ */
+int sdp_carrier_register(struct sdp_carrier_ops *ops)
+{
+	struct list_head *at;
+
+	if (!ops->name || !ops->ask || !ops->send || !ops->taken || !ops->end || !ops->most)
+		return -EINVAL;
+	spin_lock_bh(&sdp_carriers_lock);
+	list_for_each(at, &sdp_carriers)
+		if (list_entry(at, struct sdp_carrier_ops, list)->rank > ops->rank)
+			break;
+	list_add_tail(&ops->list, at);
+	spin_unlock_bh(&sdp_carriers_lock);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_register);
+
+/**
+ * sdp_carrier_unregister() - nobody is asked any more
+ * @ops: the kind
+ *
+ * The module ends its carriers itself.  It may go when ops->end() was called for each of them,
+ * and an RCU grace period is over.
+ */
+void sdp_carrier_unregister(struct sdp_carrier_ops *ops)
+{
+	spin_lock_bh(&sdp_carriers_lock);
+	list_del(&ops->list);
+	spin_unlock_bh(&sdp_carriers_lock);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_unregister);
+
+/**
+ * sdp_carrier_first() - the kind that is asked first
+ * @rank: what is not asked later than this
+ *
+ * Return: NULL if there is none; the caller puts its module.
+ */
+const struct sdp_carrier_ops *sdp_carrier_first(int rank)
+{
+	struct sdp_carrier_ops *ops;
+
+	spin_lock_bh(&sdp_carriers_lock);
+	ops = list_first_entry_or_null(&sdp_carriers, struct sdp_carrier_ops, list);
+	if (ops && (ops->rank > rank || !try_module_get(ops->owner)))
+		ops = NULL;
+	spin_unlock_bh(&sdp_carriers_lock);
+	return ops;
+}
+
+/**
+ * sdp_carrier_put() - let go of a carrier
+ * @c: the carrier
+ */
+void sdp_carrier_put(struct sdp_carrier *c)
+{
+	if (refcount_dec_and_test(&c->refs))
+		kfree(c);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_put);
+
+/**
+ * sdp_carrier_new() - a carrier
+ * @lane: what it is for, the socket locked
+ * @ops: its kind
+ * @gfp: how to allocate it
+ *
+ * Return: the carrier with two references, the switch's and the module's; NULL without memory.
+ */
+struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
+				    gfp_t gfp)
+{
+	struct sdp_carrier *c = kzalloc(sizeof(*c), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+
+	if (!c)
+		return NULL;
+	refcount_set(&c->refs, 2);
+	spin_lock_init(&c->lock);
+	skb_queue_head_init(&c->inbox);
+	c->ops = ops;
+	c->sk = lane->sk;
+	c->lane = lane;
+	c->number = ++lane->carriers ?: ++lane->carriers;
+	return c;
+}
+
+/* Something was queued: look at it, or let the call that has the socket look. */
+static void sdp_carrier_kick(struct sdp_carrier *c)
+{
+	struct sdp_lane *lane;
+	struct sock *sk;
+
+	rcu_read_lock();
+	spin_lock_bh(&c->lock);
+	lane = c->lane;
+	sk = c->sk;
+	if (sk)
+		sock_hold(sk);
+	spin_unlock_bh(&c->lock);
+	if (!sk)
+		goto out;
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (sock_owned_by_user(sk))
+		lane->kicked = true;
+	else if (lane->ss)
+		sdp_lane_run(lane);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	sock_put(sk);
+out:
+	rcu_read_unlock();
+}
+
+static void sdp_carrier_event(struct sdp_carrier *c, enum sdp_carrier_event event)
+{
+	set_bit(event, &c->events);
+	sdp_carrier_kick(c);
+}
+
+/**
+ * sdp_carrier_joined() - a carrier can be used
+ * @c: the carrier
+ * @answer: what the peer answered; NULL where the peer asked
+ *
+ * Context: any that may take the socket's spinlock.
+ *
+ * Return: false if the answer proves nothing: the module ends the carrier.
+ */
+bool sdp_carrier_joined(struct sdp_carrier *c, const struct sdp_join *answer)
+{
+	if (answer && answer->proof != sdp_join_proof(&c->key, 2, answer, c->nonce))
+		return false;
+	sdp_carrier_event(c, SDP_CARRIER_JOINED);
+	return true;
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_joined);
+
+/**
+ * sdp_carrier_arrived() - a message has come
+ * @c: the carrier
+ * @skb: the message, which is the switch's from now on
+ *
+ * Context: any that may take the socket's spinlock.
+ */
+void sdp_carrier_arrived(struct sdp_carrier *c, struct sk_buff *skb)
+{
+	spin_lock_bh(&c->lock);
+	if (c->sk) {
+		__skb_queue_tail(&c->inbox, skb);
+		skb = NULL;
+	}
+	spin_unlock_bh(&c->lock);
+	if (skb)
+		kfree_skb(skb);
+	else
+		sdp_carrier_kick(c);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_arrived);
+
+/**
+ * sdp_carrier_acked() - the peer has taken in messages
+ * @c: the carrier
+ * @mseq: so many since the carrier was joined
+ *
+ * Context: any that may take the socket's spinlock.
+ */
+void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq)
+{
+	WRITE_ONCE(c->acked, mseq);
+	sdp_carrier_kick(c);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_acked);
+
+/**
+ * sdp_carrier_room() - there is room for messages again
+ * @c: the carrier
+ *
+ * Context: any that may take the socket's spinlock.
+ */
+void sdp_carrier_room(struct sdp_carrier *c)
+{
+	sdp_carrier_event(c, SDP_CARRIER_ROOM);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_room);
+
+/**
+ * sdp_carrier_lost() - a carrier is over, or was never joined
+ * @c: the carrier
+ *
+ * Context: any that may take the socket's spinlock.
+ */
+void sdp_carrier_lost(struct sdp_carrier *c)
+{
+	sdp_carrier_event(c, SDP_CARRIER_LOST);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_lost);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which connection two hosts speak of when one asks the other for a carrier, and how each shows
+ * the other one that it has it.
+ *
+ * Addresses and ports name the connection; they must be the same at both ends, so one that passes
+ * a translator has no carrier.  Both initial sequence numbers are the secret.  Nobody tells them:
+ * they are the key of a hash of what is asked and of random numbers.  A request that comes to
+ * the wrong host is of no use there.
+ */
+#include <linux/random.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
+#include <net/tcp.h>
+
+#include "offload/lane.h"
+
+/* What is hashed; no padding. */
+struct sdp_join_text {
+	struct in6_addr from;
+	struct in6_addr to;
+	__be16 from_port;
+	__be16 to_port;
+	__be32 step;
+	__be64 nonce;
+	__be64 other;
+};
+
+/**
+ * sdp_join_key() - what both ends of a connection know, and nobody else
+ * @ss: an end, its socket locked
+ * @key: out: the key
+ */
+void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key)
+{
+	sdp_sock_numbers(ss);
+	key->key[0] = ss->accepted ? ss->peer_isn : ss->isn;
+	key->key[1] = ss->accepted ? ss->isn : ss->peer_isn;
+}
+
+/**
+ * sdp_join_proof() - a proof
+ * @key: the connection's
+ * @step: 1: of a request; 2: of its answer
+ * @join: what is proved
+ * @other: the other end's random number, or 0
+ */
+__be64 sdp_join_proof(const siphash_key_t *key, u32 step, const struct sdp_join *join,
+		      __be64 other)
+{
+	struct sdp_join_text text = {
+		.from = join->from,
+		.to = join->to,
+		.from_port = join->from_port,
+		.to_port = join->to_port,
+		.step = cpu_to_be32(step),
+		.nonce = join->nonce,
+		.other = other,
+	};
+
+	return cpu_to_be64(siphash(&text, sizeof(text), key));
+}
+
+static void sdp_join_name(const struct sock *sk, struct sdp_join *join)
+{
+	const struct dst_entry *dst = __sk_dst_get((struct sock *)sk);
+
+	memset(join, 0, sizeof(*join));
+	join->from_port = inet_sk(sk)->inet_sport;
+	join->to_port = inet_sk(sk)->inet_dport;
+	join->ifindex = dst ? dst->dev->ifindex : sk->sk_bound_dev_if;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		join->from = sk->sk_v6_rcv_saddr;
+		join->to = sk->sk_v6_daddr;
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &join->from);
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &join->to);
+}
+
+/**
+ * sdp_join_make() - a request
+ * @ss: the end that asks, its socket locked
+ * @c: its carrier
+ * @join: out: the request
+ */
+void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *join)
+{
+	sdp_join_key(ss, &c->key);
+	sdp_join_name(ss->sk, join);
+	get_random_bytes(&join->nonce, sizeof(join->nonce));
+	c->nonce = join->nonce;
+	join->proof = sdp_join_proof(&c->key, 1, join, 0);
+}
+
+/**
+ * sdp_join_answer() - an answer
+ * @ss: the end that was asked, its socket locked
+ * @c: its carrier, with the key
+ * @join: the request
+ * @answer: out: the answer
+ */
+void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sdp_join *join,
+		     struct sdp_join *answer)
+{
+	sdp_join_name(ss->sk, answer);
+	get_random_bytes(&answer->nonce, sizeof(answer->nonce));
+	c->nonce = join->nonce;
+	answer->proof = sdp_join_proof(&c->key, 2, answer, join->nonce);
+}
+
+/**
+ * sdp_join_find() - the socket that a request is for
+ * @net: where it has come
+ * @join: the request
+ *
+ * Return: the socket, referenced, or NULL.
+ */
+struct sock *sdp_join_find(struct net *net, const struct sdp_join *join)
+{
+	struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
+	struct sock *sk = NULL;
+
+	rcu_read_lock();
+	if (ipv6_addr_v4mapped(&join->from))
+		sk = __inet_lookup_established(net, hash, join->from.s6_addr32[3],
+					       join->from_port, join->to.s6_addr32[3],
+					       ntohs(join->to_port), join->ifindex, 0);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!sk)
+		sk = __inet6_lookup_established(net, hash, &join->from, join->from_port,
+						&join->to, ntohs(join->to_port),
+						join->ifindex, 0);
+#endif
+	rcu_read_unlock();
+	if (sk && (sk->sk_state == TCP_TIME_WAIT || sk->sk_state == TCP_NEW_SYN_RECV)) {
+		sock_gen_put(sk);
+		sk = NULL;
+	}
+	return sk;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Carriers of messages come to a connection, and go.
+ *
+ *	NONE -- ops->ask() --> ASKED -- sdp_carrier_joined() --> JOINED -- lost, or left --> NONE
+ *	   \-------- sdp_carrier_answer() ----------------------/
+ *
+ * The end that connected asks.  carrier.c has what a carrier's module calls.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "offload/lane.h"
+
+/* Bytes that wait so long for an acknowledgment go by TCP. */
+#define SDP_LANE_PATIENCE	(5 * HZ)
+
+static struct workqueue_struct *sdp_lane_wq;
+static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
+
+static void sdp_lane_work(struct work_struct *work);
+
+/* --- the lane ------------------------------------------------------------------ */
+
+static void sdp_lane_put(struct sdp_lane *lane)
+{
+	if (refcount_dec_and_test(&lane->refs))
+		kfree_rcu(lane, rcu);
+}
+
+static struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp)
+{
+	struct sdp_lane *lane = kzalloc(sizeof(*lane), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+
+	if (!lane)
+		return NULL;
+	refcount_set(&lane->refs, 1);
+	spin_lock_init(&lane->lock);
+	__skb_queue_head_init(&lane->kept);
+	__skb_queue_head_init(&lane->held);
+	__skb_queue_head_init(&lane->queue);
+	INIT_DELAYED_WORK(&lane->work, sdp_lane_work);
+	lane->ss = ss;
+	lane->sk = ss->sk;
+	/* Pairs with sdp_sock_lane(). */
+	smp_store_release(&ss->lane, lane);
+	return lane;
+}
+
+/* TCP's own, in the socket's lock: what it has got may not be the program's. */
+void sdp_lane_data_ready(struct sock *sk)
+{
+	struct sdp_sock *ss = rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, true);
+
+	sdp_lane_run(ss->lane);
+	if (sdp_rx_more(ss, 0) || sk->sk_shutdown & RCV_SHUTDOWN)
+		ss->base->data_ready(sk);
+}
+
+/* Only in the place of the kernel's own, and only for as long as the lane lives. */
+static void sdp_lane_hear(struct sdp_sock *ss, bool on)
+{
+	struct sock *sk = ss->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (on && sk->sk_data_ready == ss->base->data_ready)
+		sk->sk_data_ready = sdp_lane_data_ready;
+	else if (!on && sk->sk_data_ready == sdp_lane_data_ready)
+		sk->sk_data_ready = ss->base->data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * sdp_lane_later() - have the lane's work done
+ * @lane: the lane, its socket locked
+ * @delay: after so many jiffies
+ */
+void sdp_lane_later(struct sdp_lane *lane, unsigned long delay)
+{
+	refcount_inc(&lane->refs);
+	if (delay ? !queue_delayed_work(sdp_lane_wq, &lane->work, delay) :
+		    mod_delayed_work(sdp_lane_wq, &lane->work, 0))
+		refcount_dec(&lane->refs);
+}
+
+/**
+ * sdp_lane_lose() - the lane has no carrier any more
+ * @lane: the lane, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_lane_lose(struct sdp_lane *lane)
+{
+	struct sdp_carrier *c = lane->carrier;
+
+	if (!c)
+		return;
+	lane->carrier = NULL;
+	spin_lock_bh(&c->lock);
+	c->sk = NULL;
+	skb_queue_splice_tail_init(&c->inbox, &lane->held);
+	spin_unlock_bh(&c->lock);
+	__skb_queue_purge(&lane->held);
+	lane->post = NULL;
+	lane->say_switch = false;
+	lane->say_note = false;
+	lane->say_leave = false;
+	rcu_read_lock();
+	c->ops->end(c);
+	rcu_read_unlock();
+	if (!c->joined)
+		sdp_stay_set(lane->ss, SDP_STAY_PEER, false);
+	if (lane->tx.state == SDP_HALF_TX_MOVED) {
+		sdp_stay_set(lane->ss, SDP_STAY_LOST, true);
+		sdp_sock_show(lane->ss, lane->ss->base->ulp);
+	}
+	if (sdp_half_tx_lost(&lane->tx, c->number) && !lane->back) {
+		lane->back = SDP_STAY_LOST;
+		sdp_lane_later(lane, 0);
+	}
+	sdp_half_rx_lost(&lane->rx, c->number);
+	sdp_carrier_put(c);
+}
+
+/**
+ * sdp_lane_asked() - has an endpoint a carrier, or asked for one?
+ * @ss: the endpoint, its socket locked
+ */
+bool sdp_lane_asked(const struct sdp_sock *ss)
+{
+	return ss->lane && ss->lane->carrier;
+}
+
+/**
+ * sdp_lane_run() - look at what has happened
+ * @lane: the lane, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_lane_run(struct sdp_lane *lane)
+{
+	struct sdp_carrier *c = lane->carrier;
+	unsigned long events = 0;
+
+	lane->kicked = false;
+	if (c) {
+		spin_lock_bh(&c->lock);
+		skb_queue_splice_tail_init(&c->inbox, &lane->held);
+		spin_unlock_bh(&c->lock);
+		events = xchg(&c->events, 0);
+		if (events & BIT(SDP_CARRIER_JOINED))
+			c->joined = true;
+		sdp_lane_acked(lane, READ_ONCE(c->acked));
+		sdp_lane_take(lane);
+	}
+	if (c && lane->carrier == c && events & BIT(SDP_CARRIER_LOST))
+		sdp_lane_lose(lane);
+	if (c && lane->carrier == c && events)
+		sdp_lane_push(lane);
+	sdp_lane_look(lane);
+	/* A record that was read can be what a Switch has waited for. */
+	if (c && lane->carrier == c && !skb_queue_empty(&lane->held))
+		sdp_lane_take(lane);
+	if (lane->back || lane->reset || lane->redo)
+		sdp_lane_later(lane, 0);
+}
+
+/**
+ * sdp_lane_release() - a call lets go of the socket
+ * @lane: the lane; the call still has the socket, and its spinlock
+ */
+void sdp_lane_release(struct sdp_lane *lane)
+{
+	if (lane->kicked)
+		sdp_lane_run(lane);
+}
+
+/**
+ * sdp_lane_kick() - a call has let go of what a Switch may have waited for
+ * @ss: an endpoint that has a lane; its socket is not locked
+ */
+void sdp_lane_kick(struct sdp_sock *ss)
+{
+	lock_sock(ss->sk);
+	if (ss->lane)
+		sdp_lane_run(ss->lane);
+	release_sock(ss->sk);
+}
+
+/* What is to be done with the socket locked, in process context. */
+static void sdp_lane_do(struct sdp_lane *lane)
+{
+	struct sdp_sock *ss = lane->ss;
+	enum sdp_stay why = lane->back;
+
+	lane->back = SDP_STAY_NOT;
+	lane->redo = false;
+	sdp_lane_run(lane);
+	why = why ?: lane->back;
+	if (lane->tx.state == SDP_HALF_TX_MOVED && !skb_queue_empty(&lane->kept)) {
+		if (time_after(jiffies, lane->started + SDP_LANE_PATIENCE))
+			why = why ?: SDP_STAY_STALL;
+		sdp_lane_push(lane);
+	}
+	lane->back = SDP_STAY_NOT;
+	if (why && sdp_tx_return(ss, why)) {
+		lane->back = why;
+		sdp_lane_later(lane, max(HZ / 50, 1));
+	} else if (!skb_queue_empty(&lane->kept)) {
+		sdp_lane_later(lane, HZ);
+	}
+}
+
+/* No worker waits for a call that may hold the socket for ever. */
+static bool sdp_lane_lock(struct sdp_lane *lane, struct sock *sk)
+{
+	bool free;
+
+	local_bh_disable();
+	bh_lock_sock(sk);
+	free = !sock_owned_by_user(sk);
+	if (!free) {
+		lane->kicked = true;
+		lane->redo = true;
+	}
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	if (free)
+		lock_sock(sk);
+	return free;
+}
+
+static void sdp_lane_work(struct work_struct *work)
+{
+	struct sdp_lane *lane = container_of(to_delayed_work(work), struct sdp_lane, work);
+	bool reset = false;
+	struct sock *sk;
+
+	spin_lock_bh(&lane->lock);
+	sk = lane->sk;
+	if (sk)
+		sock_hold(sk);
+	spin_unlock_bh(&lane->lock);
+	if (!sk) {
+		sdp_lane_put(lane);
+		return;
+	}
+	if (sdp_lane_lock(lane, sk)) {
+		if (lane->ss) {
+			sdp_lane_do(lane);
+			reset = lane->reset;
+			lane->reset = false;
+		}
+		release_sock(sk);
+	}
+	if (reset)
+		tcp_abort(sk, ECONNRESET);
+	sock_put(sk);
+	sdp_lane_put(lane);
+}
+
+/* --- asking -------------------------------------------------------------------- */
+
+static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
+{
+	lane->carrier = c;
+	WRITE_ONCE(lane->kind, c->ops->kind);
+	sdp_lane_hear(lane->ss, true);
+}
+
+/**
+ * sdp_lane_ask() - ask for a carrier
+ * @ss: the endpoint, its socket locked, that the gate has nothing against
+ * @rank: what is not asked later than this
+ *
+ * Context: process.
+ *
+ * Return: whether one was asked.
+ */
+bool sdp_lane_ask(struct sdp_sock *ss, int rank)
+{
+	const struct sdp_carrier_ops *ops;
+	struct sdp_lane *lane = ss->lane;
+	struct sdp_carrier *c;
+	struct sdp_join join;
+
+	if (ss->accepted || ss->pair || (lane && lane->carrier))
+		return false;
+	ops = sdp_carrier_first(rank);
+	if (!ops)
+		return false;
+	if (!sdp_pair_withdraw(ss))
+		goto put;
+	lane = lane ?: sdp_lane_new(ss, ss->sk->sk_allocation);
+	c = lane ? sdp_carrier_new(lane, ops, ss->sk->sk_allocation) : NULL;
+	if (!c)
+		goto put;
+	sdp_join_make(ss, c, &join);
+	if (ops->ask(c, sock_net(ss->sk), &join)) {
+		/* Nobody else has it. */
+		kfree(c);
+		goto put;
+	}
+	sdp_lane_join(lane, c);
+	module_put(ops->owner);
+	return true;
+put:
+	module_put(ops->owner);
+	return false;
+}
+
+/* Returns the carrier, or why there is none. */
+static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
+					   const struct sdp_join *join, struct sdp_join *answer,
+					   void *priv)
+{
+	struct sdp_lane *lane = ss->lane;
+	siphash_key_t key;
+	struct sdp_carrier *c;
+
+	sdp_join_key(ss, &key);
+	if (join->proof != sdp_join_proof(&key, 1, join, 0))
+		return ERR_PTR(-EACCES);
+	if (!ss->accepted || sdp_gate(ss, true))
+		return ERR_PTR(-EPERM);
+	/* What the last one brought back has to be over. */
+	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP))
+		return ERR_PTR(-EBUSY);
+	if (!sdp_pair_withdraw(ss))
+		return ERR_PTR(-EPERM);
+	lane = lane ?: sdp_lane_new(ss, GFP_ATOMIC);
+	c = lane ? sdp_carrier_new(lane, ops, GFP_ATOMIC) : NULL;
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->key = key;
+	c->priv = priv;
+	sdp_join_answer(ss, c, join, answer);
+	sdp_lane_join(lane, c);
+	return c;
+}
+
+/**
+ * sdp_carrier_answer() - a peer asks for a carrier
+ * @ops: its kind
+ * @net: where the request has come
+ * @join: the request
+ * @answer: out: what is to be answered
+ * @priv: becomes sdp_carrier.priv
+ *
+ * sdp_carrier_joined() follows when the peer is known to have the answer.
+ *
+ * Context: any that may take a socket's spinlock.
+ *
+ * Return: the carrier, with a reference for the module; -ENOENT if there is no such connection;
+ * -EACCES if the proof is wrong; -EPERM if the connection stays as it is; -EBUSY or -ENOMEM if it
+ * may be asked again.
+ */
+struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct net *net,
+				       const struct sdp_join *join, struct sdp_join *answer,
+				       void *priv)
+{
+	struct sdp_carrier *c = ERR_PTR(-ENOENT);
+	struct sock *sk = sdp_join_find(net, join);
+	struct sdp_sock *ss;
+
+	if (!sk)
+		return c;
+	local_bh_disable();
+	bh_lock_sock(sk);
+	ss = sdp_lane_owner(sk);
+	if (sock_owned_by_user(sk))
+		c = ERR_PTR(-EBUSY);
+	else if (ss)
+		c = sdp_lane_answer(ss, ops, join, answer, priv);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	sock_put(sk);
+	return c;
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_answer);
+
+/* --- the end ------------------------------------------------------------------- */
+
+/**
+ * sdp_lane_close() - an end's TCP is over
+ * @ss: the endpoint
+ *
+ * What has come can still be read.
+ *
+ * Context: any; the socket is locked, or nobody else has it any more.
+ */
+void sdp_lane_close(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+
+	if (!lane)
+		return;
+	/* What has come is the program's. */
+	sdp_lane_run(lane);
+	sdp_lane_lose(lane);
+	sdp_half_tx_closed(&lane->tx);
+	sdp_lane_purge(lane);
+	lane->back = SDP_STAY_NOT;
+}
+
+/**
+ * sdp_lane_leave() - an endpoint lets go of its lane
+ * @ss: the endpoint
+ *
+ * Context: as sdp_lane_close().
+ */
+void sdp_lane_leave(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+
+	if (!lane)
+		return;
+	sdp_lane_close(ss);
+	sdp_lane_hear(ss, false);
+	spin_lock_bh(&lane->lock);
+	lane->sk = NULL;
+	spin_unlock_bh(&lane->lock);
+	lane->ss = NULL;
+	__skb_queue_purge(&lane->queue);
+	WRITE_ONCE(ss->lane, NULL);
+	if (cancel_delayed_work(&lane->work))
+		sdp_lane_put(lane);
+	sdp_lane_put(lane);
+}
+
+/**
+ * sdp_lane_settled() - may TCP have the connection to itself from now on?
+ * @ss: the endpoint, its socket locked, whose own direction has returned
+ *
+ * If so, the carrier goes.  If not, the peer is asked to return its direction.
+ */
+bool sdp_lane_settled(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+
+	if (!lane)
+		return true;
+	if (sdp_lane_by_tcp(lane)) {
+		sdp_lane_lose(lane);
+		return true;
+	}
+	lane->say_leave = true;
+	sdp_lane_push(lane);
+	return false;
+}
+
+/**
+ * sdp_lane_init() - carriers can be had from now on
+ * @owner: tells what a socket has of the ULP, if it has it
+ */
+int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
+{
+	sdp_lane_owner = owner;
+	sdp_lane_wq = alloc_workqueue("sdp_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return sdp_lane_wq ? 0 : -ENOMEM;
+}
+
+/* No endpoint is left; works may be that find none. */
+void sdp_lane_exit(void)
+{
+	destroy_workqueue(sdp_lane_wq);
+}

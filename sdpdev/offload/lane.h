@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Both directions of a connection that a carrier of messages can have (carrier.h), within the
+ * switch: half.c has the rules, lane.c the carriers' coming and going, lane_tx.c the direction
+ * that is sent, lane_rx.c the other one.
+ *
+ *	sendmsg -> lane_tx.c -> kept -> carrier ->-> inbox -> lane_rx.c -> queue -> recvmsg
+ *	                \-> a return: TCP's queue ->-> TCP's queue -/
+ */
+#ifndef _SDP_OFFLOAD_LANE_H
+#define _SDP_OFFLOAD_LANE_H
+
+#include <linux/workqueue.h>
+
+#include "offload/carrier.h"
+#include "offload/half.h"
+#include "offload/offload.h"
+
+/**
+ * struct sdp_lane - what an endpoint has for carriers of messages
+ * @refs: one of the endpoint's, and one while @work is queued
+ * @ss: the endpoint; NULL when it is gone
+ * @sk: its socket, likewise; under @lock, so that others can find it
+ * @lock: for @sk
+ * @tx: state of the direction that is sent
+ * @rx: and of the one that is received
+ * @carrier: the one that there is, referenced, or NULL
+ * @carriers: that there were
+ * @kind: SDP_SOCK_BY_*, of the last one
+ * @kept: what was sent and is not acknowledged; counts as the socket's memory
+ * @post: the first of @kept that the carrier has not got, or NULL
+ * @posted: bytes of @kept that it has
+ * @held: messages that have come and cannot be taken in yet
+ * @queue: what has come, in order
+ * @offset: bytes of the first of @queue that were read
+ * @queued: bytes of @queue that were not; written under the socket's lock, read without
+ * @say_switch: a Switch is to be sent before anything else
+ * @say_note: the receiver is to learn that the sender is sure
+ * @say_leave: the peer is to return
+ * @back: the direction that is sent is to return for this reason, or SDP_STAY_NOT
+ * @reset: the peer's bytes make no sense: the connection is reset
+ * @kicked: something has happened while the socket was in use
+ * @redo: @work found the socket in use
+ * @started: jiffies since which bytes wait for an acknowledgment
+ * @work: does what has to be done in process context
+ * @rcu: for readers of sdp_sock.lane
+ *
+ * The lock of the endpoint's socket protects it all, but for what is said otherwise.
+ */
+struct sdp_lane {
+	refcount_t refs;
+	struct sdp_sock *ss;
+	struct sock *sk;
+	spinlock_t lock;	/* see above */
+	struct sdp_half_tx tx;
+	struct sdp_half_rx rx;
+	struct sdp_carrier *carrier;
+	u32 carriers;
+	u8 kind;
+	struct sk_buff_head kept;
+	struct sk_buff *post;
+	struct sk_buff_head held;
+	struct sk_buff_head queue;
+	u32 offset;
+	size_t queued;
+	bool say_switch;
+	bool say_note;
+	bool say_leave;
+	bool reset;
+	bool kicked;
+	bool redo;
+	enum sdp_stay back;
+	unsigned long started;
+	struct delayed_work work;
+	struct rcu_head rcu;
+};
+
+/*
+ * Does the carrier stay when a direction returns for this reason?  The other direction may go on,
+ * or has to be asked to return.
+ */
+static inline bool sdp_lane_stays(enum sdp_stay why)
+{
+	switch (why) {
+	case SDP_STAY_TOUCH:
+	case SDP_STAY_CLOSED:
+	case SDP_STAY_URGENT:
+	case SDP_STAY_ULP:
+	case SDP_STAY_REPAIR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* join.c */
+void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key);
+__be64 sdp_join_proof(const siphash_key_t *key, u32 step, const struct sdp_join *join,
+		      __be64 other);
+void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *join);
+void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sdp_join *join,
+		     struct sdp_join *answer);
+struct sock *sdp_join_find(struct net *net, const struct sdp_join *join);
+
+/* carrier.c */
+const struct sdp_carrier_ops *sdp_carrier_first(int rank);
+struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
+				    gfp_t gfp);
+
+/* lane.c */
+void sdp_lane_lose(struct sdp_lane *lane);
+void sdp_lane_later(struct sdp_lane *lane, unsigned long delay);
+
+/* lane_tx.c */
+void sdp_lane_push(struct sdp_lane *lane);
+void sdp_lane_acked(struct sdp_lane *lane, u32 mseq);
+void sdp_lane_purge(struct sdp_lane *lane);
+
+/* lane_rx.c */
+void sdp_lane_take(struct sdp_lane *lane);
+void sdp_lane_look(struct sdp_lane *lane);
+
+#endif /* _SDP_OFFLOAD_LANE_H */

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The direction that is received, where a carrier of messages can have it.
+ *
+ * Bytes wait in TCP's queue and in the lane's.  Their positions in the stream say which ones come
+ * first.  What TCP has from the place on where the sender has left it is looked at before the
+ * program may read it: it can be a record, or bytes that are there already.
+ */
+#include <net/tcp.h>
+
+#include "offload/lane.h"
+
+/* What an endpoint takes in that its program has not read, even if SO_RCVBUF is less. */
+#define SDP_LANE_QUEUE		SZ_64K
+
+/* Bytes of TCP that the half looks at, at most, where they may be a record. */
+#define SDP_LANE_LOOK		sizeof(struct sdp_record)
+
+/* Bytes that TCP has got: a record is a part of them. */
+static u64 sdp_lane_come_count(const struct sock *sk)
+{
+	return tcp_sk(sk)->bytes_received;
+}
+
+/* Bytes, or a FIN, that TCP has got and nobody has read. */
+static u32 sdp_lane_unread(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+}
+
+/* Position of the next byte that TCP has, or gets. */
+static u64 sdp_lane_tcp_pos(const struct sdp_lane *lane)
+{
+	const struct sock *sk = lane->ss->sk;
+
+	return sdp_half_rx_tcp_pos(&lane->rx, sdp_lane_come_count(sk) - sdp_lane_unread(sk));
+}
+
+/**
+ * sdp_lane_by_tcp() - is TCP's queue all that there is to read, and may the program have it?
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+bool sdp_lane_by_tcp(const struct sdp_lane *lane)
+{
+	return READ_ONCE(lane->rx.state) == SDP_HALF_RX_TCP && !READ_ONCE(lane->queued);
+}
+
+/**
+ * sdp_lane_waits() - does a message wait for a call that reads?
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+bool sdp_lane_waits(const struct sdp_lane *lane)
+{
+	return !skb_queue_empty_lockless(&lane->held);
+}
+
+/**
+ * sdp_lane_queued() - bytes to read that a carrier has brought
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+size_t sdp_lane_queued(const struct sdp_lane *lane)
+{
+	return READ_ONCE(lane->queued);
+}
+
+/**
+ * sdp_lane_tcp_bytes() - bytes of TCP's queue that are the program's
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane)
+{
+	const struct sock *sk = lane->ss->sk;
+	u32 unread = sdp_lane_unread(sk);
+	s32 before;
+
+	switch (READ_ONCE(lane->rx.state)) {
+	case SDP_HALF_RX_MOVED:
+		before = READ_ONCE(lane->rx.n) - READ_ONCE(tcp_sk(sk)->copied_seq);
+		return before > 0 ? min_t(u32, before, unread) : 0;
+	case SDP_HALF_RX_TCP:
+		return unread;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * sdp_lane_info() - what an endpoint tells of its carrier
+ * @lane: the lane
+ * @info: where it goes
+ *
+ * Context: any, in an RCU read section.
+ */
+void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info)
+{
+	if (READ_ONCE(lane->tx.state) == SDP_HALF_TX_MOVED)
+		info->tx_carrier = READ_ONCE(lane->kind);
+	if (READ_ONCE(lane->rx.state) == SDP_HALF_RX_MOVED)
+		info->rx_carrier = READ_ONCE(lane->kind);
+	info->queued = sdp_lane_queued(lane);
+}
+
+/* --- messages ------------------------------------------------------------------ */
+
+static void sdp_lane_wake(struct sdp_lane *lane)
+{
+	if (!sock_flag(lane->ss->sk, SOCK_DEAD))
+		lane->ss->base->data_ready(lane->ss->sk);
+}
+
+static bool sdp_lane_take_switch(struct sdp_lane *lane, const struct sdp_lane_msg *msg)
+{
+	struct sdp_half_rx before = lane->rx;
+	struct sdp_sock *ss = lane->ss;
+	enum sdp_half_switch verdict;
+
+	verdict = sdp_half_rx_switch(&lane->rx, lane->carrier->number, msg->n, msg->pos,
+				     &msg->token, tcp_sk(ss->sk)->rcv_nxt,
+				     sdp_lane_come_count(ss->sk));
+	switch (verdict) {
+	case SDP_HALF_TAKE:
+		/* Pairs with the barrier in sdp_rx_enter_tcp(): one of both sees the other. */
+		smp_mb();
+		if (!atomic_read(&ss->in_tcp))
+			return true;
+		/* A call inside TCP's own reading would take what comes from there on. */
+		lane->rx = before;
+		return false;
+	case SDP_HALF_HOLD:
+		return false;
+	case SDP_HALF_BAD:
+		sdp_count(SDP_CNT_LANE_BAD);
+		fallthrough;
+	default:
+		sdp_lane_lose(lane);
+		return false;
+	}
+}
+
+/* Returns whether the message is the queue's now. */
+static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
+{
+	struct sdp_sock *ss = lane->ss;
+	u64 pos = lane->rx.pos;
+	u32 drop;
+	u8 first;
+
+	if (!skb->len)
+		return false;
+	skb_copy_bits(skb, 0, &first, 1);
+	drop = sdp_half_rx_data(&lane->rx, lane->carrier->number, first, skb->len);
+	if (drop == skb->len || !pskb_pull(skb, drop))
+		return false;
+	sdp_lane_msg(skb)->pos = pos;
+	__skb_queue_tail(&lane->queue, skb);
+	WRITE_ONCE(lane->queued, lane->queued + skb->len);
+	ss->received += skb->len;
+	/* Keepalive's clock: the peer is alive. */
+	inet_csk(ss->sk)->icsk_ack.lrcvtime = tcp_jiffies32;
+	return true;
+}
+
+static size_t sdp_lane_limit(const struct sdp_lane *lane)
+{
+	return max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
+}
+
+/* Returns whether the carrier is the same still, and the message was taken in. */
+static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
+{
+	struct sdp_carrier *c = lane->carrier;
+	const struct sdp_lane_msg *msg = sdp_lane_msg(skb);
+	bool sure = msg->sure, queued = false;
+
+	/* What nobody reads takes the carrier's room. */
+	if (msg->type == SDP_MSG_DATA && lane->queued >= sdp_lane_limit(lane))
+		return false;
+	if (msg->type == SDP_MSG_SWITCH && !sdp_lane_take_switch(lane, msg))
+		return false;
+	__skb_unlink(skb, &lane->held);
+	if (sure)
+		sdp_half_rx_sure(&lane->rx, c->number);
+	if (msg->type == SDP_MSG_LEAVE && !lane->back)
+		lane->back = SDP_STAY_LEAVE;
+	if (msg->type == SDP_MSG_DATA)
+		queued = sdp_lane_take_data(lane, skb);
+	if (!queued)
+		kfree_skb(skb);
+	return true;
+}
+
+/**
+ * sdp_lane_take() - take in what has come
+ * @lane: the lane, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_lane_take(struct sdp_lane *lane)
+{
+	struct sdp_carrier *c = lane->carrier;
+	size_t before = lane->queued;
+	struct sk_buff *skb;
+	u32 taken = 0;
+
+	while (lane->carrier == c && (skb = skb_peek(&lane->held)) &&
+	       sdp_lane_take_one(lane, skb))
+		taken++;
+	if (taken && lane->carrier == c)
+		c->ops->taken(c, taken);
+	if (lane->queued != before)
+		sdp_lane_wake(lane);
+}
+
+/* --- TCP's bytes --------------------------------------------------------------- */
+
+static void sdp_lane_abort(struct sdp_lane *lane)
+{
+	sdp_count(SDP_CNT_LANE_RESET);
+	sdp_half_rx_abort(&lane->rx);
+	lane->reset = true;
+}
+
+/* What tcp_read_sock() asks about: returns how many bytes are nobody's any more. */
+static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
+			  size_t len)
+{
+	struct sdp_lane *lane = desc->arg.data;
+	struct sdp_carrier *c = lane->carrier;
+	u32 used = 0, number = lane->rx.carrier;
+	u8 bytes[SDP_LANE_LOOK];
+
+	if (lane->rx.state == SDP_HALF_RX_MOVED)
+		len = min(len, sizeof(bytes));
+	if (skb_copy_bits(skb, offset, bytes, min(len, sizeof(bytes))))
+		return 0;
+	switch (sdp_half_rx_tcp(&lane->rx, TCP_SKB_CB(skb)->seq + offset, bytes, len, &used)) {
+	case SDP_HALF_DROP:
+	case SDP_HALF_CARRIER_STAYS:
+		return used;
+	case SDP_HALF_CARRIER_OVER:
+		if (c && c->number == number)
+			sdp_lane_lose(lane);
+		return used;
+	case SDP_HALF_ABORT:
+		sdp_lane_abort(lane);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The sender has ended the stream where it had left TCP. */
+static void sdp_lane_look_fin(struct sdp_lane *lane)
+{
+	const struct sock *sk = lane->ss->sk;
+
+	if (!sock_flag(sk, SOCK_DONE) || sdp_lane_unread(sk) > 1 ||
+	    (lane->rx.state != SDP_HALF_RX_MOVED && lane->rx.state != SDP_HALF_RX_SKIP))
+		return;
+	if (lane->rx.state == SDP_HALF_RX_MOVED &&
+	    (s32)(lane->rx.n - tcp_sk(sk)->copied_seq) > 0)
+		return;
+	if (!sdp_half_rx_fin(&lane->rx))
+		sdp_lane_abort(lane);
+}
+
+/**
+ * sdp_lane_look() - look at what TCP has, if it is not simply the program's
+ * @lane: the lane, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_lane_look(struct sdp_lane *lane)
+{
+	struct sock *sk = lane->ss->sk;
+	read_descriptor_t desc = { .arg.data = lane, .count = 1 };
+	u32 before, after;
+
+	if (lane->reset)
+		return;
+	do {
+		if (lane->rx.state == SDP_HALF_RX_TCP || lane->rx.state == SDP_HALF_RX_END ||
+		    sdp_lane_tcp_bytes(lane) || tcp_sk(sk)->urg_data)
+			break;
+		before = lane->rx.state << 8 | lane->rx.got;
+		after = tcp_sk(sk)->copied_seq;
+		if (sdp_lane_unread(sk))
+			tcp_read_sock(sk, &desc, sdp_lane_actor);
+		before ^= lane->rx.state << 8 | lane->rx.got;
+		after ^= tcp_sk(sk)->copied_seq;
+	} while (before || after);
+	sdp_lane_look_fin(lane);
+}
+
+/* --- the program --------------------------------------------------------------- */
+
+/*
+ * Do the bytes of a message come before TCP's?  The queue can have some that an earlier carrier
+ * has brought, and TCP what the sender sent before it left TCP again.
+ */
+static bool sdp_lane_before_tcp(const struct sdp_lane *lane, const struct sk_buff *skb)
+{
+	return !sdp_lane_tcp_bytes(lane) || sdp_lane_msg(skb)->pos < sdp_lane_tcp_pos(lane);
+}
+
+static ssize_t sdp_lane_read_queue(struct sdp_lane *lane, struct iov_iter *to, size_t len)
+{
+	struct sk_buff *skb = skb_peek(&lane->queue);
+	int err;
+
+	len = min_t(size_t, len, skb->len - lane->offset);
+	err = to ? skb_copy_datagram_iter(skb, lane->offset, to, len) : 0;
+	if (err)
+		return err;
+	lane->offset += len;
+	WRITE_ONCE(lane->queued, lane->queued - len);
+	if (lane->offset == skb->len) {
+		__skb_unlink(skb, &lane->queue);
+		lane->offset = 0;
+		kfree_skb(skb);
+	}
+	return len;
+}
+
+/**
+ * sdp_lane_read() - the next bytes of the stream, from wherever they are
+ * @ss: an endpoint that has a lane, its socket locked
+ * @to: where they go; NULL to throw them away
+ * @len: how many, at most
+ *
+ * Context: process.
+ *
+ * Return: bytes read; 0 if there are none; -EFAULT.
+ */
+ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
+{
+	struct sdp_lane *lane = ss->lane;
+	struct sk_buff *skb;
+	size_t most;
+	ssize_t n;
+
+	if (!skb_queue_empty(&lane->held))
+		sdp_lane_take(lane);
+	sdp_lane_look(lane);
+	skb = skb_peek(&lane->queue);
+	if (skb && sdp_lane_before_tcp(lane, skb)) {
+		n = sdp_lane_read_queue(lane, to, len);
+	} else {
+		most = min_t(size_t, len, sdp_lane_tcp_bytes(lane));
+		n = most ? sdp_rx_tcp(ss->sk, to, most) : 0;
+	}
+	/* A Switch may have waited for this, and a record may be next. */
+	if (n > 0)
+		sdp_lane_run(lane);
+	return n;
+}
+
+/**
+ * sdp_lane_peek() - bytes of the stream that stay where they are
+ * @ss: an endpoint that has a lane, its socket locked
+ * @done: bytes that were looked at
+ * @to: where they go, or NULL
+ * @len: how many, at most
+ *
+ * Return: bytes copied, perhaps fewer than there are; 0 if there are none; -EFAULT.
+ */
+ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, size_t len)
+{
+	struct sdp_lane *lane = ss->lane;
+	size_t skip = done, tcp = sdp_lane_tcp_bytes(lane);
+	u32 offset = lane->offset;
+	struct sk_buff *skb;
+
+	skb_queue_walk(&lane->queue, skb) {
+		if (tcp && !sdp_lane_before_tcp(lane, skb)) {
+			if (skip < tcp)
+				break;
+			skip -= tcp;
+			tcp = 0;
+		}
+		if (skip < skb->len - offset) {
+			offset += skip;
+			len = min_t(size_t, len, skb->len - offset);
+			return (to ? skb_copy_datagram_iter(skb, offset, to, len) : 0) ?: len;
+		}
+		skip -= skb->len - offset;
+		offset = 0;
+	}
+	return skip < tcp ? sdp_rx_peek_tcp(ss->sk, skip, to, min_t(size_t, len, tcp - skip)) : 0;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The direction that is sent, where a carrier of messages can have it.
+ *
+ * What a carrier gets is kept, as the socket's memory, until the peer has acknowledged it.  So
+ * the socket's limits, poll() and memory control groups see it as they see what TCP keeps, and a
+ * return always has all that it needs.
+ */
+#include <net/tcp.h>
+
+#include "offload/lane.h"
+#include "offload/trace.h"
+
+/* A message of so many bytes at most lies in one piece. */
+#define SDP_LANE_LINEAR		SZ_1K
+
+/* What a socket may keep that has set no limit: a carrier is not slowed down by less. */
+#define SDP_LANE_SNDBUF		SZ_512K
+
+/* Bytes that TCP has got: a record is a part of them. */
+static u64 sdp_lane_put_count(const struct sdp_sock *ss)
+{
+	const struct tcp_sock *tp = tcp_sk(ss->sk);
+
+	/* The end that connected counts its SYN as acknowledged. */
+	return tp->bytes_acked + (u32)(tp->write_seq - tp->snd_una) - !ss->accepted;
+}
+
+/* --- messages ------------------------------------------------------------------ */
+
+/* Something that is not kept. */
+static int sdp_lane_tell(struct sdp_lane *lane, u8 type)
+{
+	struct sdp_carrier *c = lane->carrier;
+	struct sk_buff *skb = alloc_skb(0, GFP_ATOMIC | __GFP_NOWARN);
+	struct sdp_lane_msg *msg;
+	int err;
+
+	if (!skb)
+		return -ENOMEM;
+	msg = sdp_lane_msg(skb);
+	memset(msg, 0, sizeof(*msg));
+	msg->type = type;
+	msg->sure = lane->tx.state == SDP_HALF_TX_MOVED && sdp_half_tx_sure(&lane->tx);
+	if (type == SDP_MSG_SWITCH) {
+		msg->n = lane->tx.n;
+		msg->pos = lane->tx.acked;
+		msg->token = lane->tx.token;
+	}
+	err = c->ops->send(c, skb);
+	if (err)
+		kfree_skb(skb);
+	else
+		c->sent++;
+	return err;
+}
+
+static int sdp_lane_tell_all(struct sdp_lane *lane)
+{
+	int err = 0;
+
+	if (lane->say_switch)
+		err = sdp_lane_tell(lane, SDP_MSG_SWITCH);
+	if (err)
+		return err;
+	lane->say_switch = false;
+	if (lane->say_leave)
+		err = sdp_lane_tell(lane, SDP_MSG_LEAVE);
+	if (err)
+		return err;
+	lane->say_leave = false;
+	if (lane->say_note)
+		err = sdp_lane_tell(lane, SDP_MSG_NOTE);
+	if (!err)
+		lane->say_note = false;
+	return err;
+}
+
+static struct sk_buff *sdp_lane_next(struct sdp_lane *lane, struct sk_buff *skb)
+{
+	return skb_queue_is_last(&lane->kept, skb) ? NULL : skb_queue_next(&lane->kept, skb);
+}
+
+static int sdp_lane_post(struct sdp_lane *lane)
+{
+	struct sk_buff *skb = lane->post, *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	struct sdp_carrier *c = lane->carrier;
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	sdp_lane_msg(copy)->sure = sdp_half_tx_sure(&lane->tx);
+	err = c->ops->send(c, copy);
+	if (err) {
+		kfree_skb(copy);
+		return err;
+	}
+	c->sent++;
+	sdp_lane_msg(skb)->mseq = c->sent;
+	lane->post = sdp_lane_next(lane, skb);
+	if (lane->post)
+		return 0;
+	/* All that says so is on its way. */
+	if (sdp_half_tx_sure(&lane->tx))
+		lane->say_note = false;
+	return 0;
+}
+
+/**
+ * sdp_lane_push() - give the carrier what it has room for
+ * @lane: the lane, its socket locked
+ *
+ * Context: any.
+ */
+void sdp_lane_push(struct sdp_lane *lane)
+{
+	int err = 0;
+
+	if (!lane->carrier || !lane->carrier->joined)
+		return;
+	err = sdp_lane_tell_all(lane);
+	while (!err && lane->post && lane->tx.state == SDP_HALF_TX_MOVED)
+		err = sdp_lane_post(lane);
+	switch (err) {
+	case 0:
+	case -EAGAIN:
+		break;
+	case -ENOMEM:
+		sdp_lane_later(lane, 1);
+		break;
+	default:
+		sdp_lane_lose(lane);
+	}
+}
+
+/* --- what is kept -------------------------------------------------------------- */
+
+static void sdp_lane_free(struct sock *sk, struct sk_buff *skb)
+{
+	sk_wmem_queued_add(sk, -skb->truesize);
+	sk_mem_uncharge(sk, skb->truesize);
+	kfree_skb(skb);
+}
+
+/**
+ * sdp_lane_purge() - forget what is kept
+ * @lane: the lane, its socket locked
+ */
+void sdp_lane_purge(struct sdp_lane *lane)
+{
+	struct sk_buff *skb;
+
+	lane->post = NULL;
+	while ((skb = __skb_dequeue(&lane->kept)))
+		sdp_lane_free(lane->ss->sk, skb);
+}
+
+/* Forget what lies before a position. */
+static bool sdp_lane_forget(struct sdp_lane *lane, u64 pos)
+{
+	struct sk_buff *skb;
+	bool some = false;
+
+	while ((skb = skb_peek(&lane->kept)) && sdp_lane_msg(skb)->pos + skb->len <= pos) {
+		if (skb == lane->post)
+			lane->post = sdp_lane_next(lane, skb);
+		__skb_unlink(skb, &lane->kept);
+		sdp_lane_free(lane->ss->sk, skb);
+		some = true;
+	}
+	return some;
+}
+
+/**
+ * sdp_lane_acked() - the peer has taken in messages
+ * @lane: the lane, its socket locked
+ * @mseq: the last one of them
+ *
+ * Context: any.
+ */
+void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
+{
+	struct sock *sk = lane->ss->sk;
+	u64 pos = lane->tx.acked;
+	struct sk_buff *skb;
+
+	skb_queue_walk(&lane->kept, skb) {
+		if (skb == lane->post || (s32)(mseq - sdp_lane_msg(skb)->mseq) < 0)
+			break;
+		pos = sdp_lane_msg(skb)->pos + skb->len;
+	}
+	if (lane->tx.state != SDP_HALF_TX_MOVED || pos == lane->tx.acked)
+		return;
+	lane->started = jiffies;
+	lane->say_note |= sdp_half_tx_acked(&lane->tx, pos);
+	if (sdp_lane_forget(lane, pos) && sk->sk_socket &&
+	    test_bit(SOCK_NOSPACE, &sk->sk_socket->flags))
+		sk->sk_write_space(sk);
+	sdp_lane_push(lane);
+}
+
+/* Bytes of a message into memory that counts as the socket's. */
+static struct sk_buff *sdp_lane_build(struct sock *sk, struct iov_iter *from, size_t len)
+{
+	size_t linear = len <= SDP_LANE_LINEAR ? len : 0;
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc_skb_with_frags(linear, len - linear, PAGE_ALLOC_COSTLY_ORDER, &err,
+				   sk->sk_allocation | __GFP_NOWARN);
+	if (!skb)
+		return ERR_PTR(-ENOMEM);
+	skb_put(skb, linear);
+	skb->data_len = len - linear;
+	skb->len = len;
+	if (skb_copy_datagram_from_iter(skb, 0, from, len)) {
+		kfree_skb(skb);
+		return ERR_PTR(-EFAULT);
+	}
+	if (!sk_wmem_schedule(sk, skb->truesize)) {
+		kfree_skb(skb);
+		iov_iter_revert(from, len);
+		return ERR_PTR(-ENOMEM);
+	}
+	sk_wmem_queued_add(sk, skb->truesize);
+	sk_mem_charge(sk, skb->truesize);
+	return skb;
+}
+
+/**
+ * sdp_lane_send() - give a carrier bytes of a message
+ * @ss: the endpoint whose direction has moved, its socket locked
+ * @from: the bytes
+ * @timeo: jiffies that the call may wait for room; those that are left
+ *
+ * Context: process; may release the lock while it waits.
+ *
+ * Return: bytes that the carrier has or gets; 0 after having waited; or -errno.
+ */
+ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
+{
+	struct sdp_lane *lane = ss->lane;
+	struct sock *sk = ss->sk;
+	struct sk_buff *skb;
+	size_t len;
+	u8 first;
+
+	if (sdp_tx_shut(sk))
+		return -EPIPE;
+	if (!sk_stream_memory_free(sk)) {
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		return sk_stream_wait_memory(sk, timeo);
+	}
+	len = min_t(size_t, iov_iter_count(from), lane->carrier->ops->most);
+	if (!len)
+		return 0;
+	skb = sdp_lane_build(sk, from, len);
+	if (IS_ERR(skb))
+		return PTR_ERR(skb);
+	memset(sdp_lane_msg(skb), 0, sizeof(struct sdp_lane_msg));
+	sdp_lane_msg(skb)->type = SDP_MSG_DATA;
+	sdp_lane_msg(skb)->pos = lane->tx.pos;
+	if (skb_queue_empty(&lane->kept)) {
+		lane->started = jiffies;
+		sdp_lane_later(lane, HZ);
+	}
+	__skb_queue_tail(&lane->kept, skb);
+	if (!lane->post)
+		lane->post = skb;
+	skb_copy_bits(skb, 0, &first, 1);
+	sdp_half_tx_sent(&lane->tx, first, len);
+	ss->sent += len;
+	sdp_lane_push(lane);
+	return len;
+}
+
+/* --- there and back ------------------------------------------------------------ */
+
+static void sdp_lane_moved(struct sdp_sock *ss)
+{
+	struct sock *sk = ss->sk;
+
+	/* TCP's acknowledgments raise it, and there are none. */
+	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK) && sk->sk_sndbuf < SDP_LANE_SNDBUF)
+		WRITE_ONCE(sk->sk_sndbuf, SDP_LANE_SNDBUF);
+	ss->moves++;
+	sdp_count(SDP_CNT_MOVED);
+	trace_sdp_sock_move(ss, SDP_STAY_NOT);
+	sdp_stay_set(ss, SDP_STAY_NOT, false);
+	ss->checked = jiffies;
+	ss->touched = jiffies;
+	ss->stalled = false;
+	sdp_sock_show(ss, ss->base->ulp_moved);
+}
+
+/* Another carrier goes on where the last one was lost. */
+static bool sdp_lane_again(struct sdp_lane *lane)
+{
+	if (!lane->carrier || !lane->carrier->joined)
+		return false;
+	sdp_half_tx_again(&lane->tx, lane->carrier->number);
+	lane->say_switch = true;
+	lane->post = skb_peek(&lane->kept);
+	lane->started = jiffies;
+	sdp_lane_moved(lane->ss);
+	sdp_lane_push(lane);
+	return lane->tx.state == SDP_HALF_TX_MOVED;
+}
+
+/* May the next bytes go by the carrier?  Behind a return TCP has to deliver a message first. */
+static bool sdp_lane_try(struct sdp_lane *lane)
+{
+	struct sdp_sock *ss = lane->ss;
+	struct tcp_sock *tp = tcp_sk(ss->sk);
+	enum sdp_stay stay;
+	siphash_key_t token;
+
+	if (!lane->carrier || !lane->carrier->joined)
+		return false;
+	stay = sdp_gate(ss, true);
+	if (!stay && (ss->sk->sk_write_pending || sdp_tx_held(ss->sk) ||
+		      !after(tp->snd_una, ss->passed)))
+		stay = SDP_STAY_PASSING;
+	if (stay) {
+		sdp_stay_set(ss, stay, false);
+		return false;
+	}
+	get_random_bytes(&token, sizeof(token));
+	sdp_half_tx_move(&lane->tx, lane->carrier->number, tp->write_seq, sdp_lane_put_count(ss),
+			 &token);
+	lane->say_switch = true;
+	sdp_lane_moved(ss);
+	return true;
+}
+
+/**
+ * sdp_lane_route() - where do the next bytes go?
+ * @ss: an endpoint that has a lane, its socket locked
+ *
+ * Return: 1 for the carrier, 0 for TCP, or -errno as sdp_tx_return() has it.
+ */
+int sdp_lane_route(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+	enum sdp_stay why;
+
+	switch (lane->tx.state) {
+	case SDP_HALF_TX_MOVED:
+		why = sdp_tx_recheck(ss, NULL);
+		return likely(!why) ? 1 : sdp_tx_return(ss, why);
+	case SDP_HALF_TX_LOOSE:
+		return sdp_lane_again(lane) ? 1 : sdp_tx_return(ss, SDP_STAY_LOST);
+	case SDP_HALF_TX_BACK:
+		return sdp_tx_return(ss, ss->stay);
+	case SDP_HALF_TX_TCP:
+		return sdp_lane_try(lane);
+	default:
+		return 0;
+	}
+}
+
+/* The record, then the bytes that are not acknowledged: as much as TCP takes. */
+static bool sdp_lane_append(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+	struct sdp_half_tx *tx = &lane->tx;
+	struct sdp_record record;
+	struct sk_buff *skb;
+	u32 skip, len;
+	u8 bytes[512];
+	int n = 1;
+
+	if (tx->head)
+		sdp_record_make(tx, &record);
+	while (n > 0 && tx->head) {
+		n = sdp_tx_feed(ss->sk, (u8 *)(&record + 1) - tx->head, tx->head,
+				tx->acked != tx->pos);
+		if (n > 0)
+			sdp_half_tx_wrote(tx, n);
+	}
+	while (n > 0 && tx->state == SDP_HALF_TX_BACK) {
+		sdp_lane_forget(lane, tx->acked);
+		skb = skb_peek(&lane->kept);
+		if (WARN_ON_ONCE(!skb))
+			return true;
+		skip = tx->acked - sdp_lane_msg(skb)->pos;
+		len = min_t(u32, skb->len - skip, sizeof(bytes));
+		skb_copy_bits(skb, skip, bytes, len);
+		n = sdp_tx_feed(ss->sk, bytes, len, tx->acked + len != tx->pos);
+		if (n > 0)
+			sdp_half_tx_wrote(tx, n);
+	}
+	if (tx->state == SDP_HALF_TX_BACK)
+		return false;
+	sdp_lane_purge(lane);
+	return true;
+}
+
+/**
+ * sdp_lane_return() - bring the direction back from a carrier
+ * @ss: an endpoint that has a lane, its socket locked
+ * @why: the reason
+ *
+ * A part of sdp_tx_return(), whose context it has.
+ *
+ * Return: 0, or -ENOBUFS if memory was short.
+ */
+int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
+{
+	struct sdp_lane *lane = ss->lane;
+	struct sdp_carrier *c = lane->carrier;
+	u8 state = lane->tx.state;
+
+	if (state == SDP_HALF_TX_TCP || state == SDP_HALF_TX_FIN)
+		return 0;
+	if (state != SDP_HALF_TX_BACK) {
+		bool over;
+
+		sdp_stay_set(ss, why, state == SDP_HALF_TX_MOVED);
+		over = !sdp_half_tx_return(&lane->tx, sdp_lane_stays(why));
+		lane->post = NULL;
+		lane->say_switch = false;
+		lane->say_note = false;
+		if (over && c && lane->tx.carrier == c->number)
+			sdp_lane_lose(lane);
+		ss->stalled |= why == SDP_STAY_STALL;
+	}
+	if (lane->tx.state == SDP_HALF_TX_BACK && !sdp_tx_bring(ss, sdp_lane_append))
+		return -ENOBUFS;
+	sdp_lane_purge(lane);
+	ss->passed = tcp_sk(ss->sk)->write_seq;
+	sdp_sock_show(ss, ss->base->ulp);
+	ss->sk->sk_write_space(ss->sk);
+	return 0;
+}
