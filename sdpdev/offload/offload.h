@@ -473,10 +473,18 @@ static inline struct sdp_lane *sdp_sock_lane(const struct sdp_sock *ss)
 	return smp_load_acquire(&ss->lane);
 }
 
+/**
+ * sdp_sock_alone() - does an endpoint have TCP only?
+ * @ss: the endpoint; without its socket's lock a guess
+ */
+static inline bool sdp_sock_alone(const struct sdp_sock *ss)
+{
+	return !READ_ONCE(ss->pair) && likely(!READ_ONCE(ss->lane));
+}
+
 /* pair.c */
 void sdp_sock_numbers(struct sdp_sock *ss);
 bool sdp_pair_withdraw(struct sdp_sock *ss);
-bool sdp_sock_alone(const struct sdp_sock *ss);
 bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
 void sdp_sock_look(struct sdp_sock *ss);

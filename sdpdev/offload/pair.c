@@ -120,15 +120,6 @@ bool sdp_pair_withdraw(struct sdp_sock *ss)
 	return !found;
 }
 
-/**
- * sdp_sock_alone() - does an endpoint have TCP only?
- * @ss: the endpoint; without its socket's lock a guess
- */
-bool sdp_sock_alone(const struct sdp_sock *ss)
-{
-	return !READ_ONCE(ss->pair) && likely(!READ_ONCE(ss->lane));
-}
-
 static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct sdp_sock *peer)
 {
 	refcount_set(&pair->refs, 2);

@@ -9,8 +9,9 @@
  * Nothing is claimed before the reader has read TCP's queue to that point.  So what TCP delivers
  * after a claim comes behind it: the sender returned it later (move.c).
  *
- * A reader does not sleep in TCP's own recvmsg, where it would not see that the direction moves.
- * For the few calls that have to, the sender waits (sdp_sock.in_tcp).
+ * A reader of an endpoint that has found its other end does not sleep in TCP's own recvmsg, where
+ * it would not see that the direction moves.  For other calls, and the few that have to sleep
+ * there, the sender waits (sdp_sock.in_tcp).
  */
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
@@ -424,7 +425,8 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 
 	if (!sdp_rx_enter_tcp(ss))
 		return -EXDEV;
-	if (wait && (before || !sdp_rx_tcp_only(ss))) {
+	/* Where there is no other end yet, nothing comes that a call asleep in TCP does not see. */
+	if (wait && (before || (!sdp_sock_alone(ss) && !sdp_rx_tcp_only(ss)))) {
 		n = -EAGAIN;
 		if (sdp_rx_more(ss, 0) || sdp_rx_ended(sk))
 			n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);

@@ -299,7 +299,7 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	struct ubuf_info *uarg = NULL;
 	int ret;
 
-	if (!ss->pair && !sdp_lane_asked(ss) && sdp_sock_used(ss, len))
+	if (!ss->pair && (likely(!ss->lane) || !sdp_lane_asked(ss)) && sdp_sock_used(ss, len))
 		sdp_sock_look(ss);
 	if (sdp_sock_alone(ss) && likely(!sdp_only(ss)))
 		return tcp_sendmsg_locked(sk, msg, len);

@@ -95,7 +95,7 @@ static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flag
 
 	if (unlikely(!ss))
 		return sdp_sk_base(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
-	ret = sdp_quick_recv(ss, msg, len, flags, &timeo);
+	ret = READ_ONCE(ss->pair) ? sdp_quick_recv(ss, msg, len, flags, &timeo) : -EXDEV;
 	if (ret != -EXDEV)
 		goto out;
 	if (unlikely(flags & MSG_OOB) && sdp_only(ss))
@@ -236,9 +236,13 @@ static void sdp_release_cb(struct sock *sk)
 {
 	struct sdp_sock *ss = sdp_sk(sk);
 
-	if (ss && unlikely(ss->lane))
+	if (unlikely(!ss)) {
+		sdp_sk_base(sk)->prot->release_cb(sk);
+		return;
+	}
+	if (unlikely(ss->lane))
 		sdp_lane_release(ss->lane);
-	sdp_sk_base(sk)->prot->release_cb(sk);
+	ss->base->prot->release_cb(sk);
 }
 
 static bool sdp_memory_free(const struct sock *sk, int wake)
