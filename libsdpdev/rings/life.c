@@ -31,31 +31,46 @@ static void start(void)
 	pthread_atfork(NULL, table_parent, table_child);
 }
 
+/* Before it is closed, and again behind: another thread's call may have got rings in between. */
 __public int close(int fd)
 {
+	int ret;
+
 	table_forget(fd);
-	return NEXT(close)(fd);
+	ret = NEXT(close)(fd);
+	table_forget(fd);
+	return ret;
 }
 
 __public int fclose(FILE *file)
 {
-	table_forget(fileno(file));
-	return NEXT(fclose)(file);
+	int ret, fd = fileno(file);
+
+	table_forget(fd);
+	ret = NEXT(fclose)(file);
+	table_forget(fd);
+	return ret;
 }
 
 __public int close_range(unsigned int first, unsigned int last, int flags)
 {
+	int ret;
+
 	if (flags & CLOSE_RANGE_UNSHARE)
 		table_stop();
 	if (!(flags & CLOSE_RANGE_CLOEXEC))
 		table_forget_range(first, last);
-	return NEXT(close_range)(first, last, flags);
+	ret = NEXT(close_range)(first, last, flags);
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		table_forget_range(first, last);
+	return ret;
 }
 
 __public void closefrom(int first)
 {
 	table_forget_range(first < 0 ? 0 : first, ~0U);
 	NEXT(closefrom)(first);
+	table_forget_range(first < 0 ? 0 : first, ~0U);
 }
 
 /* Two descriptors for a socket, from here on. */
