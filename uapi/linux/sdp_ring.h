@@ -118,7 +118,8 @@ struct sdp_attach {
  * that half.  Positions from before are worth nothing: the head may be behind them.
  *
  * Returns those that are open now, which may be none: the direction is with TCP, or the half has
- * to wait until the program has read what came by TCP.
+ * to wait until the program has read what came by TCP.  ENOTCONN: the connection is over, and so
+ * are its rings.
  */
 #define SDP_RING_TX		(1U << 0)	/* the half that this end sends by */
 #define SDP_RING_RX		(1U << 1)	/* the half that it receives by */

@@ -53,7 +53,7 @@ static long sdp_mapping_open(const struct sdp_mapping *map, unsigned long halves
 		return -EINVAL;
 	ss = sdp_mapping_lock(map);
 	if (!ss)
-		return 0;
+		return -ENOTCONN;
 	sk = ss->sk;
 	open = sdp_share_open(ss, halves);
 	release_sock(sk);
