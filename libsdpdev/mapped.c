@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "mapped.h"
@@ -123,7 +122,7 @@ bool sdp_mapped_attach(struct sdp_fast *fast, int device, unsigned int flags)
 	fast->length = 2 * (size_t)arg.head_bytes + 2 * (size_t)arg.ring_bytes;
 	map = mmap(NULL, fast->length, PROT_READ | PROT_WRITE, MAP_SHARED, fast->rings, 0);
 	if (map == MAP_FAILED) {
-		syscall(SYS_close, fast->rings);
+		sdp_mapped_close(fast->rings);
 		fast->rings = -1;
 		return false;
 	}
@@ -151,7 +150,7 @@ static bool attached(struct sdp_fast *fast, struct half *half)
 		return false;
 	ret = mapped(half);
 	if (!ret && fast->device >= 0 && sdp_mapped_attach(fast, fast->device, 0)) {
-		syscall(SYS_close, fast->device);
+		sdp_mapped_close(fast->device);
 		fast->device = -1;
 		ret = true;
 	}
@@ -175,11 +174,10 @@ void sdp_mapped_end(struct sdp_fast *fast)
 	/* A child does not have it, and may have something else there. */
 	if (fast->map && sdp_mapped_own(fast))
 		munmap(fast->map, fast->length);
-	/* Not by close(3), which a library may stand in front of that calls this. */
 	if (fast->rings >= 0)
-		syscall(SYS_close, fast->rings);
+		sdp_mapped_close(fast->rings);
 	if (fast->device >= 0)
-		syscall(SYS_close, fast->device);
+		sdp_mapped_close(fast->device);
 }
 
 /* --- halves -------------------------------------------------------------- */
@@ -215,14 +213,31 @@ static void unlock(struct half *half)
 	store_release(&half->locked, false);
 }
 
+/*
+ * The kernel has refused what it does for rings: the connection is over, or the number of the
+ * rings is not theirs any more.  The other end is woken when the mapping goes.
+ */
+static void give_up(struct sdp_fast *fast)
+{
+	if (errno == EBADF || errno == ENOTTY)
+		store(&fast->rings, -1);
+	store(&fast->broken, true);
+}
+
 /* Opens a half, with its lock, now and then.  What keeps it closed may be there for long. */
 static bool reopen(struct sdp_fast *fast, struct half *half, unsigned int which)
 {
+	int open = 0;
+
 	if (half->skip) {
 		half->skip--;
 		return false;
 	}
-	if (attached(fast, half) && ioctl(fast->rings, SDP_RING_OPEN, which) > 0) {
+	if (attached(fast, half))
+		open = ioctl(load(&fast->rings), SDP_RING_OPEN, which);
+	if (open < 0)
+		give_up(fast);
+	if (open > 0) {
 		half->skipped = 0;
 		/* The head may be behind what it was. */
 		half->peer = 0;
@@ -265,16 +280,23 @@ static char *place(const struct sdp_fast *fast, const struct half *half, __u64 p
 	return half->bytes + at;
 }
 
-static void kick(const struct sdp_fast *fast, unsigned int what)
+static void kick(struct sdp_fast *fast, unsigned int what)
 {
-	ioctl(fast->rings, SDP_RING_KICK, what);
+	if (ioctl(load(&fast->rings), SDP_RING_KICK, what))
+		give_up(fast);
+}
+
+/* Can anything go by the rings in this process? */
+static bool usable(const struct sdp_fast *fast)
+{
+	return sdp_mapped_own(fast) && !load(&fast->broken);
 }
 
 unsigned int sdp_mapped_state(struct sdp_fast *fast)
 {
 	unsigned int open = 0;
 
-	if (!sdp_mapped_own(fast) || !mapped(&fast->tx) || !mapped(&fast->rx))
+	if (!usable(fast) || !mapped(&fast->tx) || !mapped(&fast->rx))
 		return 0;
 	if (!is_closed(load(&fast->tx.shared->head)))
 		open |= SDP_RING_TX;
@@ -351,7 +373,7 @@ size_t sdp_mapped_send(struct sdp_fast *fast, const struct iovec *iov, int n, si
 	size_t all = sdp_mapped_bytes(iov, n);
 	struct half *tx = &fast->tx;
 
-	if (!sdp_mapped_own(fast) || all == SIZE_MAX || !lock(tx))
+	if (!usable(fast) || all == SIZE_MAX || !lock(tx))
 		return 0;
 	if ((mapped(tx) && !is_closed(load(&tx->shared->head))) ||
 	    reopen(fast, tx, SDP_RING_TX))
@@ -429,7 +451,7 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct i
 }
 
 /* Whoever waits for room is woken when it is worth it. */
-static void tell_room(const struct sdp_fast *fast, struct half *rx, __u64 used)
+static void tell_room(struct sdp_fast *fast, struct half *rx, __u64 used)
 {
 	/* The tail is there.  Pairs with the barrier of who sets this and looks at it again. */
 	full_barrier();
@@ -547,8 +569,10 @@ ssize_t sdp_mapped_recv(struct sdp_fast *fast, const struct iovec *iov, int n, s
 	size_t all = sdp_mapped_bytes(iov, n);
 	ssize_t ret;
 
-	if (!sdp_mapped_own(fast) || !all || all == SIZE_MAX)
+	if (!usable(fast) || !all || all == SIZE_MAX)
 		return -1;
+	if (load(&fast->polls))
+		wait = false;
 	ret = recv_now(fast, iov, all, least, !wait);
 	/* A program that polls does not sleep in its next call. */
 	return !ret && wait && !watched(&fast->rx) ? recv_soon(fast, iov, all, least) : ret;

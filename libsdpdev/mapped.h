@@ -38,9 +38,11 @@ struct half {
  * struct sdp_fast - the rings of a socket
  * @fd: the socket; the caller's
  * @device: a file of /dev/sdp by which to attach when there is something to do, or -1
- * @rings: what they are mapped from, or -1
+ * @rings: what they are mapped from; -1 if that is no more, or the number something else's
  * @owner: which process made this, as mapped.c counts them
  * @attaching: somebody attaches
+ * @broken: nothing goes by the rings any more: the kernel does not know them as those of @fd
+ * @polls: a system call on the socket would not wait, so neither does a reader here
  * @size: bytes of a ring
  * @map: the mapping, or NULL
  * @length: its bytes
@@ -55,6 +57,8 @@ struct sdp_fast {
 	int rings;
 	unsigned long owner;
 	bool attaching;
+	bool broken;
+	bool polls;
 	size_t size;
 	void *map;
 	size_t length;
@@ -63,6 +67,9 @@ struct sdp_fast {
 	struct half tx;
 	struct half rx;
 };
+
+/* Closes a number by a system call that no library stands in front of; each library has its own. */
+__hidden void sdp_mapped_close(int fd);
 
 /* A socket without rings, whose @device the caller may set. */
 __hidden void sdp_mapped_begin(struct sdp_fast *fast, int fd);

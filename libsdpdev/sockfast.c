@@ -8,8 +8,15 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "mapped.h"
+
+void sdp_mapped_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
 
 /**
  * sdp_fast_open - begin to send and receive on a socket by rings

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "next.h"
 #include "table.h"
 
 /* Descriptors from here on have no rings. */
@@ -29,6 +30,8 @@
 #define load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
 #define swap(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+#define change(p, old, v)						\
+	__atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
 
 /**
  * struct entry - a connection with rings
@@ -45,13 +48,20 @@ struct entry {
 };
 
 /**
+ * enum trying - does a call attach?
+ * @IDLE: none
+ * @TRYING: one does
+ * @SPOILT: one does, and the descriptor was forgotten meanwhile
+ */
+enum trying { IDLE, TRYING, SPOILT };
+
+/**
  * struct slot - what is known of a descriptor
  * @rings: its rings, or NULL
  * @dying: those that it had, while calls still use them
  * @users: calls that may use either
  * @calls: how many there were without rings
- * @trying: a call attaches
- * @spoilt: the descriptor was forgotten meanwhile
+ * @trying: does a call attach?
  * @behind: whose rings' own descriptor this is, or NULL
  */
 struct slot {
@@ -59,8 +69,7 @@ struct slot {
 	struct entry *dying;
 	unsigned int users;
 	unsigned int calls;
-	bool trying;
-	bool spoilt;
+	enum trying trying;
 	struct entry *behind;
 };
 
@@ -77,11 +86,19 @@ static struct slot *slot_of(int fd)
 void table_start(void)
 {
 	const char *when = getenv("SDPDEV_RINGS");
+	struct sdp_fast none;
 
 	if (when && !strcmp(when, "always"))
 		first_try = 1;
 	else if (when && !strcmp(when, "never"))
 		stopped = true;
+	/* The first one makes what all of them need. */
+	sdp_mapped_begin(&none, -1);
+}
+
+void sdp_mapped_close(int fd)
+{
+	NEXT(syscall)(SYS_close, fd);
 }
 
 /* --- entries ------------------------------------------------------------- */
@@ -89,12 +106,28 @@ void table_start(void)
 /* Nobody else has the entry. */
 static void entry_free(struct entry *entry)
 {
-	struct slot *behind = slot_of(entry->fast.rings);
+	int number = swap(&entry->fast.rings, -1);
 
-	if (behind)
-		store(&behind->behind, NULL);
+	if (slot_of(number))
+		store(&slots[number].behind, NULL);
+	if (number >= 0)
+		sdp_mapped_close(number);
 	sdp_mapped_end(&entry->fast);
 	store(&entry->used, false);
+}
+
+/* Those that a child has taken out.  Whoever comes to the slot after that finds others there. */
+static void free_lost(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++) {
+		struct entry *entry = &entries[i];
+
+		if (load(&entry->used) && load(&entry->lost) && entry->pid == getpid() &&
+		    !load(&slots[entry->fast.fd].users) && swap(&entry->lost, false))
+			entry_free(entry);
+	}
 }
 
 static struct entry *entry_new(void)
@@ -104,9 +137,6 @@ static struct entry *entry_new(void)
 	for (i = 0; i < MOST; i++) {
 		struct entry *entry = &entries[i];
 
-		if (load(&entry->used) && load(&entry->lost) && entry->pid == getpid() &&
-		    swap(&entry->lost, false))
-			entry_free(entry);
 		if (!load(&entry->used) && !swap(&entry->used, true)) {
 			entry->pid = getpid();
 			return entry;
@@ -126,6 +156,12 @@ static void reap(struct slot *slot)
 	entry = swap(&slot->dying, NULL);
 	if (entry)
 		entry_free(entry);
+}
+
+static void leave(struct slot *slot)
+{
+	if (!__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
+		reap(slot);
 }
 
 /* --- attaching ----------------------------------------------------------- */
@@ -153,24 +189,32 @@ static bool move_up(struct sdp_fast *fast)
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
 		int from = limit.rlim_cur < SLOTS ? limit.rlim_cur / 2 : SLOTS / 2;
 
-		fd = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, from);
+		fd = NEXT(syscall)(SYS_fcntl, low, F_DUPFD_CLOEXEC, from);
 	}
-	if (fd < 0 || fd >= SLOTS)
+	if (fd >= SLOTS) {
+		sdp_mapped_close(fd);
 		return false;
-	syscall(SYS_close, low);
+	}
+	if (fd < 0)
+		return false;
+	sdp_mapped_close(low);
 	fast->rings = fd;
 	return true;
 }
 
 static bool attach(struct sdp_fast *fast)
 {
-	int device = syscall(SYS_openat, AT_FDCWD, SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int device = NEXT(syscall)(SYS_openat, AT_FDCWD, SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int flags;
 	bool ok;
 
 	if (device < 0)
 		return false;
 	ok = sdp_mapped_attach(fast, device, SDP_ATTACH_SOLE);
-	syscall(SYS_close, device);
+	sdp_mapped_close(device);
+	/* A change from here on spoils the try. */
+	flags = NEXT(syscall)(SYS_fcntl, fast->fd, F_GETFL);
+	fast->polls = flags >= 0 && flags & O_NONBLOCK;
 	return ok && move_up(fast);
 }
 
@@ -182,6 +226,7 @@ static int attach_slot(struct slot *slot, int fd)
 
 	if (error)
 		return error;
+	free_lost();
 	entry = entry_new();
 	if (!entry)
 		return -EAGAIN;
@@ -196,18 +241,26 @@ static int attach_slot(struct slot *slot, int fd)
 	return 0;
 }
 
+/* A call that attaches does so in vain. */
+static void spoil(struct slot *slot)
+{
+	enum trying trying = TRYING;
+
+	if (load(&slot->trying) == TRYING)
+		change(&slot->trying, &trying, SPOILT);
+}
+
 /* Now and then a call tries to get rings.  The program does not see that it does. */
 static void try_attach(struct slot *slot, int fd)
 {
+	enum trying idle = IDLE;
 	int error = errno;
 
-	if (load(&slot->dying) || load(&stopped) || swap(&slot->trying, true))
+	if (load(&slot->dying) || load(&stopped) || !change(&slot->trying, &idle, TRYING))
 		return;
-	store(&slot->spoilt, false);
 	if (attach_slot(slot, fd) == -EOPNOTSUPP)
 		slot->calls = HOPELESS;
-	store(&slot->trying, false);
-	if (load(&slot->spoilt))
+	if (swap(&slot->trying, IDLE) == SPOILT)
 		table_forget(fd);
 	errno = error;
 }
@@ -232,16 +285,30 @@ struct sdp_fast *table_enter(int fd)
 	entry = load(&slot->rings);
 	if (entry)
 		return &entry->fast;
-	table_leave(fd);
+	leave(slot);
 	return NULL;
 }
 
-void table_leave(int fd)
+void table_leave(int fd, struct sdp_fast *fast)
 {
-	struct slot *slot = &slots[fd];
+	if (__atomic_load_n(&fast->broken, __ATOMIC_RELAXED))
+		table_forget(fd);
+	leave(&slots[fd]);
+}
 
-	if (!__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
-		reap(slot);
+void table_waits(int fd, bool waits)
+{
+	struct slot *slot = slot_of(fd);
+	struct entry *entry;
+
+	if (!slot)
+		return;
+	__atomic_add_fetch(&slot->users, 1, __ATOMIC_SEQ_CST);
+	spoil(slot);
+	entry = load(&slot->rings);
+	if (entry)
+		store(&entry->fast.polls, !waits);
+	leave(slot);
 }
 
 /* --- forgetting ---------------------------------------------------------- */
@@ -266,31 +333,65 @@ static void drop(struct slot *slot, bool replaced)
 	reap(slot);
 }
 
-static void forget(int fd, bool replaced)
+/*
+ * The number that the program closes, or has got, was that of rings.  It is closed here if it is
+ * theirs still, and not when their last user has gone: it may be the program's by then.
+ */
+static void drop_behind(struct slot *slot, int fd, bool replaced, bool over)
+{
+	struct entry *entry = load(&slot->behind);
+	int number = fd;
+
+	if (!entry)
+		return;
+	if (entry->pid == getpid()) {
+		store(&slot->behind, NULL);
+		if (!change(&entry->fast.rings, &number, -1))
+			return;
+		if (!over)
+			sdp_mapped_close(fd);
+	}
+	if (slot_of(entry->fast.fd))
+		drop(&slots[entry->fast.fd], replaced);
+}
+
+/*
+ * @replaced: the number has another meaning already, or will have
+ * @over: what the number was is closed already
+ */
+static void forget(int fd, bool replaced, bool over)
 {
 	struct slot *slot = slot_of(fd);
-	struct entry *behind;
 
 	if (!slot)
 		return;
-	slot->calls = 0;
-	if (load(&slot->trying))
-		store(&slot->spoilt, true);
+	/* Most of the table is never written to: closefrom(3) does not change that. */
+	if (slot->calls)
+		slot->calls = 0;
+	spoil(slot);
 	if (load(&slot->rings))
 		drop(slot, replaced);
-	behind = load(&slot->behind);
-	if (behind && slot_of(behind->fast.fd))
-		drop(&slots[behind->fast.fd], replaced);
+	drop_behind(slot, fd, replaced, over);
 }
 
 void table_forget(int fd)
 {
-	forget(fd, false);
+	forget(fd, false, false);
+}
+
+void table_closed(int fd)
+{
+	forget(fd, false, true);
 }
 
 void table_replace(int fd)
 {
-	forget(fd, true);
+	forget(fd, true, false);
+}
+
+void table_new(int fd)
+{
+	forget(fd, true, true);
 }
 
 void table_forget_range(unsigned int first, unsigned int last)
@@ -299,6 +400,14 @@ void table_forget_range(unsigned int first, unsigned int last)
 
 	for (fd = first; fd <= last && fd < SLOTS; fd++)
 		table_forget(fd);
+}
+
+void table_closed_range(unsigned int first, unsigned int last)
+{
+	unsigned int fd;
+
+	for (fd = first; fd <= last && fd < SLOTS; fd++)
+		table_closed(fd);
 }
 
 void table_stop(void)

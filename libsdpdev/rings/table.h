@@ -3,10 +3,11 @@
  * Which descriptors of the program have rings.
  *
  * A socket gets rings when it has made some calls and its descriptor is all that refers to it.
- * The socket loses them before its descriptor is closed, and as soon as something else may refer
- * to the socket.  So a descriptor that is closed where this library does not see it leaves nothing
- * behind: the connection has ended then, its rings are closed, and the program's call goes to
- * the kernel, whatever the number means by that time.
+ * The socket loses them before its descriptor is closed, as soon as something else may refer to
+ * the socket, and when its number comes again as another descriptor.  A descriptor that is closed
+ * where this library does not see it, and comes again where it does not, is what remains: the
+ * connection has ended then, its rings are closed, and the program's call goes to the kernel.
+ * But only the pages say so, and the other end's program can write there.
  *
  * Nothing here waits or allocates, so that a signal handler may make every call that this library
  * stands in front of.
@@ -16,7 +17,7 @@
 
 #include "../mapped.h"
 
-/* Reads what the environment says. */
+/* Reads what the environment says, and makes what no signal handler can. */
 __hidden void table_start(void);
 
 /*
@@ -24,13 +25,21 @@ __hidden void table_start(void);
  * the call, and attaches when there have been enough.
  */
 __hidden struct sdp_fast *table_enter(int fd);
-__hidden void table_leave(int fd);
+__hidden void table_leave(int fd, struct sdp_fast *fast);
 
-/* The descriptor is closed, or something else refers to its socket from now on. */
+/* The descriptor is to be closed, or something else refers to its socket from now on. */
 __hidden void table_forget(int fd);
-/* The descriptor means something else from now on. */
-__hidden void table_replace(int fd);
 __hidden void table_forget_range(unsigned int first, unsigned int last);
+/* It is closed. */
+__hidden void table_closed(int fd);
+__hidden void table_closed_range(unsigned int first, unsigned int last);
+/* The number is going to be another descriptor. */
+__hidden void table_replace(int fd);
+/* It is another one already. */
+__hidden void table_new(int fd);
+
+/* Does a call on the descriptor wait, or not from now on (O_NONBLOCK)? */
+__hidden void table_waits(int fd, bool waits);
 
 /* No descriptor has rings any more, and none gets any: threads differ in what they mean. */
 __hidden void table_stop(void);

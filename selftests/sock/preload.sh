@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 27
+plan 33
 check "a machine" start
 export LD_PRELOAD=$build/libsdpdev/libsdprings.so SDPDEV_RINGS=always
 within "rings" "$programs/preload"

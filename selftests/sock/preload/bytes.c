@@ -3,6 +3,7 @@
  * The calls that move bytes.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -73,12 +75,9 @@ struct conn conn_ringed(void)
 
 /* --- which calls go by rings ------------------------------------------------ */
 
-/* Each call of the kernel that moves bytes fails with EDOM from here on. */
-static void no_calls(void)
+/* What each of these calls meets from here on. */
+static void filter(const int *calls, const int n, unsigned int action)
 {
-	static const int calls[] = { SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_sendto,
-				     SYS_recvfrom, SYS_sendmsg, SYS_recvmsg };
-	const int n = sizeof(calls) / sizeof(calls[0]);
 	struct sock_filter code[2 * n + 2];
 	struct sock_fprog prog = { .len = 2 * n + 2, .filter = code };
 	int i;
@@ -89,11 +88,20 @@ static void no_calls(void)
 		code[1 + 2 * i] = (struct sock_filter)
 			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
 		code[2 + 2 * i] = (struct sock_filter)
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EDOM);
+			BPF_STMT(BPF_RET | BPF_K, action);
 	}
 	code[2 * n + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	need(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	need(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+}
+
+/* Each call of the kernel that moves bytes fails with EDOM from here on. */
+static void no_calls(void)
+{
+	static const int calls[] = { SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_sendto,
+				     SYS_recvfrom, SYS_sendmsg, SYS_recvmsg };
+
+	filter(calls, sizeof(calls) / sizeof(calls[0]), SECCOMP_RET_ERRNO | EDOM);
 }
 
 static ssize_t send_by(int way, int fd, char *bytes)
@@ -232,6 +240,63 @@ static void limits(void)
 	SAY(close(c.b.fd));
 	SAY(get(&c.a, 10, 0));
 	close(c.a.fd);
+}
+
+static void bad_messages(void)
+{
+	struct conn c = conn_ringed();
+	void *volatile none = NULL;
+	struct msghdr msg = { .msg_iovlen = 1 };
+	int i, fds[] = { c.a.fd, -1 };
+
+	put(&c.b, 10, 0);
+	for (i = 0; i < 2; i++) {
+		SAY(writev(fds[i], none, 1));
+		SAY(readv(fds[i], none, 1));
+		SAY(sendmsg(fds[i], none, 0));
+		SAY(recvmsg(fds[i], none, 0));
+		SAY(sendmsg(fds[i], &msg, 0));
+		SAY(recvmsg(fds[i], &msg, 0));
+	}
+	get_all(&c.a, 10);
+	conn_close(&c);
+}
+
+/* A program that does not wait in a call must not wait in the library. */
+static void without_waiting(void)
+{
+	static const int yield = SYS_sched_yield;
+	struct conn c = conn_ringed();
+	int i, on = 1, off = 0;
+
+	/* They come anew, to a descriptor that does not wait already. */
+	SAY(fcntl(c.b.fd, F_SETFL, O_NONBLOCK));
+	close(dup(c.b.fd));
+	have_rings(1);
+	ring(&c, 2);
+	SAY(fcntl(c.a.fd, F_SETFL, O_NONBLOCK));
+	SAY(ioctl(c.a.fd, FIONBIO, &off));
+	SAY(ioctl(c.a.fd, FIONBIO, &on));
+	have_rings(2);
+	filter(&yield, 1, SECCOMP_RET_KILL_PROCESS);
+	for (i = 0; i < 10; i++) {
+		SAY(get(&c.a, 10, 0));
+		SAY(get(&c.b, 10, 0));
+	}
+	conn_close(&c);
+}
+
+/* What a reader of rings would not obey. */
+static void options(void)
+{
+	struct conn c = conn_ringed();
+	int least = 5;
+
+	SAY(fcntl(c.a.fd, F_SETFL, O_ASYNC));
+	have_rings(1);
+	SAY(setsockopt(c.b.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)));
+	have_rings(0);
+	conn_close(&c);
 }
 
 static int stopped_by;
@@ -423,6 +488,9 @@ const struct row bytes_rows[] = {
 	{ "bytes at random, by all calls", at_random },
 	{ "edges where bytes are left", edges },
 	{ "time-outs, and ends", limits },
+	{ "messages and pieces at no address", bad_messages },
+	{ "descriptors that do not wait", without_waiting },
+	{ "options that rings do not know", options },
 	{ "nobody reads any more", no_reader },
 	{ "it goes back to TCP, and comes again", returns },
 	{ "a connection that may not go by TCP has none", only },

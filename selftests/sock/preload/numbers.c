@@ -5,38 +5,55 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rows.h"
 
+typedef long (*syscall_t)(long number, ...);
+
+/* The C library's own: a system call that the library of rings does not see. */
+static long unseen(long number, long a, long b, long c)
+{
+	static syscall_t call;
+
+	if (!call)
+		call = (syscall_t)dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "syscall");
+	need(call);
+	return call(number, a, b, c);
+}
+
 /* A pipe that one can write to by this number, which is free; what to read from. */
 static int pipe_at(int number)
 {
 	int ends[2];
 
-	need(!pipe2(ends, O_CLOEXEC));
+	need(!unseen(SYS_pipe2, (long)ends, O_CLOEXEC, 0));
 	if (ends[0] == number) {
 		/* The next lowest one is for reading. */
-		ends[0] = syscall(SYS_dup, number);
-		need(syscall(SYS_dup2, ends[1], number) == number);
-		syscall(SYS_close, ends[1]);
+		ends[0] = unseen(SYS_dup, number, 0, 0);
+		need(unseen(SYS_dup2, ends[1], number, 0) == number);
+		unseen(SYS_close, ends[1], 0, 0);
 	} else if (ends[1] != number) {
-		need(syscall(SYS_dup2, ends[1], number) == number);
-		syscall(SYS_close, ends[1]);
+		need(unseen(SYS_dup2, ends[1], number, 0) == number);
+		unseen(SYS_close, ends[1], 0, 0);
 	}
 	return ends[0];
 }
 
 /* What is written to the number has to come out of the pipe. */
-static void goes_to(int number, int reads)
+static void goes_to(int number, int reads, int left)
 {
 	char bytes[10] = "";
 	int i;
@@ -46,6 +63,8 @@ static void goes_to(int number, int reads)
 		if (read(reads, bytes, 4) != 4 || strcmp(bytes, "pipe"))
 			wrong("round %d: \"%s\"", i, bytes);
 	}
+	/* The number's rings went with the first call: what closed the socket is not known. */
+	have_rings(left);
 	close(number);
 	close(reads);
 }
@@ -91,9 +110,8 @@ static void duplicates(void)
 		have_rings(1);
 		goes_on(&c);
 		have_rings(1);
-		/* Nobody sees this. */
-		syscall(SYS_close, old);
-		goes_to(old, pipe_at(old));
+		unseen(SYS_close, old, 0, 0);
+		goes_to(old, pipe_at(old), 1);
 		goes_on(&c);
 	}
 	ring(&c, 2);
@@ -105,10 +123,90 @@ static void closed(void)
 {
 	struct conn c = conn_ringed();
 
-	syscall(SYS_close, c.a.fd);
-	goes_to(c.a.fd, pipe_at(c.a.fd));
+	unseen(SYS_close, c.a.fd, 0, 0);
+	goes_to(c.a.fd, pipe_at(c.a.fd), 1);
 	SAY(get(&c.b, 10, 0));
 	close(c.b.fd);
+}
+
+/* As libuv does it. */
+static void closed_by_number(void)
+{
+	struct conn c = conn_ringed();
+
+	SAY(syscall(SYS_close, c.a.fd));
+	have_rings(1);
+	SAY(syscall(SYS_close_range, c.b.fd, c.b.fd, 0));
+	have_rings(0);
+	c = conn_ringed();
+	SAY(syscall(SYS_dup2, c.b.fd, c.a.fd) == c.a.fd);
+	have_rings(0);
+	close(c.a.fd);
+	close(c.b.fd);
+}
+
+/* A descriptor comes, as the number that is free. */
+static int comes(int way, int listener)
+{
+	int ends[2] = { -1, -1 };
+
+	switch (way) {
+	case 0: return accept(listener, NULL, NULL);
+	case 1: return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	case 2: return syscall(SYS_accept4, listener, NULL, NULL, 0);
+	case 3: return socket(AF_INET, SOCK_STREAM, 0);
+	case 4: return open("/dev/null", O_RDWR);
+	case 5: return openat(AT_FDCWD, "/dev/null", O_RDWR);
+	case 6: return epoll_create1(0);
+	case 7: return eventfd(0, 0);
+	case 8: return dup(0);
+	case 9: return fcntl(0, F_DUPFD, 3);
+	case 10:
+		need(!pipe(ends));
+		break;
+	default:
+		need(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	}
+	unseen(SYS_close, ends[1], 0, 0);
+	return ends[0];
+}
+
+/* The next descriptor that is free is this one, once it is closed. */
+static void next_free(int fd)
+{
+	int below;
+
+	do {
+		below = unseen(SYS_dup, 0, 0, 0);
+		need(below >= 0);
+	} while (below < fd);
+	unseen(SYS_close, below, 0, 0);
+}
+
+/* Nobody sees the close, and everybody what comes then: it has nothing of what the number had. */
+static void comes_again(void)
+{
+	int port, way, listener = sock_listen(10, &port);
+
+	for (way = 0; way < 12; way++) {
+		struct conn c = conn_ringed();
+		int other = way < 3 ? sock_new(NULL) : -1, fd;
+
+		if (other >= 0)
+			need(!sock_connect(other, port));
+		next_free(c.a.fd);
+		unseen(SYS_close, c.a.fd, 0, 0);
+		fd = comes(way, listener);
+		if (fd != c.a.fd)
+			wrong("way %d: %d, and not %d", way, fd, c.a.fd);
+		if (!plain && rings() != 1)
+			wrong("way %d: %d sockets have rings", way, rings());
+		close(fd);
+		close(other);
+		close(c.b.fd);
+	}
+	close(listener);
+	have_rings(0);
 }
 
 static void replaced(void)
@@ -120,7 +218,7 @@ static void replaced(void)
 	put(&c.a, 1000, 0);
 	SAY(dup2(ends[1], c.a.fd) == c.a.fd);
 	close(ends[1]);
-	goes_to(c.a.fd, ends[0]);
+	goes_to(c.a.fd, ends[0], 1);
 	get_all(&c.b, 1000);
 	SAY(get(&c.b, 10, 0));
 	have_rings(1);
@@ -192,6 +290,24 @@ static void of_rings(void)
 	conn_close(&c);
 }
 
+/* As a program does it that closes all but what it knows. */
+static void kicks_in_vain(void)
+{
+	struct conn c = conn_ringed();
+	struct pollfd p = { .fd = c.b.fd, .events = POLLIN };
+	int fd;
+
+	while ((fd = descriptor()) >= 0)
+		unseen(SYS_close, fd, 0, 0);
+	SAY(poll(&p, 1, 0));
+	put(&c.a, 10, 0);
+	SAY(poll(&p, 1, 5000));
+	have_rings(1);
+	get_all(&c.b, 10);
+	goes_on(&c);
+	conn_close(&c);
+}
+
 /* By another process's socket to us, as one process does it to another. */
 static void passed(void)
 {
@@ -215,8 +331,8 @@ static void passed(void)
 	memcpy(&c.a.fd, CMSG_DATA(cmsg), sizeof(c.a.fd));
 	goes_on(&c);
 	have_rings(1);
-	syscall(SYS_close, old);
-	goes_to(old, pipe_at(old));
+	unseen(SYS_close, old, 0, 0);
+	goes_to(old, pipe_at(old), 1);
 	ring(&c, 2);
 	conn_close(&c);
 }
@@ -273,9 +389,12 @@ static void unshared(void)
 const struct row number_rows[] = {
 	{ "duplicates, one of which is closed by a system call", duplicates },
 	{ "a socket is closed by a system call", closed },
+	{ "a program closes by the number of the system call", closed_by_number },
+	{ "a number comes again as something else", comes_again },
 	{ "something else gets the number", replaced },
 	{ "streams of the C library", streams },
 	{ "the program closes what it does not know", of_rings },
+	{ "the descriptors of rings are closed by a system call", kicks_in_vain },
 	{ "a descriptor is passed on", passed },
 	{ "a close while a thread is in a call", closed_under },
 	{ "threads with descriptors of their own", unshared },
