@@ -88,7 +88,7 @@ void report_open(void);
 void report_before(const struct input *in);
 void report_after(const struct input *in);
 
-/* ops.c, stream.c: the operations */
+/* ops.c, stream.c, sock.c: the operations */
 #define ANY_MEMORY	4096
 /*
  * Where the memory is that calls are told of.  Nothing else is near: a length that
@@ -116,6 +116,13 @@ op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mm
 op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
 op_fn op_socket_ioctl, op_proc, op_none;
 
+/* sock.c: TCP sockets with the ULP, rules and rings */
+op_fn op_sock_pair, op_sock_new, op_sock_call, op_sock_option, op_sock_send, op_sock_recv;
+op_fn op_rule, op_attach, op_share_mmap, op_ring_call, op_share_put;
+bool map_is_share(const struct map *m);	/* both rings of an end */
+void share_scribble(const struct map *m, uint32_t r);
+void socks_clean(void);
+
 struct op {
 	op_fn *fn;
 	/* It is left out where there is none; NOTHING: it does not count. */
@@ -140,6 +147,8 @@ void ops_of_ipoib(void);
 void ipoib_clean(void);
 
 void *memory(struct worker *w, size_t len);
+unsigned int iovs_set(struct worker *w);
+int call_on(struct worker *w, int fd, unsigned int cmd, const void *arg, unsigned int size);
 void slot_set(unsigned int slot, int fd);
 int slot_get(const struct worker *w);
 void slot_fill(const struct worker *w, unsigned int slot, int fd);

@@ -82,9 +82,8 @@ void *memory(struct worker *w, size_t len)
 }
 
 /* Makes an argument wrong, by the record's b, and passes it. */
-static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned int size)
+int call_on(struct worker *w, int fd, unsigned int cmd, const void *arg, unsigned int size)
 {
-	int fd = slot_get(w);
 	unsigned char *to = memory(w, size);
 	unsigned int words = size / 4;
 	uint32_t value = w->r->c;
@@ -102,6 +101,11 @@ static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned in
 		memcpy(to, arg, size / 2);
 	}
 	return w->r->slot & BY_URING ? uring_ioctl(fd, cmd, to) : ioctl(fd, cmd, to);
+}
+
+static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned int size)
+{
+	return call_on(w, slot_get(w), cmd, arg, size);
 }
 
 #define CALL(w, cmd, arg) call(w, cmd, &(arg), sizeof(arg))
@@ -253,8 +257,8 @@ static void op_shutdown(struct worker *w)
 
 static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
 
-/* Three pieces of memory, one behind the other, and maybe one of no good. */
-static void msg_args(struct worker *w, struct sdp_msg *arg)
+/* Three pieces of memory, one behind the other, and maybe one of no good.  Returns how many. */
+unsigned int iovs_set(struct worker *w)
 {
 	struct iovec *iov = w->iov;
 	unsigned int c = w->r->c, i;
@@ -267,9 +271,14 @@ static void msg_args(struct worker *w, struct sdp_msg *arg)
 		iov[2].iov_base = (void *)(uintptr_t)(c & 1 ? 0 : -4096UL);
 	if (w->r->b & 2)
 		iov[1].iov_base = maps[w->r->slot % MAPS].at;
+	return (w->r->c >> 12 & 63) == 63 ? 2000 : w->r->c >> 12 & 3;
+}
+
+static void msg_args(struct worker *w, struct sdp_msg *arg)
+{
 	arg->size = sizeof(*arg);
-	arg->iov = (uintptr_t)iov;
-	arg->iov_len = (w->r->c >> 12 & 63) == 63 ? 2000 : w->r->c >> 12 & 3;
+	arg->iov_len = iovs_set(w);
+	arg->iov = (uintptr_t)w->iov;
 }
 
 static void op_send(struct worker *w)
@@ -394,6 +403,15 @@ static const struct op ops[] = {
 	{ op_pass, NOTHING }, { op_take, NOTHING }, { op_epoll, DESCRIPTOR },
 	{ op_fcntl, DESCRIPTOR }, { op_option, DESCRIPTOR }, { op_socket_ioctl, DESCRIPTOR },
 	{ op_proc, TARGET },
+	/* sock.c */
+	{ op_sock_pair, TARGET }, { op_sock_pair, TARGET }, { op_sock_pair, TARGET },
+	{ op_sock_new, TARGET }, { op_sock_call, TARGET }, { op_sock_call, TARGET },
+	{ op_sock_option, TARGET }, { op_sock_option, TARGET },
+	{ op_sock_send, TARGET }, { op_sock_send, TARGET },
+	{ op_sock_recv, TARGET }, { op_sock_recv, TARGET }, { op_rule, TARGET },
+	{ op_attach, TARGET }, { op_share_mmap, TARGET },
+	{ op_ring_call, TARGET }, { op_ring_call, TARGET }, { op_share_put, NOTHING },
+	{ op_share_put, NOTHING },
 	/* From here on see exec.c. */
 	{ op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING }, { op_none, NOTHING },
 };
@@ -465,6 +483,7 @@ void ops_clean(void)
 	if (table == ipoib_ops)
 		ipoib_clean();
 	uring_clean();
+	socks_clean();
 	for (i = 0; i < MAPS; i++)
 		if (maps[i].at) {
 			munmap(maps[i].at, maps[i].len);

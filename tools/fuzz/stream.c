@@ -163,7 +163,7 @@ void op_ring_put(struct worker *w)
 	struct map *m = &maps[w->r->slot % MAPS];
 	struct sdp_ring *ring = (struct sdp_ring *)m->at;
 
-	if (!ring || m->len < sizeof(*ring))
+	if (!ring || m->len < sizeof(*ring) || map_is_share(m))
 		return;
 	if (w->r->a & 1)
 		ring->head += w->r->b >= 0xf0 ? w->r->c : ring->tail - ring->head;
@@ -189,6 +189,10 @@ void scribble_once(uint32_t *seed)
 
 	if (!ring)
 		return;
+	if (map_is_share(m)) {
+		share_scribble(m, r);
+		return;
+	}
 	index = r & 64 ? &ring->head : &ring->tail;
 	switch (scribbling) {
 	case 1:
