@@ -19,29 +19,17 @@ static const short numbers[] = {
 #ifdef SYS_accept
 	SYS_accept,
 #endif
-#ifdef SYS_accept4
 	SYS_accept4,
-#endif
-#ifdef SYS_socket
 	SYS_socket,
-#endif
 #ifdef SYS_open
 	SYS_open, SYS_creat, SYS_eventfd, SYS_epoll_create, SYS_inotify_init, SYS_signalfd,
 #endif
 	SYS_openat, SYS_eventfd2, SYS_epoll_create1, SYS_inotify_init1, SYS_signalfd4,
 	SYS_timerfd_create, SYS_memfd_create, SYS_perf_event_open, SYS_userfaultfd,
-#ifdef SYS_openat2
 	SYS_openat2,
-#endif
-#ifdef SYS_pidfd_open
 	SYS_pidfd_open,
-#endif
-#ifdef SYS_pidfd_getfd
 	SYS_pidfd_getfd,
-#endif
-#ifdef SYS_io_uring_setup
 	SYS_io_uring_setup,
-#endif
 	-1
 };
 
@@ -51,11 +39,9 @@ static void before(long number, const long *args)
 	case SYS_close:
 		table_forget(args[0]);
 		break;
-#ifdef SYS_close_range
 	case SYS_close_range:
 		closes_range(args[0], args[1], args[2]);
 		break;
-#endif
 #ifdef SYS_dup2
 	case SYS_dup2:
 #endif
@@ -80,10 +66,8 @@ static bool forks(long number, const long *args)
 #endif
 	case SYS_clone:
 		return !(args[0] & CLONE_VM);
-#ifdef SYS_clone3
 	case SYS_clone3:
 		return !(*(const uint64_t *)args[0] & CLONE_VM);
-#endif
 	}
 	return false;
 }
@@ -103,21 +87,15 @@ static void after_new(long number, const long *args, long ret)
 	case SYS_pipe2:
 		came_two((const int *)args[0], ret);
 		break;
-#ifdef SYS_socketpair
 	case SYS_socketpair:
 		came_two((const int *)args[3], ret);
 		break;
-#endif
-#ifdef SYS_sendmsg
 	case SYS_sendmsg:
 		msg_sent((const struct msghdr *)args[1], ret);
 		break;
-#endif
-#ifdef SYS_recvmsg
 	case SYS_recvmsg:
 		msg_came((const struct msghdr *)args[1], ret);
 		break;
-#endif
 	}
 }
 
@@ -128,11 +106,9 @@ static void after_change(long number, const long *args, long ret)
 	case SYS_close:
 		table_closed(args[0]);
 		break;
-#ifdef SYS_close_range
 	case SYS_close_range:
 		closed_range(args[0], args[1], args[2]);
 		break;
-#endif
 	case SYS_dup:
 #ifdef SYS_dup2
 	case SYS_dup2:
@@ -149,11 +125,9 @@ static void after_change(long number, const long *args, long ret)
 	case SYS_ioctl:
 		ioctl_done(args[0], args[1], (const int *)args[2], ret);
 		break;
-#ifdef SYS_setsockopt
 	case SYS_setsockopt:
 		setsockopt_done(args[0], args[1], args[2], ret);
 		break;
-#endif
 	}
 }
 
