@@ -18,6 +18,7 @@
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/memcontrol.h>
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -135,6 +136,15 @@ static bool sdp_user_is_root(const struct sdp_user *user)
 	return uid_eq(user->uid, GLOBAL_ROOT_UID);
 }
 
+/* All pipes together have SDP_PIPES_PART of the memory; no user's rings have all of that. */
+static long sdp_limit_shared(void)
+{
+	long all = totalram_pages() / SDP_PIPES_PART << PAGE_SHIFT;
+
+	return min(all / 100 * (long)READ_ONCE(sdp_user_share),
+		   (long)READ_ONCE(sdp_user_mib) << 20);
+}
+
 static long sdp_limit(const struct sdp_user *user, enum sdp_limit which)
 {
 	/* As with other resources of the machine, root may have them all. */
@@ -146,6 +156,8 @@ static long sdp_limit(const struct sdp_user *user, enum sdp_limit which)
 	case SDP_LIMIT_CONNS:
 	case SDP_LIMIT_PEERS:
 		return READ_ONCE(sdp_user_conns);
+	case SDP_LIMIT_SHARED:
+		return sdp_limit_shared();
 	default:
 		return (long)READ_ONCE(sdp_user_mib) << 20;
 	}
@@ -291,6 +303,39 @@ struct sdp_user *sdp_account_lend(struct sdp_account *acc, long bytes)
 void sdp_account_return(struct sdp_user *user, long bytes)
 {
 	sdp_user_uncharge(user, NULL, SDP_LIMIT_MEMORY, bytes);
+	sdp_user_put(user);
+}
+
+/**
+ * sdp_shared_charge() - the calling process's user pays for memory that a program maps
+ * @bytes: how much
+ *
+ * Context: process.
+ *
+ * Return: the account, held until sdp_shared_uncharge(); NULL where it would be too much, or
+ * without memory.
+ */
+struct sdp_user *sdp_shared_charge(long bytes)
+{
+	struct sdp_user *user = sdp_user_in(current_user_ns(), current_fsuid());
+
+	if (!user || sdp_user_charge(user, SDP_LIMIT_SHARED, bytes, 0))
+		return user;
+	sdp_count(SDP_CNT_OVER_LIMIT);
+	sdp_user_put(user);
+	return NULL;
+}
+
+/**
+ * sdp_shared_uncharge() - the reverse
+ * @user: the account
+ * @bytes: as charged before
+ *
+ * Context: any.
+ */
+void sdp_shared_uncharge(struct sdp_user *user, long bytes)
+{
+	sdp_user_uncharge(user, NULL, SDP_LIMIT_SHARED, bytes);
 	sdp_user_put(user);
 }
 

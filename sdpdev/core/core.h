@@ -103,11 +103,16 @@ enum sdp_counter {
 	SDP_CNT_MAX = SDP_CNT_ONLY + SDP_CNT_STAY_KINDS,
 };
 
+/* This part of the machine's memory is the most that the pipes of all TCP sockets may have. */
+#define SDP_PIPES_PART	8
+
 /* What a user can have only so much of. */
 enum sdp_limit {
 	SDP_LIMIT_ENDPOINTS,
 	SDP_LIMIT_CONNS,
 	SDP_LIMIT_MEMORY,
+	/* Bytes that programs map of TCP sockets' connections */
+	SDP_LIMIT_SHARED,
 	/* Connections that peers have asked for and nobody has accepted */
 	SDP_LIMIT_PEERS,
 	SDP_LIMIT_MAX,
@@ -150,6 +155,8 @@ void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 		       u32 *share);
 struct sdp_user *sdp_account_lend(struct sdp_account *acc, long bytes);
 void sdp_account_return(struct sdp_user *user, long bytes);
+struct sdp_user *sdp_shared_charge(long bytes);
+void sdp_shared_uncharge(struct sdp_user *user, long bytes);
 struct mem_cgroup *sdp_account_memcg(const struct sdp_account *acc);
 
 /* addr.c */

@@ -33,8 +33,13 @@ struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted)
 	return sk;
 }
 
-/* All the pages that a mapped pipe has: the last one becomes its shared head. */
+/**
+ * struct sdp_share_pages - all that a mapped pipe has
+ * @payer: the user who pays, held
+ * @page: the pages; the last one becomes the shared head
+ */
 struct sdp_share_pages {
+	struct sdp_user *payer;
 	struct page *page[SDP_PIPE_PAGES + 1];
 };
 
@@ -75,6 +80,7 @@ static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pag
 	/* Pairs with the look at it without the lock: the page is clear. */
 	smp_store_release(&pipe->shared, page_address(pages->page[i]));
 	pages->page[i] = NULL;
+	swap(pipe->payer, pages->payer);
 	/* As in sdp_land_offer(). */
 	sdp_land_drop(pipe);
 	sdp_share_show(pipe);
@@ -101,32 +107,51 @@ static int sdp_share_fix_once(struct sdp_pair *pair, bool accepted, struct sdp_s
 	return err;
 }
 
+static int sdp_share_alloc(struct sdp_share_pages *pages)
+{
+	int i;
+
+	pages->payer = sdp_shared_charge(SDP_SHARE_BYTES);
+	if (!pages->payer)
+		return -ENOMEM;
+	for (i = 0; i <= SDP_PIPE_PAGES; i++) {
+		pages->page[i] = sdp_pipe_page(GFP_KERNEL);
+		if (!pages->page[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void sdp_share_free(struct sdp_share_pages *pages)
+{
+	int i;
+
+	for (i = 0; i <= SDP_PIPE_PAGES; i++)
+		if (pages->page[i])
+			sdp_pipe_page_free(pages->page[i]);
+	if (pages->payer)
+		sdp_shared_uncharge(pages->payer, SDP_SHARE_BYTES);
+	kfree(pages);
+}
+
 /* A pipe gets all of its pages, and keeps them where they are. */
 static int sdp_share_fix(struct sdp_pair *pair, bool accepted)
 {
 	bool shared = READ_ONCE(pair->pipe[accepted].shared);
 	struct sdp_share_pages *pages;
-	int i, err = -ENOMEM;
+	int i, err;
 
 	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
-	for (i = 0; !shared && i <= SDP_PIPE_PAGES; i++) {
-		pages->page[i] = sdp_pipe_page(GFP_KERNEL);
-		if (!pages->page[i])
-			goto out;
-	}
-	for (i = 0; i < SDP_SHARE_TRIES; i++) {
+	err = shared ? 0 : sdp_share_alloc(pages);
+	for (i = 0; err != -ENOMEM && i < SDP_SHARE_TRIES; i++) {
 		err = sdp_share_fix_once(pair, accepted, pages);
 		if (err != -EAGAIN || signal_pending(current))
 			break;
 		schedule_timeout_interruptible(SDP_SHARE_PAUSE);
 	}
-out:
-	for (i = 0; i <= SDP_PIPE_PAGES; i++)
-		if (pages->page[i])
-			sdp_pipe_page_free(pages->page[i]);
-	kfree(pages);
+	sdp_share_free(pages);
 	return err;
 }
 
@@ -135,7 +160,7 @@ out:
  * @pair: the connection
  * @accepted: which end's
  *
- * The caller's memory control group pays for the pages.
+ * The caller's memory control group pays for the pages, and so does the caller's user.
  *
  * Context: process; no socket locked.
  *

@@ -126,6 +126,7 @@ enum sdp_half {
  * @rx_half: and of the reader's; while it is lent @claim and @tail are one, under @lock
  * @shared: what programs see of it, in a page of its own; NULL if no program has ever mapped
  *	it.  Set once, with release; then @base and @pages stay as they are.
+ * @payer: the user who pays for what programs map, held; NULL without @shared
  * @only: no byte goes by TCP, so a FIN may come before the pipe is empty; does not change
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
@@ -151,6 +152,7 @@ struct sdp_pipe {
 	u8 tx_half;
 	u8 rx_half;
 	struct sdp_shared *shared;
+	struct sdp_user *payer;
 	bool only;
 	u64 tail ____cacheline_aligned_in_smp;
 	struct page *pages[SDP_PIPE_PAGES];
@@ -419,6 +421,7 @@ void sdp_land_age(struct sdp_pipe *pipe);
 
 /* share.c */
 #define SDP_SHARE_PAGES	(2 + 2 * SDP_PIPE_PAGES)
+#define SDP_SHARE_BYTES	((long)PAGE_SIZE * (1 + SDP_PIPE_PAGES))	/* of one direction */
 void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves);
 void sdp_share_show(struct sdp_pipe *pipe);
 void sdp_share_close_all(struct sdp_pipe *pipe);

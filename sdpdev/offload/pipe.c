@@ -60,7 +60,7 @@ struct page *sdp_pipe_page(gfp_t gfp)
 {
 	struct page *page = NULL;
 
-	if (atomic_long_inc_return(&sdp_pipe_pages) <= totalram_pages() / 8)
+	if (atomic_long_inc_return(&sdp_pipe_pages) <= totalram_pages() / SDP_PIPES_PART)
 		page = alloc_page(gfp | __GFP_ACCOUNT | __GFP_NORETRY |
 				   __GFP_NOWARN | __GFP_ZERO);
 	if (!page)
@@ -97,8 +97,10 @@ void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *read
 void sdp_pipe_free(struct sdp_pipe *pipe)
 {
 	sdp_pipe_drop(pipe);
-	if (pipe->shared)
-		sdp_pipe_page_free(virt_to_page(pipe->shared));
+	if (!pipe->shared)
+		return;
+	sdp_pipe_page_free(virt_to_page(pipe->shared));
+	sdp_shared_uncharge(pipe->payer, SDP_SHARE_BYTES);
 }
 
 /**

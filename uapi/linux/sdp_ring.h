@@ -91,8 +91,8 @@
  * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good, or one of whose
  * bytes none may go by TCP), EAGAIN (the two ends have not found each other yet, or somebody else
  * is in a call of the socket; try again when it has carried more), ENOTCONN (the connection is
- * over), EBUSY (this end is attached, or SDP_ATTACH_SOLE does not hold), ENOMEM, and what a
- * security module says of sending and receiving.
+ * over), EBUSY (this end is attached, or SDP_ATTACH_SOLE does not hold), ENOMEM (also where it
+ * would be more than the user may have), and what a security module says of sending and receiving.
  */
 struct sdp_attach {
 	__u32 size;

@@ -139,6 +139,65 @@ static char *mapped(int fd, int *rings, struct sdp_attach *arg)
 	return map;
 }
 
+static void set_user_memory(const char *mib)
+{
+	int fd = open("/sys/module/sdpdev/parameters/user_memory", O_WRONLY | O_CLOEXEC);
+
+	need(fd >= 0 && write(fd, mib, strlen(mib)) == (ssize_t)strlen(mib));
+	close(fd);
+}
+
+/* @user attaches: the descriptor, or a negative errno */
+static int attach_by(uid_t user, int fd)
+{
+	struct sdp_attach arg;
+	int rings;
+
+	need(!seteuid(user));
+	rings = attach(fd, &arg);
+	if (rings < 0)
+		rings = -errno;
+	need(!seteuid(0));
+	return rings;
+}
+
+/* A connection's rings are the first one's to attach, until the connection is over. */
+static void limits(void)
+{
+	struct conn c, d, e;
+	int rings, peer, ret;
+
+	if (plain)
+		return;
+	set_user_memory("1");
+	c = conn_moved();
+	d = conn_moved();
+	e = conn_moved();
+	rings = attach_by(1003, c.a.fd);
+	peer = attach_by(1003, c.b.fd);
+	need(rings >= 0 && peer >= 0);
+	ret = attach_by(1003, d.a.fd);
+	if (ret != -ENOMEM)
+		wrong("more than a user may have: %d", ret);
+	ret = attach_by(1004, d.a.fd);
+	if (ret < 0)
+		wrong("another user: %s", strerrorname_np(-ret));
+	ret = attach_by(1003, d.b.fd);
+	if (ret < 0)
+		wrong("what another user pays for: %s", strerrorname_np(-ret));
+	ret = attach_by(0, e.a.fd);
+	if (ret < 0)
+		wrong("root: %s", strerrorname_np(-ret));
+	/* The rings of a connection that is over are nobody's. */
+	close(rings);
+	close(peer);
+	conn_close(&c);
+	ret = attach_by(1003, conn_moved().a.fd);
+	if (ret < 0)
+		wrong("after one that is over: %s", strerrorname_np(-ret));
+	set_user_memory("1024");
+}
+
 /* What was read before belongs to nobody who attaches later. */
 static void old_bytes(void)
 {
@@ -347,6 +406,7 @@ static void another_ulp(void)
 const struct row door_rows[] = {
 	{ "whoever may attach", attaches },
 	{ "the mapping", mappings },
+	{ "as many rings as a user may have", limits },
 	{ "TCP_REPAIR while there are rings", another_ulp },
 	{ "bytes of before", old_bytes },
 	{ "positions that cannot be", impossible },
