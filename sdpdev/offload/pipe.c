@@ -185,7 +185,8 @@ bool sdp_pipe_wake_rx(struct sdp_pipe *pipe)
 		return true;
 	/* Before it is woken, as it may be gone behind that. */
 	cmpxchg(&reader->sleeper, SDP_SLEEPER_WAITS, SDP_SLEEPER_TOLD);
-	rx->sk_data_ready(rx);
+	/* The kernel's own, whatever a client has put there meanwhile: that one wants locks. */
+	reader->base->data_ready(rx);
 	return true;
 }
 

@@ -84,7 +84,10 @@ bool sdp_quick_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	return sent;
 }
 
-/* Copy claimed bytes out: whole ones are not few.  Returns them, or 0 for a page to fault in. */
+/*
+ * Copy claimed bytes out: all of them, or none where a page is to be faulted in.  A program takes
+ * fewer than it asks for as a sign that there are no more.
+ */
 static size_t sdp_quick_get(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
 {
 	u64 pos = pipe->tail, end = pos + len;
@@ -100,7 +103,10 @@ static size_t sdp_quick_get(struct sdp_pipe *pipe, struct iov_iter *to, size_t l
 		pos += got;
 	} while (got == n && pos != end);
 	pagefault_enable();
-	return pos - pipe->tail;
+	if (likely(pos == end))
+		return len;
+	iov_iter_revert(to, pos - pipe->tail);
+	return 0;
 }
 
 /* Claim what may be, if so many bytes are not: nothing of TCP's lies between.  As in rx.c. */
@@ -126,7 +132,7 @@ static ssize_t sdp_quick_take(struct sdp_sock *ss, struct iov_iter *to, size_t l
 	struct sdp_pipe *pipe;
 
 	if (!pair || pair->only || tp->urg_data || tp->recvmsg_inq ||
-	    !skb_queue_empty(&ss->sk->sk_receive_queue))
+	    READ_ONCE(ss->sk->sk_rcvlowat) > 1 || !skb_queue_empty(&ss->sk->sk_receive_queue))
 		return -EXDEV;
 	pipe = sdp_rx_pipe(ss, pair);
 	if (pipe->state != SDP_PIPE_MOVED || sdp_pipe_shared(pipe))
@@ -200,7 +206,9 @@ int sdp_quick_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flag
 	int disconnects = READ_ONCE(sk->sk_disconnects);
 	ssize_t n;
 
-	if (!READ_ONCE(ss->pair) || !len || flags & ~MSG_DONTWAIT || msg->msg_get_inq)
+	/* Into a pipe of splice(2) older kernels would put the page itself. */
+	if (!READ_ONCE(ss->pair) || !len || flags & ~MSG_DONTWAIT || msg->msg_get_inq ||
+	    !user_backed_iter(&msg->msg_iter))
 		return -EXDEV;
 	while (!(n = sdp_quick_try(ss, &msg->msg_iter, len))) {
 		if (!*timeo)

@@ -151,7 +151,7 @@ static bool sdp_share_may_read(struct sdp_pipe *pipe)
 	return sk && pipe->state == SDP_PIPE_MOVED &&
 	       sdp_pipe_arrived(pipe, tcp_sk(sk)->rcv_nxt) &&
 	       skb_queue_empty(&sk->sk_receive_queue) && !tcp_sk(sk)->urg_data && !sk->sk_err &&
-	       !(sk->sk_shutdown & RCV_SHUTDOWN);
+	       !(sk->sk_shutdown & RCV_SHUTDOWN) && READ_ONCE(sk->sk_rcvlowat) <= 1;
 }
 
 /* Does somebody poll the reader's socket, and counts on each wake-up?  A full barrier. */
@@ -188,7 +188,14 @@ void sdp_share_watch(const struct sdp_pipe *pipe, const struct sock *sk)
 
 static void sdp_share_lend_rx(struct sdp_pipe *pipe)
 {
-	WRITE_ONCE(pipe->shared->watched, sdp_share_watched(pipe->rx));
+	/*
+	 * First cleared, then looked at: the barrier in between pairs with that in
+	 * sock_poll_wait().  A poller that saw the old word is in the queue already, and nobody
+	 * overwrites the word of one that comes later.
+	 */
+	WRITE_ONCE(pipe->shared->watched, 0);
+	if (sdp_share_watched(pipe->rx))
+		WRITE_ONCE(pipe->shared->watched, 1);
 	/* What a call has claimed and not read is the program's again. */
 	WRITE_ONCE(pipe->claim, pipe->tail);
 	sdp_share_show(pipe);

@@ -245,6 +245,67 @@ static void splices(void)
 	SAY(splice(c.b.fd, NULL, p[1], NULL, 1700, 0));
 }
 
+/* From a direction that has moved, small ones. */
+static void splices_small(void)
+{
+	struct conn c = conn_moved();
+	int n, p[2];
+
+	need(!pipe(p));
+	for (n = 1; n < 9000; n = n * 3 + 1) {
+		put(&c.a, n, 0);
+		arrived(&c.b, n);
+		SAY(splice(c.b.fd, NULL, p[1], NULL, 60000, 0));
+		/* What the sender sends next is not in it. */
+		put(&c.a, n, 0);
+		SAY(read(p[0], bytes, n));
+		look(&c.b, 0, bytes, n);
+		c.b.in += n;
+		get_all(&c.b, n);
+	}
+	want(&c.a, true);
+}
+
+/* Memory that nobody has touched: a call gets all that there is. */
+static void fresh_memory(void)
+{
+	struct conn c = conn_moved();
+	long page = sysconf(_SC_PAGESIZE);
+	int i;
+
+	for (i = 1; i < 4; i++) {
+		char *to = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		need(to != MAP_FAILED);
+		*to = 1;
+		put(&c.a, 3000, 0);
+		arrived(&c.b, 3000);
+		SAY(recv(c.b.fd, to + page - 700 * i, 2 * page, 0));
+		look(&c.b, 0, to + page - 700 * i, 3000);
+		c.b.in += 3000;
+		munmap(to, 4 * page);
+	}
+	want(&c.a, true);
+}
+
+/* The low-water mark counts at once, also if nobody sends. */
+static void lowat_late(void)
+{
+	struct conn c = conn_moved();
+	struct timeval tv = { .tv_usec = 200000 };
+	int mark = 8;
+	long long start;
+
+	put(&c.a, 4, 0);
+	arrived(&c.b, 4);
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark)));
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)));
+	start = now_ms();
+	SAY(get(&c.b, 8, 0));
+	say("it has waited: %d", now_ms() - start >= 150);
+}
+
 static void file_sent(bool first_moved)
 {
 	struct conn c = first_moved ? conn_moved() : conn_new();
@@ -342,6 +403,9 @@ const struct row read_rows[] = {
 	{ "TCP_INQ and FIONREAD", inq },
 	{ "SIOCOUTQ and SIOCOUTQNSD", outq },
 	{ "splice() both ways, and tee()", splices },
+	{ "splice() of small messages", splices_small },
+	{ "reads to memory that is not there yet", fresh_memory },
+	{ "reads after SO_RCVLOWAT", lowat_late },
 	{ "sendfile()", send_file },
 	{ "notices of MSG_ZEROCOPY", zerocopy },
 	{ "addresses that are none", bad_memory },
