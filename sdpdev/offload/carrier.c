@@ -11,6 +11,9 @@
 
 #include "offload/lane.h"
 
+/* What the kernel has room for in one packet. */
+#define SDP_CARRIER_MOST	(MAX_SKB_FRAGS * PAGE_SIZE)
+
 static LIST_HEAD(sdp_carriers);
 static DEFINE_SPINLOCK(sdp_carriers_lock);
 
@@ -18,13 +21,14 @@ static DEFINE_SPINLOCK(sdp_carriers_lock);
  * sdp_carrier_register() - a kind of carrier can be asked from now on
  * @ops: the kind
  *
- * Return: 0, or -EINVAL if something is missing.
+ * Return: 0, or -EINVAL if something is missing, or messages are too large for a packet.
  */
 int sdp_carrier_register(struct sdp_carrier_ops *ops)
 {
 	struct list_head *at;
 
-	if (!ops->name || !ops->ask || !ops->send || !ops->taken || !ops->end || !ops->most)
+	if (!ops->name || !ops->ask || !ops->send || !ops->taken || !ops->end || !ops->most ||
+	    ops->most > SDP_CARRIER_MOST)
 		return -EINVAL;
 	spin_lock_bh(&sdp_carriers_lock);
 	list_for_each(at, &sdp_carriers)

@@ -72,6 +72,7 @@ enum sdp_lane_msg_type {
  * @sure: the sender is sure (half.c)
  * @n: sequence number at which TCP was left
  * @mseq: number of the message on its carrier; the sender's
+ * @skip: bytes at the beginning that were there already; the receiver's
  * @pos: position of the first byte
  * @token: of @n
  */
@@ -80,6 +81,7 @@ struct sdp_lane_msg {
 	bool sure;
 	u32 n;
 	u32 mseq;
+	u32 skip;
 	u64 pos;
 	siphash_key_t token;
 };

@@ -72,6 +72,8 @@ int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_
 	struct sdp_pipe *pipe = pair ? sdp_rx_pipe(ss, pair) : NULL;
 	int n, done = 0;
 
+	if (unlikely(ss->lane))
+		return sdp_lane_give(ss, desc, actor);
 	if (pipe) {
 		done = sdp_client_pipe(pipe, desc, actor);
 		if (done < 0 || !desc->count)

@@ -14,7 +14,7 @@
 #include "offload/lane.h"
 
 /* Bytes that wait so long for an acknowledgment go by TCP. */
-#define SDP_LANE_PATIENCE	(5 * HZ)
+#define SDP_LANE_PATIENCE	(5UL * HZ)
 
 static struct workqueue_struct *sdp_lane_wq;
 static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
@@ -53,7 +53,9 @@ void sdp_lane_data_ready(struct sock *sk)
 {
 	struct sdp_sock *ss = rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, true);
 
-	sdp_lane_run(ss->lane);
+	/* A client in the kernel that is gone may have put it back. */
+	if (ss->lane)
+		sdp_lane_run(ss->lane);
 	if (sdp_rx_more(ss, 0) || sk->sk_shutdown & RCV_SHUTDOWN)
 		ss->base->data_ready(sk);
 }
@@ -133,6 +135,26 @@ bool sdp_lane_asked(const struct sdp_sock *ss)
 }
 
 /**
+ * sdp_lane_clear() - let go of a lane that nothing needs
+ * @ss: the endpoint, its socket locked
+ *
+ * Return: whether there is none.
+ */
+bool sdp_lane_clear(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane = ss->lane;
+
+	if (!lane)
+		return true;
+	/* Records that went by TCP are no part of the stream, and the next carrier counts them. */
+	if (lane->carrier || lane->tx.state != SDP_HALF_TX_TCP || !sdp_lane_by_tcp(lane) ||
+	    lane->tx.base || lane->rx.base)
+		return false;
+	sdp_lane_leave(ss);
+	return true;
+}
+
+/**
  * sdp_lane_run() - look at what has happened
  * @lane: the lane, its socket locked
  *
@@ -188,6 +210,14 @@ void sdp_lane_kick(struct sdp_sock *ss)
 	release_sock(ss->sk);
 }
 
+static unsigned long sdp_lane_patience(const struct sock *sk)
+{
+	u32 timeout = inet_csk(sk)->icsk_user_timeout;
+
+	return timeout ? min(SDP_LANE_PATIENCE, msecs_to_jiffies(timeout) / 2) :
+			 SDP_LANE_PATIENCE;
+}
+
 /* What is to be done with the socket locked, in process context. */
 static void sdp_lane_do(struct sdp_lane *lane)
 {
@@ -198,11 +228,12 @@ static void sdp_lane_do(struct sdp_lane *lane)
 	lane->redo = false;
 	sdp_lane_run(lane);
 	why = why ?: lane->back;
-	if (lane->tx.state == SDP_HALF_TX_MOVED && !skb_queue_empty(&lane->kept)) {
-		if (time_after(jiffies, lane->started + SDP_LANE_PATIENCE))
-			why = why ?: SDP_STAY_STALL;
-		sdp_lane_push(lane);
-	}
+	sdp_lane_push(lane);
+	if (lane->tx.state == SDP_HALF_TX_BACK)
+		why = why ?: SDP_STAY_MEMORY;
+	else if (lane->tx.state == SDP_HALF_TX_MOVED && !skb_queue_empty(&lane->kept) &&
+		 time_after(jiffies, lane->started + sdp_lane_patience(ss->sk)))
+		why = why ?: SDP_STAY_STALL;
 	lane->back = SDP_STAY_NOT;
 	if (why && sdp_tx_return(ss, why)) {
 		lane->back = why;
@@ -285,7 +316,7 @@ bool sdp_lane_ask(struct sdp_sock *ss, int rank)
 	struct sdp_carrier *c;
 	struct sdp_join join;
 
-	if (ss->accepted || ss->pair || (lane && lane->carrier))
+	if (ss->accepted || ss->pair || sdp_only(ss) || (lane && lane->carrier))
 		return false;
 	ops = sdp_carrier_first(rank);
 	if (!ops)
@@ -322,7 +353,7 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	sdp_join_key(ss, &key);
 	if (join->proof != sdp_join_proof(&key, 1, join, 0))
 		return ERR_PTR(-EACCES);
-	if (!ss->accepted || sdp_gate(ss, true))
+	if (!ss->accepted || sdp_only(ss) || sdp_gate(ss, true))
 		return ERR_PTR(-EPERM);
 	/* What the last one brought back has to be over. */
 	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP))
@@ -379,6 +410,16 @@ struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct
 	return c;
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_answer);
+
+/**
+ * sdp_lane_stop() - the program reads no more, and TCP answers what comes from here on
+ * @lane: the lane, its socket locked
+ */
+void sdp_lane_stop(struct sdp_lane *lane)
+{
+	sdp_lane_run(lane);
+	sdp_lane_lose(lane);
+}
 
 /* --- the end ------------------------------------------------------------------- */
 

@@ -33,6 +33,8 @@
  * @held: messages that have come and cannot be taken in yet
  * @queue: what has come, in order
  * @offset: bytes of the first of @queue that were read
+ * @memory: that @queue takes
+ * @checked: jiffies when the gate was asked for the direction that is received
  * @queued: bytes of @queue that were not; written under the socket's lock, read without
  * @say_switch: a Switch is to be sent before anything else
  * @say_note: the receiver is to learn that the sender is sure
@@ -63,6 +65,8 @@ struct sdp_lane {
 	struct sk_buff_head queue;
 	u32 offset;
 	size_t queued;
+	size_t memory;
+	unsigned long checked;
 	bool say_switch;
 	bool say_note;
 	bool say_leave;

@@ -13,6 +13,9 @@
 /* What an endpoint takes in that its program has not read, even if SO_RCVBUF is less. */
 #define SDP_LANE_QUEUE		SZ_64K
 
+/* Memory of them is so many times what their bytes may be, at most. */
+#define SDP_LANE_WASTE		4
+
 /* Bytes of TCP that the half looks at, at most, where they may be a record. */
 #define SDP_LANE_LOOK		sizeof(struct sdp_record)
 
@@ -74,12 +77,12 @@ size_t sdp_lane_queued(const struct sdp_lane *lane)
 /**
  * sdp_lane_tcp_bytes() - bytes of TCP's queue that are the program's
  * @lane: the lane
+ * @sk: its socket
  *
  * Context: any; without the socket's lock a guess.
  */
-u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane)
+u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane, const struct sock *sk)
 {
-	const struct sock *sk = lane->ss->sk;
 	u32 unread = sdp_lane_unread(sk);
 	s32 before;
 
@@ -107,15 +110,41 @@ void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info)
 		info->tx_carrier = READ_ONCE(lane->kind);
 	if (READ_ONCE(lane->rx.state) == SDP_HALF_RX_MOVED)
 		info->rx_carrier = READ_ONCE(lane->kind);
+	/* What has come was counted, and what the program has not read counts apart. */
 	info->queued = sdp_lane_queued(lane);
+	info->rx_bytes -= min_t(u64, info->rx_bytes, info->queued);
+}
+
+/**
+ * sdp_lane_unsure() - bytes that were sent and are not acknowledged, and that TCP has not got
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+size_t sdp_lane_unsure(const struct sdp_lane *lane)
+{
+	switch (READ_ONCE(lane->tx.state)) {
+	case SDP_HALF_TX_TCP:
+	case SDP_HALF_TX_FIN:
+		return 0;
+	default:
+		return READ_ONCE(lane->tx.pos) - READ_ONCE(lane->tx.acked);
+	}
 }
 
 /* --- messages ------------------------------------------------------------------ */
 
 static void sdp_lane_wake(struct sdp_lane *lane)
 {
-	if (!sock_flag(lane->ss->sk, SOCK_DEAD))
-		lane->ss->base->data_ready(lane->ss->sk);
+	struct sock *sk = lane->ss->sk;
+
+	if (sock_flag(sk, SOCK_DEAD))
+		return;
+	/* A client in the kernel has its own, and wants the lock that the caller has. */
+	if (sk->sk_data_ready == sdp_lane_data_ready)
+		lane->ss->base->data_ready(sk);
+	else
+		sk->sk_data_ready(sk);
 }
 
 static bool sdp_lane_take_switch(struct sdp_lane *lane, const struct sdp_lane_msg *msg)
@@ -124,6 +153,9 @@ static bool sdp_lane_take_switch(struct sdp_lane *lane, const struct sdp_lane_ms
 	struct sdp_sock *ss = lane->ss;
 	enum sdp_half_switch verdict;
 
+	/* A read has to pass the mark first. */
+	if (tcp_sk(ss->sk)->urg_data)
+		return false;
 	verdict = sdp_half_rx_switch(&lane->rx, lane->carrier->number, msg->n, msg->pos,
 				     &msg->token, tcp_sk(ss->sk)->rcv_nxt,
 				     sdp_lane_come_count(ss->sk));
@@ -131,7 +163,7 @@ static bool sdp_lane_take_switch(struct sdp_lane *lane, const struct sdp_lane_ms
 	case SDP_HALF_TAKE:
 		/* Pairs with the barrier in sdp_rx_enter_tcp(): one of both sees the other. */
 		smp_mb();
-		if (!atomic_read(&ss->in_tcp))
+		if (before.state == SDP_HALF_RX_MOVED || !atomic_read(&ss->in_tcp))
 			return true;
 		/* A call inside TCP's own reading would take what comes from there on. */
 		lane->rx = before;
@@ -159,20 +191,42 @@ static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
 		return false;
 	skb_copy_bits(skb, 0, &first, 1);
 	drop = sdp_half_rx_data(&lane->rx, lane->carrier->number, first, skb->len);
-	if (drop == skb->len || !pskb_pull(skb, drop))
+	if (drop == skb->len)
 		return false;
 	sdp_lane_msg(skb)->pos = pos;
+	sdp_lane_msg(skb)->skip = drop;
+	if (skb_queue_empty(&lane->queue))
+		lane->offset = drop;
 	__skb_queue_tail(&lane->queue, skb);
-	WRITE_ONCE(lane->queued, lane->queued + skb->len);
-	ss->received += skb->len;
+	WRITE_ONCE(lane->queued, lane->queued + skb->len - drop);
+	lane->memory += skb->truesize;
+	ss->received += skb->len - drop;
 	/* Keepalive's clock: the peer is alive. */
 	inet_csk(ss->sk)->icsk_ack.lrcvtime = tcp_jiffies32;
 	return true;
 }
 
-static size_t sdp_lane_limit(const struct sdp_lane *lane)
+static bool sdp_lane_full(const struct sdp_lane *lane)
 {
-	return max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
+	size_t limit = max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
+
+	return lane->queued >= limit || lane->memory >= SDP_LANE_WASTE * limit;
+}
+
+/* The receiving direction asks the gate as well, once a tick: the peer cannot. */
+static void sdp_lane_recheck(struct sdp_lane *lane)
+{
+	enum sdp_stay stay;
+
+	if (likely(!time_after(jiffies, lane->checked)))
+		return;
+	lane->checked = jiffies;
+	stay = sdp_gate_peer(lane->ss);
+	if (!stay)
+		return;
+	lane->say_leave = true;
+	if (!lane->back)
+		lane->back = stay;
 }
 
 /* Returns whether the carrier is the same still, and the message was taken in. */
@@ -183,7 +237,7 @@ static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
 	bool sure = msg->sure, queued = false;
 
 	/* What nobody reads takes the carrier's room. */
-	if (msg->type == SDP_MSG_DATA && lane->queued >= sdp_lane_limit(lane))
+	if (msg->type == SDP_MSG_DATA && sdp_lane_full(lane))
 		return false;
 	if (msg->type == SDP_MSG_SWITCH && !sdp_lane_take_switch(lane, msg))
 		return false;
@@ -215,19 +269,27 @@ void sdp_lane_take(struct sdp_lane *lane)
 	while (lane->carrier == c && (skb = skb_peek(&lane->held)) &&
 	       sdp_lane_take_one(lane, skb))
 		taken++;
-	if (taken && lane->carrier == c)
+	if (taken && lane->carrier == c) {
 		c->ops->taken(c, taken);
+		sdp_lane_recheck(lane);
+	}
 	if (lane->queued != before)
 		sdp_lane_wake(lane);
 }
 
 /* --- TCP's bytes --------------------------------------------------------------- */
 
+/* RST is sent later.  Until then nobody takes what has come for the end of the stream. */
 static void sdp_lane_abort(struct sdp_lane *lane)
 {
+	struct sock *sk = lane->ss->sk;
+
 	sdp_count(SDP_CNT_LANE_RESET);
 	sdp_half_rx_abort(&lane->rx);
 	lane->reset = true;
+	sock_reset_flag(sk, SOCK_DONE);
+	WRITE_ONCE(sk->sk_err, ECONNRESET);
+	sk_error_report(sk);
 }
 
 /* What tcp_read_sock() asks about: returns how many bytes are nobody's any more. */
@@ -257,6 +319,14 @@ static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 	default:
 		return 0;
 	}
+}
+
+/* Has TCP got only what is no byte of the program's? */
+static bool sdp_lane_elsewhere(const struct sdp_lane *lane)
+{
+	return lane->rx.state == SDP_HALF_RX_SKIP ||
+	       (lane->rx.state == SDP_HALF_RX_MOVED &&
+		!sdp_lane_tcp_bytes(lane, lane->ss->sk));
 }
 
 /* The sender has ended the stream where it had left TCP. */
@@ -290,7 +360,7 @@ void sdp_lane_look(struct sdp_lane *lane)
 		return;
 	do {
 		if (lane->rx.state == SDP_HALF_RX_TCP || lane->rx.state == SDP_HALF_RX_END ||
-		    sdp_lane_tcp_bytes(lane) || tcp_sk(sk)->urg_data)
+		    sdp_lane_tcp_bytes(lane, sk))
 			break;
 		before = lane->rx.state << 8 | lane->rx.got;
 		after = tcp_sk(sk)->copied_seq;
@@ -299,7 +369,12 @@ void sdp_lane_look(struct sdp_lane *lane)
 		before ^= lane->rx.state << 8 | lane->rx.got;
 		after ^= tcp_sk(sk)->copied_seq;
 	} while (before || after);
-	sdp_lane_look_fin(lane);
+	/* No record, and no byte that came before, has the urgent mark. */
+	if (sdp_lane_elsewhere(lane) && sdp_lane_unread(sk) && tcp_sk(sk)->urg_data &&
+	    tcp_sk(sk)->urg_seq == tcp_sk(sk)->copied_seq)
+		sdp_lane_abort(lane);
+	else
+		sdp_lane_look_fin(lane);
 }
 
 /* --- the program --------------------------------------------------------------- */
@@ -310,7 +385,22 @@ void sdp_lane_look(struct sdp_lane *lane)
  */
 static bool sdp_lane_before_tcp(const struct sdp_lane *lane, const struct sk_buff *skb)
 {
-	return !sdp_lane_tcp_bytes(lane) || sdp_lane_msg(skb)->pos < sdp_lane_tcp_pos(lane);
+	return !sdp_lane_tcp_bytes(lane, lane->ss->sk) ||
+	       sdp_lane_msg(skb)->pos < sdp_lane_tcp_pos(lane);
+}
+
+/* The program has read bytes of the first message. */
+static void sdp_lane_eat(struct sdp_lane *lane, struct sk_buff *skb, size_t len)
+{
+	lane->offset += len;
+	WRITE_ONCE(lane->queued, lane->queued - len);
+	if (lane->offset < skb->len)
+		return;
+	__skb_unlink(skb, &lane->queue);
+	lane->memory -= skb->truesize;
+	kfree_skb(skb);
+	skb = skb_peek(&lane->queue);
+	lane->offset = skb ? sdp_lane_msg(skb)->skip : 0;
 }
 
 static ssize_t sdp_lane_read_queue(struct sdp_lane *lane, struct iov_iter *to, size_t len)
@@ -322,13 +412,7 @@ static ssize_t sdp_lane_read_queue(struct sdp_lane *lane, struct iov_iter *to, s
 	err = to ? skb_copy_datagram_iter(skb, lane->offset, to, len) : 0;
 	if (err)
 		return err;
-	lane->offset += len;
-	WRITE_ONCE(lane->queued, lane->queued - len);
-	if (lane->offset == skb->len) {
-		__skb_unlink(skb, &lane->queue);
-		lane->offset = 0;
-		kfree_skb(skb);
-	}
+	sdp_lane_eat(lane, skb, len);
 	return len;
 }
 
@@ -349,14 +433,12 @@ ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 	size_t most;
 	ssize_t n;
 
-	if (!skb_queue_empty(&lane->held))
-		sdp_lane_take(lane);
-	sdp_lane_look(lane);
+	sdp_lane_run(lane);
 	skb = skb_peek(&lane->queue);
 	if (skb && sdp_lane_before_tcp(lane, skb)) {
 		n = sdp_lane_read_queue(lane, to, len);
 	} else {
-		most = min_t(size_t, len, sdp_lane_tcp_bytes(lane));
+		most = min_t(size_t, len, sdp_lane_tcp_bytes(lane, lane->ss->sk));
 		n = most ? sdp_rx_tcp(ss->sk, to, most) : 0;
 	}
 	/* A Switch may have waited for this, and a record may be next. */
@@ -377,7 +459,7 @@ ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, size_t len)
 {
 	struct sdp_lane *lane = ss->lane;
-	size_t skip = done, tcp = sdp_lane_tcp_bytes(lane);
+	size_t skip = done, tcp = sdp_lane_tcp_bytes(lane, lane->ss->sk);
 	u32 offset = lane->offset;
 	struct sk_buff *skb;
 
@@ -394,7 +476,65 @@ ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, siz
 			return (to ? skb_copy_datagram_iter(skb, offset, to, len) : 0) ?: len;
 		}
 		skip -= skb->len - offset;
-		offset = 0;
+		if (!skb_queue_is_last(&lane->queue, skb))
+			offset = sdp_lane_msg(skb_queue_next(&lane->queue, skb))->skip;
 	}
 	return skip < tcp ? sdp_rx_peek_tcp(ss->sk, skip, to, min_t(size_t, len, tcp - skip)) : 0;
+}
+
+/* What a client's actor is given of TCP's bytes, at most. */
+struct sdp_lane_client {
+	read_descriptor_t *desc;
+	sk_read_actor_t actor;
+	u32 most;
+};
+
+static int sdp_lane_client_actor(read_descriptor_t *desc, struct sk_buff *skb,
+				 unsigned int offset, size_t len)
+{
+	struct sdp_lane_client *client = desc->arg.data;
+	int used;
+
+	len = min_t(size_t, len, client->most);
+	used = len ? client->actor(client->desc, skb, offset, len) : 0;
+	if (used > 0)
+		client->most -= used;
+	desc->count = client->desc->count;
+	return used;
+}
+
+/**
+ * sdp_lane_give() - tcp_read_sock() of an endpoint that has a lane
+ * @ss: the endpoint, its socket locked
+ * @desc: as tcp_read_sock() has it
+ * @actor: likewise
+ *
+ * Return: bytes that the client has taken, or -errno if there are none.
+ */
+int sdp_lane_give(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor)
+{
+	struct sdp_lane *lane = ss->lane;
+	int used, done = 0;
+
+	do {
+		struct sdp_lane_client client = { .desc = desc, .actor = actor };
+		read_descriptor_t inner = { .arg.data = &client, .count = desc->count };
+		struct sk_buff *skb;
+
+		sdp_lane_run(lane);
+		skb = skb_peek(&lane->queue);
+		if (skb && sdp_lane_before_tcp(lane, skb)) {
+			used = actor(desc, skb, lane->offset, skb->len - lane->offset);
+			if (used > 0)
+				sdp_lane_eat(lane, skb, used);
+		} else {
+			client.most = sdp_lane_tcp_bytes(lane, ss->sk);
+			used = 0;
+			if (client.most)
+				used = tcp_read_sock(ss->sk, &inner, sdp_lane_client_actor);
+		}
+		if (used > 0)
+			done += used;
+	} while (used > 0 && desc->count);
+	return done ?: used;
 }

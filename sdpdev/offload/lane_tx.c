@@ -193,9 +193,13 @@ void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
 		return;
 	lane->started = jiffies;
 	lane->say_note |= sdp_half_tx_acked(&lane->tx, pos);
-	if (sdp_lane_forget(lane, pos) && sk->sk_socket &&
-	    test_bit(SOCK_NOSPACE, &sk->sk_socket->flags))
+	if (!sdp_lane_forget(lane, pos))
+		goto push;
+	/* Pairs with the barrier in tcp_poll(): one of both sees the other. */
+	smp_mb();
+	if (sk->sk_socket && test_bit(SOCK_NOSPACE, &sk->sk_socket->flags))
 		sk->sk_write_space(sk);
+push:
 	sdp_lane_push(lane);
 }
 
@@ -279,10 +283,11 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 static void sdp_lane_moved(struct sdp_sock *ss)
 {
 	struct sock *sk = ss->sk;
+	int most = min(SDP_LANE_SNDBUF, READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_wmem[2]));
 
 	/* TCP's acknowledgments raise it, and there are none. */
-	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK) && sk->sk_sndbuf < SDP_LANE_SNDBUF)
-		WRITE_ONCE(sk->sk_sndbuf, SDP_LANE_SNDBUF);
+	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK) && sk->sk_sndbuf < most)
+		WRITE_ONCE(sk->sk_sndbuf, most);
 	ss->moves++;
 	sdp_count(SDP_CNT_MOVED);
 	trace_sdp_sock_move(ss, SDP_STAY_NOT);
@@ -425,8 +430,12 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 			sdp_lane_lose(lane);
 		ss->stalled |= why == SDP_STAY_STALL;
 	}
-	if (lane->tx.state == SDP_HALF_TX_BACK && !sdp_tx_bring(ss, sdp_lane_append))
+	if (lane->tx.state == SDP_HALF_TX_BACK && !sdp_tx_bring(ss, sdp_lane_append)) {
+		/* The program may send nothing more. */
+		lane->back = why;
+		sdp_lane_later(lane, max(HZ / 50, 1));
 		return -ENOBUFS;
+	}
 	sdp_lane_purge(lane);
 	ss->passed = tcp_sk(ss->sk)->write_seq;
 	sdp_sock_show(ss, ss->base->ulp);

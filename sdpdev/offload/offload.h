@@ -508,10 +508,12 @@ const char *sdp_stay_name(enum sdp_stay stay);
 /* lane.c */
 bool sdp_lane_ask(struct sdp_sock *ss, int rank);
 bool sdp_lane_asked(const struct sdp_sock *ss);
+bool sdp_lane_clear(struct sdp_sock *ss);
 void sdp_lane_run(struct sdp_lane *lane);
 void sdp_lane_release(struct sdp_lane *lane);
 void sdp_lane_kick(struct sdp_sock *ss);
 void sdp_lane_data_ready(struct sock *sk);
+void sdp_lane_stop(struct sdp_lane *lane);
 void sdp_lane_close(struct sdp_sock *ss);
 void sdp_lane_leave(struct sdp_sock *ss);
 bool sdp_lane_settled(struct sdp_sock *ss);
@@ -527,9 +529,11 @@ void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info);
 /* lane_rx.c */
 bool sdp_lane_by_tcp(const struct sdp_lane *lane);
 bool sdp_lane_waits(const struct sdp_lane *lane);
-u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane);
+u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane, const struct sock *sk);
 size_t sdp_lane_queued(const struct sdp_lane *lane);
 ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len);
+int sdp_lane_give(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor);
+size_t sdp_lane_unsure(const struct sdp_lane *lane);
 ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, size_t len);
 
 /* move.c */

@@ -242,6 +242,8 @@ void sdp_sock_look(struct sdp_sock *ss)
 	/* What comes before memory of the host, that, and what comes behind it. */
 	if (!stay && sdp_lane_ask(ss, -1))
 		stay = SDP_STAY_PASSING;
+	else if (!stay && !sdp_lane_clear(ss))
+		stay = SDP_STAY_PEER;
 	else if (!stay && !sdp_pair_join(ss, ss->sk->sk_allocation))
 		stay = sdp_lane_ask(ss, INT_MAX) ? SDP_STAY_PASSING : SDP_STAY_PEER;
 	sdp_stay_set(ss, stay, false);
@@ -411,6 +413,9 @@ static void sdp_pair_look(struct sdp_pair *pair, int i)
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
 	sdp_land_age(pipe);
+	/* O_ASYNC asks nobody. */
+	if (sdp_pipe_shared(pipe) && pipe->rx)
+		sdp_share_watch(pipe, pipe->rx);
 	/* A program that has put something in or out, and has not said so, costs seconds only. */
 	if (sdp_pipe_shared(pipe) && sdp_share_used(pipe))
 		sdp_pipe_wake_rx(pipe);

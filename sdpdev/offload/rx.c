@@ -9,9 +9,8 @@
  * Nothing is claimed before the reader has read TCP's queue to that point.  So what TCP delivers
  * after a claim comes behind it: the sender returned it later (move.c).
  *
- * A reader of an endpoint that has found its other end does not sleep in TCP's own recvmsg, where
- * it would not see that the direction moves.  For other calls, and the few that have to sleep
- * there, the sender waits (sdp_sock.in_tcp).
+ * A reader does not sleep in TCP's own recvmsg, where it would not see that the direction moves.
+ * For the few calls that have to, the sender waits (sdp_sock.in_tcp).
  */
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
@@ -67,7 +66,7 @@ static u32 sdp_rx_tcp_queued(const struct sdp_sock *ss)
 	const struct tcp_sock *tp = tcp_sk(ss->sk);
 	struct sdp_lane *lane = sdp_sock_lane(ss);
 
-	return unlikely(lane) ? sdp_lane_tcp_bytes(lane) :
+	return unlikely(lane) ? sdp_lane_tcp_bytes(lane, ss->sk) :
 				READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
 }
 
@@ -95,23 +94,9 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 }
 
 /**
- * sdp_rx_enter_tcp() - go into TCP's own reading, if that is where the bytes come from
- * @ss: the endpoint
- *
- * Return: false if they do not.  Otherwise the direction does not move before
- * sdp_rx_leave_tcp().
+ * sdp_rx_leave_tcp() - a call leaves TCP's own reading
+ * @ss: the endpoint; its socket is not locked
  */
-bool sdp_rx_enter_tcp(struct sdp_sock *ss)
-{
-	atomic_inc(&ss->in_tcp);
-	/* Pairs with the barrier in sdp_tx_try(): one of both sees the other. */
-	smp_mb__after_atomic();
-	if (sdp_rx_by_tcp(ss))
-		return true;
-	atomic_dec(&ss->in_tcp);
-	return false;
-}
-
 void sdp_rx_leave_tcp(struct sdp_sock *ss)
 {
 	struct sdp_lane *lane;
@@ -128,6 +113,24 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 	rcu_read_unlock();
 	if (waits)
 		sdp_lane_kick(ss);
+}
+
+/**
+ * sdp_rx_enter_tcp() - go into TCP's own reading, if that is where the bytes come from
+ * @ss: the endpoint
+ *
+ * Return: false if they do not.  Otherwise the direction does not move before
+ * sdp_rx_leave_tcp().
+ */
+bool sdp_rx_enter_tcp(struct sdp_sock *ss)
+{
+	atomic_inc(&ss->in_tcp);
+	/* Pairs with the barrier in sdp_tx_try(): one of both sees the other. */
+	smp_mb__after_atomic();
+	if (sdp_rx_by_tcp(ss))
+		return true;
+	sdp_rx_leave_tcp(ss);
+	return false;
 }
 
 /**
@@ -153,6 +156,9 @@ void sdp_rx_stop(struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_sock_rx(ss);
 
+	/* The peer comes back, and is told as by TCP. */
+	if (ss->lane)
+		sdp_lane_stop(ss->lane);
 	if (!pipe)
 		return;
 	if (skb_queue_empty(&ss->sk->sk_receive_queue))
@@ -425,8 +431,7 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 
 	if (!sdp_rx_enter_tcp(ss))
 		return -EXDEV;
-	/* Where there is no other end yet, nothing comes that a call asleep in TCP does not see. */
-	if (wait && (before || (!sdp_sock_alone(ss) && !sdp_rx_tcp_only(ss)))) {
+	if (wait && (before || !sdp_rx_tcp_only(ss))) {
 		n = -EAGAIN;
 		if (sdp_rx_more(ss, 0) || sdp_rx_ended(sk))
 			n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);

@@ -194,8 +194,9 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 			sdp_stay_set(ss, why, false);
 		return err;
 	}
-	if (ss->lane)
-		return sdp_lane_route(ss);
+	if (unlikely(ss->lane))
+		return unlikely(sdp_only(ss)) ? sdp_only_end(ss, SDP_STAY_ONLY) :
+						sdp_lane_route(ss);
 	pipe = sdp_tx_pipe(ss, pair);
 	switch (pipe->state) {
 	case SDP_PIPE_MOVED:

@@ -41,7 +41,7 @@ none_came() {
 	[ "$(counted joined)" = "$1" ] && [ "$(counted messages)" = "$2" ]
 }
 
-plan 86
+plan 89
 check "a machine" start
 check "a carrier" insmod "$module"
 within "a carrier" "$programs/moves" -w

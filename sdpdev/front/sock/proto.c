@@ -287,6 +287,8 @@ static bool sdp_is_readable(struct sock *sk)
  */
 static int sdp_ioctl_more(struct sock *sk, int cmd)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct sdp_lane *lane;
 	struct sdp_pair *pair;
 	struct sdp_pipe *pipe;
 	struct sdp_sock *ss;
@@ -295,8 +297,15 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	rcu_read_lock();
 	ss = sdp_sk(sk);
 	pair = ss ? sdp_sock_pair(ss) : NULL;
+	lane = ss ? sdp_sock_lane(ss) : NULL;
 	if (ss && (cmd == SIOCINQ || cmd == SIOCATMARK)) {
 		n = sdp_rx_queued(ss);
+		/* TCP has counted what may be no byte of the program's. */
+		if (lane && cmd == SIOCINQ)
+			n -= READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) -
+			     sdp_lane_tcp_bytes(lane, sk);
+	} else if (lane && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {
+		n = sdp_lane_unsure(lane);
 	} else if (pair && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {
 		pipe = sdp_tx_pipe(ss, pair);
 		if (READ_ONCE(pipe->state) == SDP_PIPE_RETURNING)

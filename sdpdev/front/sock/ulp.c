@@ -217,6 +217,10 @@ int sdp_sock_give_up(struct sock *sk)
 	/* From here on the other end sends by TCP. */
 	sdp_stay_set(ss, SDP_STAY_ULP, false);
 	sdp_pair_close(ss);
+	/* A client in the kernel may put our callback back when it goes. */
+	if (ss->lane && READ_ONCE(sk->sk_data_ready) != sdp_lane_data_ready &&
+	    READ_ONCE(sk->sk_data_ready) != ss->base->data_ready)
+		return -EBUSY;
 	if (!sdp_lane_settled(ss))
 		return -EBUSY;
 	WRITE_ONCE(icsk->icsk_ulp_ops, NULL);
