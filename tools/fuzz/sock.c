@@ -90,11 +90,12 @@ static bool connect_both(unsigned int v, int fd[2])
 
 	fd[0] = sock_new(v);
 	fd[1] = -1;
-	if (l >= 0 && fd[0] >= 0 && !bind(l, (void *)&ss, len) && !listen(l, 1) &&
-	    !getsockname(l, (void *)&ss, &len) && !connect(fd[0], (void *)&ss, len))
-		fd[1] = accept4(l, NULL, NULL, SOCK_CLOEXEC);
-	close(l);
-	if (fd[1] < 0)
+	if (l >= 0 && fd[0] >= 0 && !bind(l, (struct sockaddr *)&ss, len) && !listen(l, 1) &&
+	    !getsockname(l, (struct sockaddr *)&ss, &len) && !connect(fd[0], (struct sockaddr *)&ss, len))
+		fd[1] = accept4(l, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
+	if (l >= 0)
+		close(l);
+	if (fd[1] < 0 && fd[0] >= 0)
 		close(fd[0]);
 	return fd[1] >= 0;
 }
@@ -144,8 +145,8 @@ static void connect_to(struct worker *w, int fd)
 	struct sockaddr_storage ss = {};
 	socklen_t len = sizeof(ss);
 
-	if (!getsockname(slots[w->r->c % SLOTS], (void *)&ss, &len))
-		connect(fd, (void *)&ss, len);
+	if (!getsockname(slots[w->r->c % SLOTS], (struct sockaddr *)&ss, &len))
+		connect(fd, (struct sockaddr *)&ss, len);
 }
 
 void op_sock_call(struct worker *w)
@@ -160,20 +161,21 @@ void op_sock_call(struct worker *w)
 		break;
 	case 1:
 		ss.ss_family = AF_UNSPEC;
-		connect(fd, (void *)&ss, len);
+		connect(fd, (struct sockaddr *)&ss, len);
 		break;
 	case 2:
-		bind(fd, (void *)&ss, len);
+		bind(fd, (struct sockaddr *)&ss, len);
 		break;
 	case 3:
 		listen(fd, w->r->b & 7);
 		break;
 	case 4:
-		slot_fill(w, w->r->c, accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+		slot_fill(w, w->r->c, accept4(fd, (struct sockaddr *)&ss, &len,
+					      SOCK_CLOEXEC | SOCK_NONBLOCK));
 		break;
 	case 5:
 		/* MSG_FASTOPEN */
-		sendto(fd, w->page, 10, 0x20000000, (void *)&ss, len);
+		sendto(fd, w->page, 10, 0x20000000, (struct sockaddr *)&ss, len);
 		break;
 	default:
 		connect_to(w, fd);

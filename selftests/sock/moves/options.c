@@ -228,7 +228,10 @@ static struct tls12_crypto_info_aes_gcm_128 tls_info = {
 
 static int tls_start(int fd)
 {
-	return setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3) ?:
+	/* The other end has to bring back what it may send, and may be slow. */
+	while (late && setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3) && errno == EBUSY)
+		tick();
+	return (late ? 0 : setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3)) ?:
 	       setsockopt(fd, SOL_TLS, TLS_TX, &tls_info, sizeof(tls_info)) ?:
 	       setsockopt(fd, SOL_TLS, TLS_RX, &tls_info, sizeof(tls_info));
 }
