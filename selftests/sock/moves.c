@@ -45,7 +45,8 @@ int main(int argc, char **argv)
 		}
 	}
 	/* Nobody copies to the memory of a reader on another host. */
-	if (late)
-		lists[sizeof(lists) / sizeof(*lists) - 2] = NULL;
+	for (c = 0; late && lists[c]; c++)
+		if (lists[c] == land_rows)
+			lists[c] = NULL;
 	return rows_main(lists, argv + optind);
 }

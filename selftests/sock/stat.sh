@@ -119,7 +119,7 @@ interval=1
 rates() {
 	rm -f "$work/out"
 	"$work/sdpstat" -j -i "$interval" -c 3 > "$work/out" & pid=$!
-	until_true 10 test -s "$work/out" || return
+	until_true 60 test -s "$work/out" || return
 	tell 'push(c, s, 50000, 2)' || return
 	wait "$pid" || return
 	python3 - "$work/out" <<-'EOT'
@@ -137,7 +137,7 @@ rates() {
 counter_rates() {
 	rm -f "$work/out"
 	"$work/sdpstat" -s -i "$interval" -c 2 > "$work/out" & pid=$!
-	until_true 10 grep -q moved "$work/out" || return
+	until_true 60 grep -q moved "$work/out" || return
 	tell 'c2, s2 = connect(AF_INET, "127.0.0.1", 7003); push(c2, s2, 1000, 200)' || return
 	wait "$pid" || return
 	sed '1,/^$/d' "$work/out" | tee "$work/change"

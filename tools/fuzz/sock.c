@@ -85,14 +85,15 @@ static int sock_new(unsigned int v)
 static bool connect_both(unsigned int v, int fd[2])
 {
 	struct sockaddr_storage ss;
+	struct sockaddr *addr = (struct sockaddr *)&ss;
 	socklen_t len = loopback(&ss, v & 1);
 	int l = sock_new(v & 8 ? v ^ 2 : v);
 
 	fd[0] = sock_new(v);
 	fd[1] = -1;
-	if (l >= 0 && fd[0] >= 0 && !bind(l, (struct sockaddr *)&ss, len) && !listen(l, 1) &&
-	    !getsockname(l, (struct sockaddr *)&ss, &len) && !connect(fd[0], (struct sockaddr *)&ss, len))
-		fd[1] = accept4(l, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
+	if (l >= 0 && fd[0] >= 0 && !bind(l, addr, len) && !listen(l, 1) &&
+	    !getsockname(l, addr, &len) && !connect(fd[0], addr, len))
+		fd[1] = accept4(l, addr, &len, SOCK_CLOEXEC);
 	if (l >= 0)
 		close(l);
 	if (fd[1] < 0 && fd[0] >= 0)
@@ -146,7 +147,7 @@ static void connect_to(struct worker *w, int fd)
 	socklen_t len = sizeof(ss);
 
 	if (!getsockname(slots[w->r->c % SLOTS], (struct sockaddr *)&ss, &len))
-		connect(fd, (struct sockaddr *)&ss, len);
+		(void)connect(fd, (struct sockaddr *)&ss, len);
 }
 
 void op_sock_call(struct worker *w)
@@ -157,17 +158,17 @@ void op_sock_call(struct worker *w)
 
 	switch (w->r->a & 7) {
 	case 0:
-		shutdown(fd, w->r->b & 3);
+		(void)shutdown(fd, w->r->b & 3);
 		break;
 	case 1:
 		ss.ss_family = AF_UNSPEC;
-		connect(fd, (struct sockaddr *)&ss, len);
+		(void)connect(fd, (struct sockaddr *)&ss, len);
 		break;
 	case 2:
-		bind(fd, (struct sockaddr *)&ss, len);
+		(void)bind(fd, (struct sockaddr *)&ss, len);
 		break;
 	case 3:
-		listen(fd, w->r->b & 7);
+		(void)listen(fd, w->r->b & 7);
 		break;
 	case 4:
 		slot_fill(w, w->r->c, accept4(fd, (struct sockaddr *)&ss, &len,
