@@ -75,7 +75,7 @@ static int sock_new(unsigned int v)
 		return fd;
 	if ((v & 6) != 2)
 		setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3);
-	/* Mostly at once: who waits for enough bytes seldom sees the rest. */
+	/* Mostly at once: a thread that waits for all of its bytes seldom gets to the next call. */
 	if (v & 0xc0)
 		mode = v & 0x40 ? SDP_MODE_NOW : SDP_MODE_ONLY;
 	setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &mode, sizeof(mode));
