@@ -84,7 +84,7 @@ static int sock_new(unsigned int v)
 
 static bool connect_both(unsigned int v, int fd[2])
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = { 0 };
 	struct sockaddr *addr = (struct sockaddr *)&ss;
 	socklen_t len = loopback(&ss, v & 1);
 	int l = sock_new(v & 8 ? v ^ 2 : v);
