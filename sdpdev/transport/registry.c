@@ -192,6 +192,28 @@ const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_param
 	return told ? ERR_PTR(told) : NULL;
 }
 
+/**
+ * sdp_xprt_takes() - might a connection that leaves by a device use a transport?
+ * @dev: the device
+ *
+ * Context: any.
+ * Return: false where sdp_xprt_route() finds none.
+ */
+bool sdp_xprt_takes(const struct net_device *dev)
+{
+	struct sdp_xprt *xprt;
+	bool takes = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(xprt, &sdp_xprts, list)
+		if (xprt->ops->takes && xprt->ops->takes(dev)) {
+			takes = true;
+			break;
+		}
+	rcu_read_unlock();
+	return takes;
+}
+
 /* --- ports ------------------------------------------------------------------------ */
 
 static u32 sdp_xprt_port_key(const struct net *net, u16 port)

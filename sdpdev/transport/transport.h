@@ -11,8 +11,8 @@
  * Contexts: functions marked (sleeps) are called from process context without
  * spinlocks.  The others may be called with bottom halves off and under the
  * protocol's spinlock, so they must not sleep and must not call back before
- * they return.  The protocol calls post_send(), post_probe() and post_recv() in no other
- * way.  Upcalls say in which context they come.
+ * they return.  The protocol calls the post functions and buf_take() in no other way.
+ * Upcalls say in which context they come.
  *
  * Messages are what every transport carries.  What it can do besides, one end's access to the
  * other's memory, is optional: see enum sdp_xprt_caps.
@@ -69,6 +69,10 @@ enum sdp_xprt_access {
 /* Private data that an acceptance carries, in bytes. */
 #define SDP_XPRT_REP_PDATA	76
 
+struct bio_vec;
+struct net_device;
+struct page;
+struct sdp_xprt_event;
 struct sdp_xprt_ops;
 struct seq_file;
 
@@ -92,7 +96,12 @@ struct sdp_xprt_dev {
  * @ops: the transport
  * @ctx: the protocol's own, handed back with every upcall; set by the protocol
  *	before the first call that can lead to an event
+ * @event: gets the events of this connection, as struct sdp_xprt_upcalls.event says; NULL:
+ *	that function does.  Set by the protocol together with @ctx: when conn_create() has
+ *	returned, or within SDP_XPRT_CONNECT_REQUEST
  * @dev: its device; NULL until known
+ * @pieces: how many pieces post_gather() takes at most, which the device may make fewer
+ *	than params.send_pieces; set when buffers can be made
  * @owner: whose it is: of sdp_xprt_charge()
  * @owned: it counts as one of that owner's; struct sdp_xprt_dev.lock
  *
@@ -103,7 +112,9 @@ struct sdp_xprt_dev {
 struct sdp_xprt_conn {
 	const struct sdp_xprt_ops *ops;
 	void *ctx;
+	int (*event)(struct sdp_xprt_conn *conn, void *ctx, const struct sdp_xprt_event *ev);
 	struct sdp_xprt_dev *dev;
+	u32 pieces;
 	u32 owner;
 	bool owned;
 };
@@ -111,10 +122,13 @@ struct sdp_xprt_conn {
 /**
  * struct sdp_xprt_buf - a message buffer that the transport can send or receive
  * @list: free for whoever holds the buffer (the protocol, unless posted)
- * @data: kernel address of the message
- * @size: bytes allocated
- * @len: bytes of the message: set by the protocol before post_send(), by the
- *	transport before SDP_XPRT_RECV_DONE
+ * @head: of a buffer to receive, where params.recv_head is not zero: where that many bytes
+ *	go that a message begins with; else NULL
+ * @data: kernel address of the message, or of what follows the bytes at @head: then it is
+ *	the first byte of a compound page, which buf_take() takes
+ * @size: bytes allocated at @data
+ * @len: bytes of the message, those at @head included: set by the protocol before
+ *	post_send(), by the transport before SDP_XPRT_RECV_DONE
  * @off: free for the protocol
  * @kind: free for the protocol
  *
@@ -124,6 +138,7 @@ struct sdp_xprt_conn {
  */
 struct sdp_xprt_buf {
 	struct list_head list;
+	void *head;
 	void *data;
 	u32 size;
 	u32 len;
@@ -174,7 +189,8 @@ struct sdp_xprt_remote {
  *	upcall's @ctx is NULL.  The handler returns zero and has set conn->ctx,
  *	and later calls accept() or reject() from any process context; or it
  *	returns an error, which rejects the request and destroys @conn
- *	(-ECONNREFUSED: no listener).  Process context
+ *	(-ECONNREFUSED: no listener).  To tell the peer why, it calls reject() with
+ *	private data, and then returns the error.  Process context
  * @SDP_XPRT_ESTABLISHED: messages flow; carries the acceptance's private data on
  *	the side that connected.  Process context.  The first messages of the
  *	peer can come before it, on either side: the two contexts run side by side
@@ -306,6 +322,13 @@ struct sdp_xprt_upcalls {
  * struct sdp_xprt_params - what a connection is made with
  * @send_depth: buffers that are posted to send at once, at most
  * @recv_depth: buffers that are posted to receive at once, at most
+ * @send_pieces: pieces of memory that post_gather() takes behind a buffer, if the device can
+ *	have so many; see struct sdp_xprt_conn.pieces
+ * @recv_head: bytes of each message received that go to struct sdp_xprt_buf.head, the rest
+ *	into whole pages.  Zero: all of it goes to one place
+ * @brief: its bytes have another way, so it ends where the peer's transport acknowledges
+ *	nothing for about half a second, or has no buffer for a message.  Otherwise it
+ *	outlasts what the transport can
  * @rdma_depth: reads, writes and invalidations that are posted at once, at most
  * @owner: whose connection it is, as a number
  * @share: percent that @owner may have of those connections of a device that no other
@@ -327,6 +350,9 @@ struct sdp_xprt_upcalls {
 struct sdp_xprt_params {
 	u32 send_depth;
 	u32 recv_depth;
+	u32 send_pieces;
+	u32 recv_head;
+	bool brief;
 	u32 rdma_depth;
 	u32 owner;
 	u32 share;
@@ -348,6 +374,8 @@ struct sdp_xprt_params {
  * @name: for people; no two transports have the same
  * @caps: what it can do besides messages: bits of enum sdp_xprt_caps
  * @max_msg: bytes of the largest message that one buffer can hold
+ * @max_split: as @max_msg, of a buffer to receive with params.recv_head: the largest @size;
+ *	a power of two
  * @max_mem: bytes that one @mem_alloc can take at most, wherever they begin
  * @route: (sleeps, briefly) would a connection with these parameters leave by
  *	this transport?  Zero (the wildcard in params->local is replaced by the
@@ -355,12 +383,14 @@ struct sdp_xprt_params {
  *	(the route leaves by another kind of interface, so another transport may take
  *	it), -ENETUNREACH or -EHOSTUNREACH.  The first transport that says zero has the
  *	connection
+ * @takes: might a connection that leaves by @dev use this transport?  A cheap question, which
+ *	@route answers for good.  Any context, under RCU; NULL: no
  * @listen: (sleeps) let requests for @port of @net reach the protocol; there is one call
- *	for each pair, however many listen there.  A transport that cannot tell
- *	namespaces apart before it has the request may let in those for other ones, too:
- *	the protocol looks at the event's.  @net lives until unlisten().  Called one at a
- *	time.  Zero or a negative errno: then no unlisten() follows, and the port is not
- *	reached by this transport
+ *	for each pair, however many listen there.  Port 0 is a port as any other.  A
+ *	transport that cannot tell namespaces apart before it has the request may let in
+ *	those for other ones, too: the protocol looks at the event's.  @net lives until
+ *	unlisten().  Called one at a time.  Zero or a negative errno: then no unlisten()
+ *	follows, and the port is not reached by this transport
  * @unlisten: (sleeps) the reverse; when it has returned for the last namespace no request
  *	for @port is under way: it waits for the handlers of SDP_XPRT_CONNECT_REQUEST, so
  *	the caller holds no lock that they take
@@ -372,18 +402,26 @@ struct sdp_xprt_params {
  *	called before the first post_recv() and accept()
  * @accept: (sleeps) accept an incoming connection, with private data; ends in
  *	SDP_XPRT_ESTABLISHED or _DISCONNECTED
- * @reject: (sleeps) refuse it, with SDP_XPRT_REJECT_CONSUMER at the peer; no
- *	event follows
+ * @reject: (sleeps) refuse it, prepared or not, with SDP_XPRT_REJECT_CONSUMER and the
+ *	private data (at most SDP_XPRT_REP_PDATA bytes) at the peer; no event follows
  * @conn_destroy: (sleeps) end it in whatever state it is and free it.  Posted
  *	buffers have come back by *_DONE when it returns
  * @buf_alloc: (sleeps) a buffer of @size bytes for @conn, at most @max_msg; NULL on
- *	failure.  Possible as soon as the device is
- *	known: after prepare(), or in and after @resolved
+ *	failure.  With params.recv_head the @size of a buffer to receive is a power of two,
+ *	PAGE_SIZE at least and @max_split at most.  Possible as soon as the device is known:
+ *	after prepare(), or in and after @resolved
  * @buf_free: any context
+ * @buf_take: take the page at buf->data out of a buffer that has buf->head, with the bytes
+ *	that it has received, and put a new one there.  The page is the caller's then, and
+ *	outlives connection and device.  NULL: there is no memory, and the buffer is as it
+ *	was.  Any context, with bottom halves off
  * @post_send: send buf->len bytes as one message.  Possible from accept() or
  *	SDP_XPRT_ESTABLISHED on; on the accepting side wait for that event or
  *	the first message.  Zero; -ENOTCONN: the connection is at its end, and
  *	the event that says so follows behind all that has arrived; -ENOBUFS
+ * @post_gather: @post_send, and the bytes of @n @pieces (at most conn->pieces) follow those
+ *	of @buf in the message.  The caller holds the pages, and the bytes in them stay as
+ *	they are, until SDP_XPRT_SEND_DONE; the array may go at once.  -EINVAL: too many
  * @post_probe: send what the peer's transport acknowledges and its protocol does not
  *	see; it takes no receive buffer.  @buf is the sender's alone: nothing of it is
  *	sent, and it comes back as of @post_send.  Possible and errors as of @post_send
@@ -421,8 +459,10 @@ struct sdp_xprt_ops {
 	const char *name;
 	u32 caps;
 	u32 max_msg;
+	u32 max_split;
 
 	int (*route)(struct net *net, struct sdp_xprt_params *params);
+	bool (*takes)(const struct net_device *dev);
 	int (*listen)(struct net *net, u16 port);
 	void (*unlisten)(struct net *net, u16 port);
 
@@ -442,7 +482,10 @@ struct sdp_xprt_ops {
 	struct sdp_xprt_buf *(*buf_alloc)(struct sdp_xprt_conn *conn, u32 size,
 					  bool recv);
 	void (*buf_free)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+	struct page *(*buf_take)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_send)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
+	int (*post_gather)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf,
+			   const struct bio_vec *pieces, unsigned int n);
 	int (*post_probe)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 
@@ -460,6 +503,21 @@ struct sdp_xprt_ops {
 			  const struct sdp_xprt_remote *to);
 	int (*post_send_inv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf, u32 key);
 };
+
+/**
+ * sdp_xprt_tell() - hand an event to whom it belongs
+ * @up: the protocol
+ * @conn: the connection
+ * @ev: the event
+ *
+ * Context: as the event's type says.
+ * Return: the answer of struct sdp_xprt_upcalls.event, or of struct sdp_xprt_conn.event.
+ */
+static inline int sdp_xprt_tell(const struct sdp_xprt_upcalls *up, struct sdp_xprt_conn *conn,
+				const struct sdp_xprt_event *ev)
+{
+	return conn->event ? conn->event(conn, conn->ctx, ev) : up->event(conn, conn->ctx, ev);
+}
 
 /**
  * sdp_xprt_register() - make a transport known to the protocol

@@ -96,7 +96,7 @@ void sdp_ib_conn_end(struct sdp_ib_conn *conn, int error)
  */
 int sdp_ib_conn_event(struct sdp_ib_conn *conn, const struct sdp_xprt_event *ev)
 {
-	return sdp_ib_up->event(&conn->xc, conn->xc.ctx, ev);
+	return sdp_xprt_tell(sdp_ib_up, &conn->xc, ev);
 }
 
 /* The earliest event of enum sdp_ib_event that has happened, or _NUM. */

@@ -14,7 +14,9 @@
  *	  |
  *	end.c				the ends of a connection
  *	  |
- *	verbs.c				queue pairs and buffers
+ *	buf.c				buffers: posted, completed, taken
+ *	  |
+ *	verbs.c				queue pairs
  *	  |
  *	conn.c     route.c		a connection as an object; the kernel's routes
  *	  |           |
@@ -61,6 +63,9 @@
  * fragmented (PAGE_ALLOC_COSTLY_ORDER is one above).
  */
 #define SDP_IB_MAX_BUF		SZ_16K
+
+/* The largest page of a buffer with params.recv_head; of PAGE_ALLOC_COSTLY_ORDER itself */
+#define SDP_IB_MAX_SPLIT	SZ_32K
 
 /**
  * struct sdp_ib_dev - an InfiniBand device
@@ -195,6 +200,8 @@ enum sdp_ib_event {
  * @qp: from prepare() or the resolution to conn_destroy()
  * @cq: its completion queue, shared with others
  * @nr_cqe: entries that this connection may use of it
+ * @recv_head: of the parameters it was made with
+ * @brief: of the same
  * @posted: buffers that the device has, and one until it is flushed
  * @flags: SDP_IB_F_*
  * @flushed: @posted is zero
@@ -242,6 +249,8 @@ struct sdp_ib_conn {
 	struct ib_qp *qp;
 	struct ib_cq *cq;
 	unsigned int nr_cqe;
+	u32 recv_head;
+	bool brief;
 	refcount_t posted;
 	unsigned long flags;
 	struct completion flushed;
@@ -315,6 +324,7 @@ struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx);
 
 /* route.c */
 void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex);
+bool sdp_ib_takes(const struct net_device *ndev);
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params);
 
 /* verbs.c */
@@ -325,10 +335,18 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn);
 void sdp_ib_qp_destroy(struct sdp_ib_conn *conn);
 int sdp_ib_prepare(struct sdp_xprt_conn *xc,
 		   const struct sdp_xprt_params *params);
+void sdp_ib_posted_put(struct sdp_ib_conn *conn);
+bool sdp_ib_posted_get(struct sdp_ib_conn *conn);
+void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error);
+
+/* buf.c */
 struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 				      bool recv);
 void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+struct page *sdp_ib_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
+		       const struct bio_vec *pieces, unsigned int n);
 int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 

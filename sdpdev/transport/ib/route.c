@@ -35,6 +35,15 @@ static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 	return ret;
 }
 
+/**
+ * sdp_ib_takes() - struct sdp_xprt_ops.takes
+ * @ndev: the device; a bond has the type of those that it is made of
+ */
+bool sdp_ib_takes(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_INFINIBAND;
+}
+
 /* A link-local address means nothing without the interface it is of. */
 void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs and buffers.
+ * Queue pairs.
  *
  * Every work request asks for a completion, and conn->posted counts those that
  * are to come, so a queue pair is drained when it has been moved to the error
@@ -12,101 +12,44 @@
 
 #include "transport/ib/ib.h"
 
-/**
- * struct sdp_ib_buf - a message buffer
- * @xb: what the protocol sees
- * @cqe: finds the buffer from its completion
- * @conn: the connection, referenced
- * @dma: @xb.data as the device sees it
- * @dir: DMA_FROM_DEVICE to receive, DMA_TO_DEVICE to send
- */
-struct sdp_ib_buf {
-	struct sdp_xprt_buf xb;
-	struct ib_cqe cqe;
-	struct sdp_ib_conn *conn;
-	u64 dma;
-	enum dma_data_direction dir;
-};
-
 /* How soon what the adapter would not do is tried again */
 #define SDP_IB_RETRY_MS	100
 
 /* One in so many of a device's queue pairs is not for SDP, unless the parameter says so */
 #define SDP_IB_RESERVE	8
 
-/* Time after which the peer repeats what found no buffer: 0.64 ms (9.7.5.2.8) */
+/* Times after which the peer repeats what found no buffer: 0.64 and 20.48 ms (9.7.5.2.8) */
 #define SDP_IB_RNR_TIMER	12
+#define SDP_IB_RNR_TIMER_BRIEF	22
 
 /*
- * The control group that pays for it may be full: then there is no buffer, and
- * nobody is killed for it.
+ * Of a connection with params.brief: time after which to repeat what is not acknowledged
+ * (4.096 us * 2^14, or 67 ms), and how often; and how often what found no buffer.
  */
-#define SDP_IB_BUF_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+#define SDP_IB_ACK_TIMEOUT_BRIEF	14
+#define SDP_IB_RETRY_COUNT_BRIEF	7
+#define SDP_IB_RNR_RETRY_BRIEF		6	/* 7: without end */
 
 /**
- * sdp_ib_buf_alloc() - struct sdp_xprt_ops.buf_alloc
- * @xc: the connection, whose device is known
- * @size: bytes
- * @recv: to receive, else to send
+ * sdp_ib_posted_put() - the device has given something back
+ * @conn: the connection
+ *
+ * Context: any.
  */
-struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
-				      bool recv)
-{
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	struct ib_device *device;
-	struct sdp_ib_buf *buf;
-
-	if (WARN_ON_ONCE(!conn->dev) || !size || size > SDP_IB_MAX_BUF)
-		return NULL;
-	device = conn->dev->device;
-
-	buf = kzalloc(sizeof(*buf), SDP_IB_BUF_GFP);
-	if (!buf)
-		return NULL;
-	buf->xb.data = kmalloc(size, SDP_IB_BUF_GFP);
-	if (!buf->xb.data)
-		goto err_free_buf;
-	buf->xb.size = size;
-	buf->dir = recv ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-	buf->dma = ib_dma_map_single(device, buf->xb.data, size, buf->dir);
-	if (ib_dma_mapping_error(device, buf->dma))
-		goto err_free_data;
-
-	INIT_LIST_HEAD(&buf->xb.list);
-	kref_get(&conn->ref);
-	buf->conn = conn;
-	return &buf->xb;
-
-err_free_data:
-	kfree(buf->xb.data);
-err_free_buf:
-	kfree(buf);
-	return NULL;
-}
-
-/**
- * sdp_ib_buf_free() - struct sdp_xprt_ops.buf_free
- * @xc: the connection
- * @xb: a buffer of it that is not posted
- */
-void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
-	struct sdp_ib_conn *conn = buf->conn;
-
-	ib_dma_unmap_single(conn->dev->device, buf->dma, xb->size, buf->dir);
-	kfree(xb->data);
-	kfree(buf);
-	sdp_ib_conn_put(conn);
-}
-
-static void sdp_ib_posted_put(struct sdp_ib_conn *conn)
+void sdp_ib_posted_put(struct sdp_ib_conn *conn)
 {
 	if (refcount_dec_and_test(&conn->posted))
 		complete_all(&conn->flushed);
 }
 
-static bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
+/**
+ * sdp_ib_posted_get() - something is about to be posted
+ * @conn: the connection
+ *
+ * Context: any.
+ * Return: false where the queue pair takes nothing any more.
+ */
+bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
 {
 	/*
 	 * Pairs with sdp_ib_qp_flush(), which sets the bit, then drops the first count.
@@ -116,189 +59,18 @@ static bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
 	       refcount_inc_not_zero(&conn->posted);
 }
 
-/* The queue pair is of no more use; counted once, told as often as one likes. */
-static void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error)
+/**
+ * sdp_ib_qp_error() - the queue pair is of no more use
+ * @conn: the connection
+ * @error: why; the first one is told, and counted
+ *
+ * Context: any.
+ */
+void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error)
 {
 	if (!test_and_set_bit(SDP_IB_F_QP_ERROR, &conn->flags))
 		sdp_ib_count(SDP_IB_STAT_QP_ERRORS);
 	sdp_ib_conn_end(conn, error);
-}
-
-static int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc)
-{
-	int error;
-
-	switch (wc->status) {
-	case IB_WC_SUCCESS:
-		return 0;
-	case IB_WC_WR_FLUSH_ERR:
-		return -ECANCELED;
-	case IB_WC_RETRY_EXC_ERR:
-	case IB_WC_RNR_RETRY_EXC_ERR:
-		error = -ETIMEDOUT;
-		break;
-	case IB_WC_LOC_LEN_ERR:
-		error = -EMSGSIZE;
-		break;
-	case IB_WC_REM_INV_REQ_ERR:
-	case IB_WC_REM_ACCESS_ERR:
-	case IB_WC_REM_OP_ERR:
-	case IB_WC_REM_ABORT_ERR:
-		error = -ECONNRESET;
-		break;
-	default:
-		error = -EIO;
-	}
-
-	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
-		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
-		  wc->vendor_err);
-	sdp_ib_qp_error(conn, error);
-	return error;
-}
-
-static void sdp_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct sdp_ib_buf *buf = container_of(wc->wr_cqe, struct sdp_ib_buf,
-					      cqe);
-	struct sdp_ib_conn *conn = buf->conn;
-	struct sdp_xprt_event ev = {
-		.type = SDP_XPRT_RECV_DONE,
-		.buf = &buf->xb,
-		.error = sdp_ib_wc_error(conn, wc),
-	};
-
-	buf->xb.len = 0;
-	if (!ev.error) {
-		buf->xb.len = wc->byte_len;
-		ib_dma_sync_single_for_cpu(conn->dev->device, buf->dma,
-					   wc->byte_len, DMA_FROM_DEVICE);
-		/* The RTU may be lost or late: this says the same (12.9.7). */
-		if (test_and_clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags))
-			sdp_ib_conn_post(conn, SDP_IB_EV_READY);
-	}
-	sdp_ib_conn_event(conn, &ev);
-	sdp_ib_posted_put(conn);
-}
-
-static void sdp_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct sdp_ib_buf *buf = container_of(wc->wr_cqe, struct sdp_ib_buf,
-					      cqe);
-	struct sdp_ib_conn *conn = buf->conn;
-	struct sdp_xprt_event ev = {
-		.type = SDP_XPRT_SEND_DONE,
-		.buf = &buf->xb,
-		.error = sdp_ib_wc_error(conn, wc),
-	};
-
-	sdp_ib_conn_event(conn, &ev);
-	sdp_ib_posted_put(conn);
-}
-
-static int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
-{
-	sdp_ib_posted_put(conn);
-	if (ret == -ENOMEM)
-		return -ENOBUFS;
-	sdp_ib_qp_error(conn, -EIO);
-	return -ENOTCONN;
-}
-
-/* Posts @wr; its completion gives @buf back. */
-static int sdp_ib_post(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
-		       struct ib_send_wr *wr)
-{
-	int ret;
-
-	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
-	switch (READ_ONCE(conn->state)) {
-	case SDP_IB_ACCEPTED:
-	case SDP_IB_ESTABLISHED:
-		break;
-	default:
-		return -ENOTCONN;
-	}
-	if (!sdp_ib_posted_get(conn))
-		return -ENOTCONN;
-
-	buf->cqe.done = sdp_ib_send_done;
-	wr->wr_cqe = &buf->cqe;
-	wr->send_flags = IB_SEND_SIGNALED;
-	ret = ib_post_send(conn->qp, wr, NULL);
-	return ret ? sdp_ib_post_error(conn, ret) : 0;
-}
-
-/**
- * sdp_ib_post_send() - struct sdp_xprt_ops.post_send
- * @xc: the connection
- * @xb: the message
- */
-int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	struct ib_sge sge = {
-		.addr = buf->dma,
-		.length = xb->len,
-		.lkey = conn->dev->pd->local_dma_lkey,
-	};
-	struct ib_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IB_WR_SEND,
-	};
-
-	ib_dma_sync_single_for_device(conn->dev->device, buf->dma, xb->len,
-				      DMA_TO_DEVICE);
-	return sdp_ib_post(conn, buf, &wr);
-}
-
-/**
- * sdp_ib_post_probe() - struct sdp_xprt_ops.post_probe
- * @xc: the connection
- * @xb: comes back once the peer's device has answered
- *
- * An RDMA WRITE of no bytes names no memory, and takes no receive buffer of the peer's.
- */
-int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
-	struct ib_rdma_wr wr = {
-		.wr.opcode = IB_WR_RDMA_WRITE,
-	};
-
-	return sdp_ib_post(sdp_ib_conn(xc), buf, &wr.wr);
-}
-
-/**
- * sdp_ib_post_recv() - struct sdp_xprt_ops.post_recv
- * @xc: the connection
- * @xb: the buffer
- */
-int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct sdp_ib_buf *buf = container_of(xb, struct sdp_ib_buf, xb);
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	struct ib_recv_wr wr = {
-		.wr_cqe = &buf->cqe,
-		.num_sge = 1,
-	};
-	struct ib_sge sge;
-	int ret;
-
-	if (!sdp_ib_posted_get(conn))
-		return -ENOTCONN;
-
-	sge.addr = buf->dma;
-	sge.length = xb->size;
-	sge.lkey = conn->dev->pd->local_dma_lkey;
-	wr.sg_list = &sge;
-	buf->cqe.done = sdp_ib_recv_done;
-	ib_dma_sync_single_for_device(conn->dev->device, buf->dma, xb->size,
-				      DMA_FROM_DEVICE);
-	ret = ib_post_recv(conn->qp, &wr, NULL);
-	return ret ? sdp_ib_post_error(conn, ret) : 0;
 }
 
 static void sdp_ib_qp_event(struct ib_event *event, void *context)
@@ -345,6 +117,23 @@ static u32 sdp_ib_qp_most(const struct sdp_ib_dev *dev)
 	return limit ? min(most, limit) : most - most / SDP_IB_RESERVE;
 }
 
+static bool sdp_ib_qp_params_ok(const struct ib_device *device,
+				const struct sdp_xprt_params *params)
+{
+	return params->send_depth && params->recv_depth &&
+	       params->send_depth <= device->attrs.max_qp_wr &&
+	       params->recv_depth <= device->attrs.max_qp_wr &&
+	       (!params->recv_head || device->attrs.max_recv_sge >= 2);
+}
+
+/* How many pieces a message may have behind its buffer. */
+static u32 sdp_ib_qp_pieces(const struct ib_device *device, const struct sdp_xprt_params *params)
+{
+	u32 sges = device->attrs.max_send_sge;
+
+	return min(params->send_pieces, sges ? sges - 1 : 0);
+}
+
 /**
  * sdp_ib_qp_create() - make a queue pair that buffers can be posted to
  * @conn: the connection, whose device, port and partition are known
@@ -363,17 +152,15 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 		.qp_context = conn,
 		.cap.max_send_wr = params->send_depth,
 		.cap.max_recv_wr = params->recv_depth,
-		.cap.max_send_sge = 1,
-		.cap.max_recv_sge = 1,
+		.cap.max_send_sge = 1 + sdp_ib_qp_pieces(device, params),
+		.cap.max_recv_sge = params->recv_head ? 2 : 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_qp *qp;
 	int ret;
 
-	if (!params->send_depth || !params->recv_depth ||
-	    params->send_depth > device->attrs.max_qp_wr ||
-	    params->recv_depth > device->attrs.max_qp_wr)
+	if (!sdp_ib_qp_params_ok(device, params))
 		return -EINVAL;
 
 	ret = sdp_xprt_charge(&conn->xc, params, sdp_ib_qp_most(conn->dev));
@@ -393,6 +180,9 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 		ret = PTR_ERR(qp);
 		goto err_put_cq;
 	}
+	conn->xc.pieces = sdp_ib_qp_pieces(device, params);
+	conn->recv_head = params->recv_head;
+	conn->brief = params->brief;
 	/* In any order: sdp_ib_posted_get() does nothing without both. */
 	refcount_set(&conn->posted, 1);
 	conn->qp = qp;
@@ -424,6 +214,13 @@ static int sdp_ib_qp_modify(struct sdp_ib_conn *conn, enum ib_qp_state state)
 	attr.max_rd_atomic = 0;
 	attr.max_dest_rd_atomic = 0;
 	attr.min_rnr_timer = SDP_IB_RNR_TIMER;
+	if (conn->brief) {
+		/* Neither the path nor the peer says; these are in the mask on the way to RTS. */
+		attr.min_rnr_timer = SDP_IB_RNR_TIMER_BRIEF;
+		attr.timeout = SDP_IB_ACK_TIMEOUT_BRIEF;
+		attr.retry_cnt = SDP_IB_RETRY_COUNT_BRIEF;
+		attr.rnr_retry = SDP_IB_RNR_RETRY_BRIEF;
+	}
 	/* Of the REQ or REP; a REP is sent only when this is done. */
 	attr.rq_psn = conn->psn;
 	return ib_modify_qp(conn->qp, &attr, mask);

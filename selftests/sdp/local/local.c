@@ -29,6 +29,10 @@ static char *name = "local";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "Of the transport");
 
+bool local_starved;
+module_param_named(starved, local_starved, bool, 0644);
+MODULE_PARM_DESC(starved, "Whoever takes a page finds no memory for a new one");
+
 #define LOCAL_MAX_CONNS	1024
 
 /* What the work item has to do, in this order. */
@@ -104,7 +108,7 @@ static void local_give_back(struct tasklet_struct *tasklet)
 		spin_unlock(&local_lock);
 		if (!op)
 			return;
-		conn->up->event(&conn->xc, conn->xc.ctx, &ev);
+		sdp_xprt_tell(conn->up, &conn->xc, &ev);
 	}
 }
 
@@ -189,39 +193,6 @@ static void local_conn_destroy(struct sdp_xprt_conn *xc)
 
 /* --- messages ------------------------------------------------------------------- */
 
-static struct sdp_xprt_buf *local_buf_alloc(struct sdp_xprt_conn *xc, u32 size, bool recv)
-{
-	struct local_conn *conn = local_conn(xc);
-	struct local_buf *buf;
-
-	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY);
-	if (!buf)
-		return NULL;
-	buf->xb.data = kmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY);
-	if (!buf->xb.data) {
-		kfree(buf);
-		return NULL;
-	}
-	buf->xb.size = size;
-	buf->op.ev.type = recv ? SDP_XPRT_RECV_DONE : SDP_XPRT_SEND_DONE;
-	buf->op.ev.buf = &buf->xb;
-	INIT_LIST_HEAD(&buf->xb.list);
-	INIT_LIST_HEAD(&buf->op.node);
-	kref_get(&conn->ref);
-	buf->conn = conn;
-	return &buf->xb;
-}
-
-static void local_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct local_buf *buf = container_of(xb, struct local_buf, xb);
-	struct local_conn *conn = buf->conn;
-
-	kfree(xb->data);
-	kfree(buf);
-	local_put(conn);
-}
-
 /* Neither end can go on; local_lock held. */
 void local_fail_both(struct local_conn *from, struct local_conn *to)
 {
@@ -234,14 +205,15 @@ void local_fail_both(struct local_conn *from, struct local_conn *to)
 /* A message has a buffer at the other end; local_lock held. */
 static int local_move_one(struct local_buf *send, struct local_buf *recv)
 {
-	int error = send->xb.len > recv->xb.size ? -EMSGSIZE : 0;
+	int error = local_buf_fits(send, recv) ? 0 : -EMSGSIZE;
 
 	if (!error && send->inv && !local_mem_end(recv->conn, send->key))
 		error = -EREMOTEIO;
 	recv->op.ev.invalidated = send->inv && !error;
 	recv->op.ev.key = send->key;
-	recv->xb.len = error ? 0 : send->xb.len;
-	memcpy(recv->xb.data, send->xb.data, recv->xb.len);
+	recv->xb.len = 0;
+	if (!error)
+		local_buf_copy(send, recv);
 	return error;
 }
 
@@ -279,12 +251,22 @@ int local_post(struct local_conn *conn, struct local_buf *buf)
 	return ret;
 }
 
-static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+static int local_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
+			     const struct bio_vec *pieces, unsigned int n)
 {
 	struct local_buf *buf = container_of(xb, struct local_buf, xb);
 
+	if (n > xc->pieces)
+		return -EINVAL;
 	buf->inv = false;
+	buf->n = n;
+	memcpy(buf->pieces, pieces, n * sizeof(*pieces));
 	return local_post(local_conn(xc), buf);
+}
+
+static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	return local_post_gather(xc, xb, NULL, 0);
 }
 
 /* The other end is there as long as the connection is open. */
@@ -344,6 +326,12 @@ static int local_route(struct net *net, struct sdp_xprt_params *params)
 	return 0;
 }
 
+/* Both ends are here. */
+static bool local_takes(const struct net_device *dev)
+{
+	return dev->flags & IFF_LOOPBACK;
+}
+
 static void local_tell(struct local_conn *conn, enum sdp_xprt_event_type type, int error)
 {
 	struct sdp_xprt_event ev = {
@@ -354,7 +342,7 @@ static void local_tell(struct local_conn *conn, enum sdp_xprt_event_type type, i
 		.pdata_len = conn->answer_len,
 	};
 
-	conn->up->event(&conn->xc, conn->xc.ctx, &ev);
+	sdp_xprt_tell(conn->up, &conn->xc, &ev);
 }
 
 /* It has not come about. */
@@ -367,7 +355,16 @@ static void local_fail(struct local_conn *conn, enum sdp_xprt_event_type type, i
 
 static void local_reject(struct sdp_xprt_conn *xc, const void *pdata, unsigned int len)
 {
-	local_close(local_conn(xc), SDP_XPRT_REJECT_CONSUMER);
+	struct local_conn *conn = local_conn(xc), *peer;
+
+	spin_lock_bh(&local_lock);
+	peer = conn->peer;
+	if (peer) {
+		peer->answer_len = min_t(unsigned int, len, sizeof(peer->answer));
+		memcpy(peer->answer, pdata, peer->answer_len);
+	}
+	spin_unlock_bh(&local_lock);
+	local_close(conn, SDP_XPRT_REJECT_CONSUMER);
 }
 
 /* Makes the other end, whom the protocol asks whether it is wanted; local_ports_sem held. */
@@ -393,7 +390,7 @@ static int local_ask(struct local_conn *conn)
 	in->peer = conn;
 	conn->peer = in;
 	spin_unlock_bh(&local_lock);
-	if (conn->up->event(&in->xc, NULL, &ev)) {
+	if (sdp_xprt_tell(conn->up, &in->xc, &ev)) {
 		local_reject(&in->xc, NULL, 0);
 		local_conn_destroy(&in->xc);
 	}
@@ -410,12 +407,23 @@ static struct local_port *local_find(struct net *net, u16 port)
 	return NULL;
 }
 
+/* What a connection has from its parameters. */
+static int local_prepare(struct sdp_xprt_conn *xc, const struct sdp_xprt_params *params)
+{
+	struct local_conn *conn = local_conn(xc);
+	int err = sdp_xprt_charge(xc, params, LOCAL_MAX_CONNS);
+
+	conn->charged = !err;
+	conn->recv_head = params->recv_head;
+	xc->pieces = min(params->send_pieces, LOCAL_MAX_PIECES);
+	return err;
+}
+
 static void local_do_connect(struct local_conn *conn)
 {
 	u16 port = ntohs(((struct sockaddr_in *)&conn->params.peer)->sin_port);
-	int err = sdp_xprt_charge(&conn->xc, &conn->params, LOCAL_MAX_CONNS);
+	int err = local_prepare(&conn->xc, &conn->params);
 
-	conn->charged = !err;
 	if (!err)
 		err = conn->resolved(&conn->xc, conn->xc.ctx);
 	if (!err) {
@@ -496,15 +504,6 @@ static int local_connect(struct sdp_xprt_conn *xc, const struct sdp_xprt_params 
 	return 0;
 }
 
-static int local_prepare(struct sdp_xprt_conn *xc, const struct sdp_xprt_params *params)
-{
-	struct local_conn *conn = local_conn(xc);
-	int err = sdp_xprt_charge(xc, params, LOCAL_MAX_CONNS);
-
-	conn->charged = !err;
-	return err;
-}
-
 static int local_accept(struct sdp_xprt_conn *xc, const void *pdata, unsigned int len)
 {
 	struct local_conn *conn = local_conn(xc), *peer;
@@ -568,7 +567,9 @@ struct sdp_xprt_ops local_ops = {
 	.owner		= THIS_MODULE,
 	.caps		= SDP_XPRT_CAPS,
 	.max_msg	= LOCAL_MAX_MSG,
+	.max_split	= LOCAL_MAX_SPLIT,
 	.route		= local_route,
+	.takes		= local_takes,
 	.listen		= local_listen,
 	.unlisten	= local_unlisten,
 	.conn_create	= local_conn_create,
@@ -579,7 +580,9 @@ struct sdp_xprt_ops local_ops = {
 	.conn_destroy	= local_conn_destroy,
 	.buf_alloc	= local_buf_alloc,
 	.buf_free	= local_buf_free,
+	.buf_take	= local_buf_take,
 	.post_send	= local_post_send,
+	.post_gather	= local_post_gather,
 	.post_probe	= local_post_probe,
 	.post_recv	= local_post_recv,
 	.show_stats	= local_show_stats,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sdp_local: local.c carries messages, mem.c has one end use the other's memory, and try.c
- * is a client of its own that tries the latter.
+ * sdp_local: local.c carries messages, buf.c has their buffers, mem.c has one end use the
+ * other's memory, and try.c is a client of its own that tries the latter.
  *
  * local_lock protects the states, the queues, who is whose peer, and what memory the other
  * end may use; what a request is made with stays as it is once it is posted.
@@ -9,6 +9,7 @@
 #ifndef _SDP_LOCAL_H
 #define _SDP_LOCAL_H
 
+#include <linux/bvec.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/workqueue.h>
@@ -16,6 +17,8 @@
 #include "transport/transport.h"
 
 #define LOCAL_MAX_MSG	SZ_16K
+#define LOCAL_MAX_SPLIT	SZ_32K
+#define LOCAL_MAX_PIECES	17U
 #define LOCAL_MAX_MEM	SZ_1M
 
 /**
@@ -42,6 +45,7 @@ enum local_state {
  * @net: the namespace, held
  * @state: enum local_state
  * @dead: conn_destroy() has begun: no more work
+ * @recv_head: of its parameters
  * @charged: it counts as a connection of the device
  * @events: bits of enum local_event
  * @work: deals with @events
@@ -67,6 +71,7 @@ struct local_conn {
 	enum local_state state;
 	bool dead;
 	bool charged;
+	u32 recv_head;
 	unsigned long events;
 	struct work_struct work;
 	struct local_conn *peer;
@@ -99,15 +104,21 @@ struct local_op {
  * @xb: what the protocol sees
  * @op: while it is posted
  * @conn: the connection, referenced
+ * @head: bytes at @xb.head
  * @inv: the message ends the peer's registration of @key
  * @key: see @inv
+ * @n: how many @pieces the message has
+ * @pieces: what follows @xb.data in it
  */
 struct local_buf {
 	struct sdp_xprt_buf xb;
 	struct local_op op;
 	struct local_conn *conn;
+	u32 head;
 	bool inv;
 	u32 key;
+	unsigned int n;
+	struct bio_vec pieces[];
 };
 
 static inline struct local_conn *local_conn(struct sdp_xprt_conn *xc)
@@ -115,7 +126,15 @@ static inline struct local_conn *local_conn(struct sdp_xprt_conn *xc)
 	return container_of(xc, struct local_conn, xc);
 }
 
+/* buf.c */
+struct sdp_xprt_buf *local_buf_alloc(struct sdp_xprt_conn *xc, u32 size, bool recv);
+void local_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+struct page *local_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+bool local_buf_fits(const struct local_buf *send, const struct local_buf *recv);
+void local_buf_copy(const struct local_buf *send, struct local_buf *recv);
+
 /* local.c */
+extern bool local_starved;
 extern struct sdp_xprt_ops local_ops;
 extern spinlock_t local_lock;
 void local_put(struct local_conn *conn);

@@ -216,6 +216,7 @@ int local_post_send_inv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb, u32 k
 {
 	struct local_buf *buf = container_of(xb, struct local_buf, xb);
 
+	buf->n = 0;
 	buf->inv = true;
 	buf->key = key;
 	return local_post(local_conn(xc), buf);

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Buffers: where their memory is, how it is posted, and how it comes back.
+ *
+ * Every work request asks for a completion, which gives the buffer back.  The device's
+ * addresses of a buffer are in the scatter list that it is posted with.
+ */
+#include <linux/bvec.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "transport/ib/ib.h"
+
+/**
+ * struct sdp_ib_buf - a message buffer
+ * @xb: what the protocol sees
+ * @cqe: finds the buffer from its completion
+ * @conn: the connection, referenced
+ * @dir: DMA_FROM_DEVICE to receive, DMA_TO_DEVICE to send
+ * @head: bytes at @xb.head
+ * @pieces: how many follow @xb.data in the message that is posted
+ * @sge: as the device sees it: @xb.head if there is one, @xb.data, and the pieces
+ */
+struct sdp_ib_buf {
+	struct sdp_xprt_buf xb;
+	struct ib_cqe cqe;
+	struct sdp_ib_conn *conn;
+	enum dma_data_direction dir;
+	u32 head;
+	u32 pieces;
+	struct ib_sge sge[];
+};
+
+/*
+ * The control group that pays for it may be full: then there is no buffer, and
+ * nobody is killed for it.
+ */
+#define SDP_IB_BUF_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+/* The same where nobody may sleep; and a reserve is for those who cannot do without. */
+#define SDP_IB_TAKE_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
+
+/* --- memory --------------------------------------------------------------------- */
+
+static struct sdp_ib_buf *sdp_ib_buf(struct sdp_xprt_buf *xb)
+{
+	return container_of(xb, struct sdp_ib_buf, xb);
+}
+
+static struct ib_device *sdp_ib_buf_device(const struct sdp_ib_buf *buf)
+{
+	return buf->conn->dev->device;
+}
+
+/* The entry of @buf->xb.data. */
+static struct ib_sge *sdp_ib_buf_sge(struct sdp_ib_buf *buf)
+{
+	return &buf->sge[buf->head ? 1 : 0];
+}
+
+static void *sdp_ib_page_alloc(u32 size, gfp_t gfp)
+{
+	struct page *page = alloc_pages(gfp | __GFP_COMP, get_order(size));
+
+	return page ? page_address(page) : NULL;
+}
+
+static void sdp_ib_data_free(struct sdp_ib_buf *buf, void *data)
+{
+	if (buf->head)
+		put_page(virt_to_page(data));
+	else
+		kfree(data);
+}
+
+/* Tells the device of memory; zero or a negative errno. */
+static int sdp_ib_sge_map(struct sdp_ib_buf *buf, struct ib_sge *sge, void *data, u32 len)
+{
+	struct ib_device *device = sdp_ib_buf_device(buf);
+
+	sge->addr = ib_dma_map_single(device, data, len, buf->dir);
+	sge->length = len;
+	sge->lkey = buf->conn->dev->pd->local_dma_lkey;
+	return ib_dma_mapping_error(device, sge->addr);
+}
+
+static int sdp_ib_buf_map(struct sdp_ib_buf *buf)
+{
+	int ret = sdp_ib_sge_map(buf, sdp_ib_buf_sge(buf), buf->xb.data, buf->xb.size);
+
+	if (ret || !buf->head)
+		return ret;
+	ret = sdp_ib_sge_map(buf, &buf->sge[0], buf->xb.head, buf->head);
+	if (ret)
+		ib_dma_unmap_single(sdp_ib_buf_device(buf), sdp_ib_buf_sge(buf)->addr,
+				    buf->xb.size, buf->dir);
+	return ret;
+}
+
+static void sdp_ib_buf_unmap(struct sdp_ib_buf *buf)
+{
+	struct ib_device *device = sdp_ib_buf_device(buf);
+
+	if (buf->head)
+		ib_dma_unmap_single(device, buf->sge[0].addr, buf->head, buf->dir);
+	ib_dma_unmap_single(device, sdp_ib_buf_sge(buf)->addr, buf->xb.size, buf->dir);
+}
+
+static bool sdp_ib_buf_size_ok(u32 size, u32 head)
+{
+	if (head)
+		return is_power_of_2(size) && size >= PAGE_SIZE && size <= SDP_IB_MAX_SPLIT;
+	return size && size <= SDP_IB_MAX_BUF;
+}
+
+/* False where there is not enough, and then some may be there. */
+static bool sdp_ib_buf_memory(struct sdp_ib_buf *buf)
+{
+	u32 size = buf->xb.size;
+
+	if (!buf->head) {
+		buf->xb.data = kmalloc(size, SDP_IB_BUF_GFP);
+		return buf->xb.data;
+	}
+	buf->xb.head = kmalloc(buf->head, SDP_IB_BUF_GFP);
+	buf->xb.data = sdp_ib_page_alloc(size, SDP_IB_BUF_GFP);
+	return buf->xb.head && buf->xb.data;
+}
+
+static void sdp_ib_buf_release(struct sdp_ib_buf *buf)
+{
+	if (buf->xb.data)
+		sdp_ib_data_free(buf, buf->xb.data);
+	kfree(buf->xb.head);
+	kfree(buf);
+}
+
+/**
+ * sdp_ib_buf_alloc() - struct sdp_xprt_ops.buf_alloc
+ * @xc: the connection, which has a queue pair
+ * @size: bytes
+ * @recv: to receive, else to send
+ */
+struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
+				      bool recv)
+{
+	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
+	u32 head = recv ? conn->recv_head : 0;
+	struct sdp_ib_buf *buf;
+
+	if (WARN_ON_ONCE(!conn->qp) || !sdp_ib_buf_size_ok(size, head))
+		return NULL;
+	buf = kzalloc(struct_size(buf, sge, 1 + (recv ? !!head : xc->pieces)),
+		      SDP_IB_BUF_GFP);
+	if (!buf)
+		return NULL;
+	INIT_LIST_HEAD(&buf->xb.list);
+	buf->xb.size = size;
+	buf->head = head;
+	buf->dir = recv ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	buf->conn = conn;
+	if (!sdp_ib_buf_memory(buf) || sdp_ib_buf_map(buf)) {
+		sdp_ib_buf_release(buf);
+		return NULL;
+	}
+	kref_get(&conn->ref);
+	return &buf->xb;
+}
+
+/**
+ * sdp_ib_buf_free() - struct sdp_xprt_ops.buf_free
+ * @xc: the connection
+ * @xb: a buffer of it that is not posted
+ */
+void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
+	struct sdp_ib_conn *conn = buf->conn;
+
+	sdp_ib_buf_unmap(buf);
+	sdp_ib_buf_release(buf);
+	sdp_ib_conn_put(conn);
+}
+
+/* A page that the control group which has paid for the old one pays for, or NULL. */
+static void *sdp_ib_page_replace(struct page *old, u32 size)
+{
+	struct mem_cgroup *memcg;
+	void *data;
+
+	rcu_read_lock();
+	memcg = set_active_memcg(folio_memcg(page_folio(old)));
+	data = sdp_ib_page_alloc(size, SDP_IB_TAKE_GFP);
+	set_active_memcg(memcg);
+	rcu_read_unlock();
+	return data;
+}
+
+/**
+ * sdp_ib_buf_take() - struct sdp_xprt_ops.buf_take
+ * @xc: the connection
+ * @xb: a buffer of it, with page memory, that is not posted
+ */
+struct page *sdp_ib_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct page *page = virt_to_page(xb->data);
+	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
+	struct ib_sge *sge = sdp_ib_buf_sge(buf);
+	u64 dma = sge->addr;
+	void *data;
+
+	if (WARN_ON_ONCE(!buf->head))
+		return NULL;
+	data = sdp_ib_page_replace(page, xb->size);
+	if (!data)
+		return NULL;
+	if (sdp_ib_sge_map(buf, sge, data, xb->size)) {
+		sge->addr = dma;
+		sdp_ib_data_free(buf, data);
+		return NULL;
+	}
+	/* Nobody has written to it since it came back: so this loses nothing. */
+	ib_dma_unmap_single(sdp_ib_buf_device(buf), dma, xb->size, buf->dir);
+	xb->data = data;
+	return page;
+}
+
+/* --- completions ---------------------------------------------------------------- */
+
+static int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc)
+{
+	int error;
+
+	switch (wc->status) {
+	case IB_WC_SUCCESS:
+		return 0;
+	case IB_WC_WR_FLUSH_ERR:
+		return -ECANCELED;
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		error = -ETIMEDOUT;
+		break;
+	case IB_WC_LOC_LEN_ERR:
+		error = -EMSGSIZE;
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_OP_ERR:
+	case IB_WC_REM_ABORT_ERR:
+		error = -ECONNRESET;
+		break;
+	default:
+		error = -EIO;
+	}
+
+	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
+		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
+		  wc->vendor_err);
+	sdp_ib_qp_error(conn, error);
+	return error;
+}
+
+/* Makes the first @len bytes of a message readable. */
+static void sdp_ib_buf_arrived(struct sdp_ib_buf *buf, u32 len)
+{
+	struct ib_device *device = sdp_ib_buf_device(buf);
+	u32 head = min(len, buf->head);
+
+	if (head)
+		ib_dma_sync_single_for_cpu(device, buf->sge[0].addr, head, buf->dir);
+	if (len > head)
+		ib_dma_sync_single_for_cpu(device, sdp_ib_buf_sge(buf)->addr, len - head,
+					   buf->dir);
+}
+
+static void sdp_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_ib_buf *buf = container_of(wc->wr_cqe, struct sdp_ib_buf,
+					      cqe);
+	struct sdp_ib_conn *conn = buf->conn;
+	struct sdp_xprt_event ev = {
+		.type = SDP_XPRT_RECV_DONE,
+		.buf = &buf->xb,
+		.error = sdp_ib_wc_error(conn, wc),
+	};
+
+	buf->xb.len = 0;
+	if (!ev.error) {
+		buf->xb.len = wc->byte_len;
+		sdp_ib_buf_arrived(buf, wc->byte_len);
+		/* The RTU may be lost or late: this says the same (12.9.7). */
+		if (test_and_clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags))
+			sdp_ib_conn_post(conn, SDP_IB_EV_READY);
+	}
+	sdp_ib_conn_event(conn, &ev);
+	sdp_ib_posted_put(conn);
+}
+
+static void sdp_ib_pieces_unmap(struct sdp_ib_buf *buf)
+{
+	const struct ib_sge *sge;
+
+	while (buf->pieces) {
+		sge = &buf->sge[buf->pieces--];
+		ib_dma_unmap_page(sdp_ib_buf_device(buf), sge->addr, sge->length, buf->dir);
+	}
+}
+
+static void sdp_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_ib_buf *buf = container_of(wc->wr_cqe, struct sdp_ib_buf,
+					      cqe);
+	struct sdp_ib_conn *conn = buf->conn;
+	struct sdp_xprt_event ev = {
+		.type = SDP_XPRT_SEND_DONE,
+		.buf = &buf->xb,
+		.error = sdp_ib_wc_error(conn, wc),
+	};
+
+	sdp_ib_pieces_unmap(buf);
+	sdp_ib_conn_event(conn, &ev);
+	sdp_ib_posted_put(conn);
+}
+
+/* --- posting -------------------------------------------------------------------- */
+
+static int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
+{
+	sdp_ib_posted_put(conn);
+	if (ret == -ENOMEM)
+		return -ENOBUFS;
+	sdp_ib_qp_error(conn, -EIO);
+	return -ENOTCONN;
+}
+
+/* Posts @wr; its completion gives @buf back. */
+static int sdp_ib_post(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
+		       struct ib_send_wr *wr)
+{
+	int ret;
+
+	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
+	switch (READ_ONCE(conn->state)) {
+	case SDP_IB_ACCEPTED:
+	case SDP_IB_ESTABLISHED:
+		break;
+	default:
+		return -ENOTCONN;
+	}
+	if (!sdp_ib_posted_get(conn))
+		return -ENOTCONN;
+
+	buf->cqe.done = sdp_ib_send_done;
+	wr->wr_cqe = &buf->cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	ret = ib_post_send(conn->qp, wr, NULL);
+	return ret ? sdp_ib_post_error(conn, ret) : 0;
+}
+
+/* Posts the message in @buf, and its pieces. */
+static int sdp_ib_post_message(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf)
+{
+	struct ib_send_wr wr = {
+		.sg_list = buf->sge,
+		.num_sge = 1 + buf->pieces,
+		.opcode = IB_WR_SEND,
+	};
+
+	buf->sge[0].length = buf->xb.len;
+	ib_dma_sync_single_for_device(conn->dev->device, buf->sge[0].addr, buf->xb.len,
+				      DMA_TO_DEVICE);
+	return sdp_ib_post(conn, buf, &wr);
+}
+
+/**
+ * sdp_ib_post_send() - struct sdp_xprt_ops.post_send
+ * @xc: the connection
+ * @xb: the message
+ */
+int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	return sdp_ib_post_message(sdp_ib_conn(xc), sdp_ib_buf(xb));
+}
+
+/* Tells the device of pieces, of which an empty one is none. */
+static int sdp_ib_pieces_map(struct sdp_ib_buf *buf, const struct bio_vec *pieces,
+			     unsigned int n)
+{
+	struct ib_device *device = sdp_ib_buf_device(buf);
+	const struct bio_vec *piece;
+	struct ib_sge *sge;
+
+	for (piece = pieces; piece < pieces + n; piece++) {
+		if (!piece->bv_len)
+			continue;
+		sge = &buf->sge[1 + buf->pieces];
+		sge->addr = ib_dma_map_page(device, piece->bv_page, piece->bv_offset,
+					    piece->bv_len, buf->dir);
+		if (ib_dma_mapping_error(device, sge->addr)) {
+			sdp_ib_pieces_unmap(buf);
+			return -ENOBUFS;
+		}
+		sge->length = piece->bv_len;
+		sge->lkey = buf->conn->dev->pd->local_dma_lkey;
+		buf->pieces++;
+	}
+	return 0;
+}
+
+/**
+ * sdp_ib_post_gather() - struct sdp_xprt_ops.post_gather
+ * @xc: the connection
+ * @xb: the beginning of the message
+ * @pieces: the rest of it
+ * @n: how many
+ */
+int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
+		       const struct bio_vec *pieces, unsigned int n)
+{
+	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
+	int ret;
+
+	if (n > xc->pieces)
+		return -EINVAL;
+	ret = sdp_ib_pieces_map(buf, pieces, n);
+	if (ret)
+		return ret;
+	ret = sdp_ib_post_message(sdp_ib_conn(xc), buf);
+	if (ret)
+		sdp_ib_pieces_unmap(buf);
+	return ret;
+}
+
+/**
+ * sdp_ib_post_probe() - struct sdp_xprt_ops.post_probe
+ * @xc: the connection
+ * @xb: comes back once the peer's device has answered
+ *
+ * An RDMA WRITE of no bytes names no memory, and takes no receive buffer of the peer's.
+ */
+int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
+	struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+	};
+
+	return sdp_ib_post(sdp_ib_conn(xc), buf, &wr.wr);
+}
+
+/**
+ * sdp_ib_post_recv() - struct sdp_xprt_ops.post_recv
+ * @xc: the connection
+ * @xb: the buffer
+ */
+int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
+{
+	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
+	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
+	struct ib_recv_wr wr = {
+		.wr_cqe = &buf->cqe,
+		.sg_list = buf->sge,
+		.num_sge = buf->head ? 2 : 1,
+	};
+	int ret, i;
+
+	if (!sdp_ib_posted_get(conn))
+		return -ENOTCONN;
+
+	buf->cqe.done = sdp_ib_recv_done;
+	for (i = 0; i < wr.num_sge; i++)
+		ib_dma_sync_single_for_device(conn->dev->device, buf->sge[i].addr,
+					      buf->sge[i].length, DMA_FROM_DEVICE);
+	ret = ib_post_recv(conn->qp, &wr, NULL);
+	return ret ? sdp_ib_post_error(conn, ret) : 0;
+}
