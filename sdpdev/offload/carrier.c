@@ -14,8 +14,30 @@
 /* What the kernel has room for in one packet. */
 #define SDP_CARRIER_MOST	(MAX_SKB_FRAGS * PAGE_SIZE)
 
+/* Memory of the host is one of the kinds, and no carrier of messages. */
+struct sdp_carrier_ops sdp_carrier_local = {
+	.name = "local",
+	.owner = THIS_MODULE,
+};
+
 static LIST_HEAD(sdp_carriers);
 static DEFINE_SPINLOCK(sdp_carriers_lock);
+
+/* In the order of their ranks.  Context: sdp_carriers_lock held. */
+static void sdp_carriers_add(struct sdp_carrier_ops *ops)
+{
+	struct list_head *at;
+
+	list_for_each(at, &sdp_carriers)
+		if (list_entry(at, struct sdp_carrier_ops, list)->rank > ops->rank)
+			break;
+	list_add_tail(&ops->list, at);
+}
+
+void sdp_carrier_init(void)
+{
+	sdp_carriers_add(&sdp_carrier_local);
+}
 
 /**
  * sdp_carrier_register() - a kind of carrier can be asked from now on
@@ -25,16 +47,11 @@ static DEFINE_SPINLOCK(sdp_carriers_lock);
  */
 int sdp_carrier_register(struct sdp_carrier_ops *ops)
 {
-	struct list_head *at;
-
 	if (!ops->name || !ops->ask || !ops->send || !ops->taken || !ops->end || !ops->most ||
 	    ops->most > SDP_CARRIER_MOST)
 		return -EINVAL;
 	spin_lock_bh(&sdp_carriers_lock);
-	list_for_each(at, &sdp_carriers)
-		if (list_entry(at, struct sdp_carrier_ops, list)->rank > ops->rank)
-			break;
-	list_add_tail(&ops->list, at);
+	sdp_carriers_add(ops);
 	spin_unlock_bh(&sdp_carriers_lock);
 	return 0;
 }
@@ -56,21 +73,28 @@ void sdp_carrier_unregister(struct sdp_carrier_ops *ops)
 EXPORT_SYMBOL_GPL(sdp_carrier_unregister);
 
 /**
- * sdp_carrier_first() - the kind that is asked first
- * @rank: what is not asked later than this
+ * sdp_carrier_next() - the kinds in the order in which they are asked
+ * @at: which one; counts on
  *
- * Return: NULL if there is none; the caller puts its module.
+ * Return: the kind, whose module the caller puts, or &sdp_carrier_local; NULL behind the last one.
  */
-const struct sdp_carrier_ops *sdp_carrier_first(int rank)
+const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at)
 {
-	struct sdp_carrier_ops *ops;
+	const struct sdp_carrier_ops *ops, *found = NULL;
+	unsigned int i = 0;
 
 	spin_lock_bh(&sdp_carriers_lock);
-	ops = list_first_entry_or_null(&sdp_carriers, struct sdp_carrier_ops, list);
-	if (ops && (ops->rank > rank || !try_module_get(ops->owner)))
-		ops = NULL;
+	list_for_each_entry(ops, &sdp_carriers, list) {
+		if (i++ < *at)
+			continue;
+		*at = i;
+		if (try_module_get(ops->owner)) {
+			found = ops;
+			break;
+		}
+	}
 	spin_unlock_bh(&sdp_carriers_lock);
-	return ops;
+	return found;
 }
 
 /**
@@ -103,6 +127,7 @@ struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carr
 	spin_lock_init(&c->lock);
 	skb_queue_head_init(&c->inbox);
 	c->ops = ops;
+	c->most = ops->most;
 	c->sk = lane->sk;
 	c->lane = lane;
 	c->number = ++lane->carriers ?: ++lane->carriers;
@@ -144,6 +169,24 @@ static void sdp_carrier_event(struct sdp_carrier *c, enum sdp_carrier_event even
 }
 
 /**
+ * sdp_carrier_proof() - a proof of an end of the connection
+ * @c: the carrier
+ * @step: 1: of a request; 2: of its answer; 3: of the asker, that it has the answer
+ * @join: what is proved
+ * @other: the other end's nonce, or 0
+ *
+ * sdp_carrier_answer() checks the first one, and sdp_carrier_joined() the second.  The third is
+ * the modules' own: an asker checks an answer, sends the proof, and only then says that the
+ * carrier is joined; the other end does so when it has checked that proof.
+ */
+__be64 sdp_carrier_proof(const struct sdp_carrier *c, u32 step, const struct sdp_join *join,
+			 __be64 other)
+{
+	return sdp_join_proof(&c->key, step, join, other);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_proof);
+
+/**
  * sdp_carrier_joined() - a carrier can be used
  * @c: the carrier
  * @answer: what the peer answered; NULL where the peer asked
@@ -154,8 +197,10 @@ static void sdp_carrier_event(struct sdp_carrier *c, enum sdp_carrier_event even
  */
 bool sdp_carrier_joined(struct sdp_carrier *c, const struct sdp_join *answer)
 {
-	if (answer && answer->proof != sdp_join_proof(&c->key, 2, answer, c->nonce))
+	if (answer && answer->proof != sdp_carrier_proof(c, 2, answer, c->nonce))
 		return false;
+	if (answer)
+		c->answer = answer->nonce;
 	sdp_carrier_event(c, SDP_CARRIER_JOINED);
 	return true;
 }
@@ -220,3 +265,23 @@ void sdp_carrier_lost(struct sdp_carrier *c)
 	sdp_carrier_event(c, SDP_CARRIER_LOST);
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_lost);
+
+/**
+ * sdp_carrier_refused() - a carrier was never joined
+ * @c: the carrier
+ * @why: the reason
+ * @retry_ms: the peer is not to be asked again before so many milliseconds
+ *
+ * As sdp_carrier_lost(), which leaves open whether the same would happen again.
+ *
+ * Context: any that may take the socket's spinlock.
+ */
+void sdp_carrier_refused(struct sdp_carrier *c, enum sdp_refusal why, unsigned int retry_ms)
+{
+	c->refusal = why;
+	c->retry = msecs_to_jiffies(retry_ms);
+	/* Pairs with the full barrier of xchg() in sdp_lane_run(). */
+	smp_mb__before_atomic();
+	sdp_carrier_event(c, SDP_CARRIER_LOST);
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_refused);

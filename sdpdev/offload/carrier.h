@@ -8,12 +8,17 @@
  *
  *	the switch			a carrier's module
  *	ops->ask()			asks the peer; sdp_carrier_joined() or sdp_carrier_lost()
+ *					sdp_carrier_refused(): lost, and the peer has said why
  *					of a peer's request: sdp_carrier_answer(), which may say no
  *	ops->send()			a message; its memory stays as it is until ops->end()
  *					sdp_carrier_arrived(): one from the peer
  *	ops->taken()			tells the peer, whose carrier calls sdp_carrier_acked()
+ *	ops->freed()			tells the peer that there is room for others
  *					sdp_carrier_room(): send() that said -EAGAIN would not now
  *	ops->end()			sdp_carrier_lost(): it is over, whoever has ended it
+ *
+ * The switch takes in what has come, and so acknowledges it, whether the program reads or not.
+ * What the program has not read limits what the peer may send: ops->freed() comes later then.
  *
  * The switch calls with the lock of the connection's socket held, in any context, so no operation
  * sleeps; but for ask(), and that may not either.  A carrier's module calls without a lock that
@@ -28,9 +33,11 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 
 struct module;
 struct net;
+struct net_device;
 struct sdp_carrier;
 struct sdp_lane;
 struct sock;
@@ -44,9 +51,13 @@ struct sock;
  * @ifindex: device by which the connection's packets leave; the asker's own number for it
  * @nonce: random; the asker's
  * @proof: shows that the asker knows both initial sequence numbers, and does not tell them
+ * @mark: SO_MARK of the end's socket
+ * @uid: its owner
+ * @tos: type of service, or traffic class, of its packets
+ * @v4: they are IPv4, also if the socket is AF_INET6
  *
  * Everything that TCP hands over.  An answer has the same form: the asker checks @proof, which is
- * made of both nonces.
+ * made of both nonces.  What comes behind @proof is an end's own, for a look at its routes.
  */
 struct sdp_join {
 	struct in6_addr from;
@@ -56,6 +67,30 @@ struct sdp_join {
 	int ifindex;
 	__be64 nonce;
 	__be64 proof;
+	u32 mark;
+	kuid_t uid;
+	u8 tos;
+	bool v4;
+};
+
+/**
+ * enum sdp_refusal - why a carrier was not joined
+ * @SDP_REFUSED_LATER: it may be asked again when more bytes have come from the peer
+ * @SDP_REFUSED_NO_SERVICE: nobody there answers such requests
+ * @SDP_REFUSED_VERSION: no version that both know
+ * @SDP_REFUSED_NEVER: this connection is not to have one
+ * @SDP_REFUSED_PROOF: a proof was wrong: something lies between the ends
+ * @SDP_REFUSED_UNREACHABLE: no answer, or no path
+ * @SDP_REFUSALS: their number
+ */
+enum sdp_refusal {
+	SDP_REFUSED_LATER,
+	SDP_REFUSED_NO_SERVICE,
+	SDP_REFUSED_VERSION,
+	SDP_REFUSED_NEVER,
+	SDP_REFUSED_PROOF,
+	SDP_REFUSED_UNREACHABLE,
+	SDP_REFUSALS,
 };
 
 /* Kinds of messages. */
@@ -98,12 +133,18 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @owner: the module
  * @kind: SDP_SOCK_BY_*, which programs and administrators see
  * @rank: where more than one would do, the switch asks the lowest; memory of the host has 0
- * @most: bytes of a message, at most
+ * @most: bytes of a message, at most, unless sdp_carrier.most is lower
+ * @fits: could a connection have this kind whose packets leave by the device?  Context: any, in
+ *	an RCU read section.  NULL: any connection could.
  * @ask: ask the peer of a connection.  Context: process, the socket locked; does not sleep.
  *	Returns 0, or -errno if it cannot be asked.
  * @send: send a message.  Returns 0, and the message is the carrier's; -EAGAIN if there is no
- *	room, and the carrier calls sdp_carrier_room() later; another error if it is lost.
+ *	room, and the carrier calls sdp_carrier_room() later; another error if it is lost.  One
+ *	without bytes should find room even if nobody reads those with bytes.
  * @taken: the switch has taken in so many messages more, which the peer may be told
+ * @freed: there is room for so many messages more than when the carrier was joined; each that
+ *	was taken in is counted, once, and those without bytes at once.  NULL: the carrier does
+ *	not count them.
  * @end: the switch uses it no more.  The module calls sdp_carrier_put() when it has no
  *	reference to the carrier any more.
  * @list: the switch's
@@ -114,9 +155,11 @@ struct sdp_carrier_ops {
 	u8 kind;
 	int rank;
 	u32 most;
+	bool (*fits)(struct net *net, const struct net_device *dev);
 	int (*ask)(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);
 	int (*send)(struct sdp_carrier *c, struct sk_buff *skb);
 	void (*taken)(struct sdp_carrier *c, u32 count);
+	void (*freed)(struct sdp_carrier *c, u32 count);
 	void (*end)(struct sdp_carrier *c);
 	struct list_head list;
 };
@@ -133,9 +176,13 @@ enum sdp_carrier_event {
  * @refs: the switch has one, and the module one from ask() or sdp_carrier_answer() on
  * @ops: its kind
  * @priv: the module's
+ * @most: bytes of a message, at most; the module may lower it before sdp_carrier_joined()
  * @number: of the connection's carriers
  * @nonce: of the end that asked
+ * @answer: nonce of the other end; there when the answer is
  * @key: both initial sequence numbers
+ * @refusal: enum sdp_refusal, of a carrier that was not joined
+ * @retry: jiffies before which the peer is not to be asked again
  * @joined: the switch knows that it is; under the socket's lock
  * @sent: messages that were sent; under the socket's lock
  * @lock: for what follows
@@ -149,9 +196,13 @@ struct sdp_carrier {
 	refcount_t refs;
 	const struct sdp_carrier_ops *ops;
 	void *priv;
+	u32 most;
 	u32 number;
 	__be64 nonce;
+	__be64 answer;
 	siphash_key_t key;
+	u8 refusal;
+	unsigned long retry;
 	bool joined;
 	u32 sent;
 	spinlock_t lock;	/* see above */
@@ -167,7 +218,10 @@ void sdp_carrier_unregister(struct sdp_carrier_ops *ops);
 struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct net *net,
 				       const struct sdp_join *join, struct sdp_join *answer,
 				       void *priv);
+__be64 sdp_carrier_proof(const struct sdp_carrier *c, u32 step, const struct sdp_join *join,
+			 __be64 other);
 bool sdp_carrier_joined(struct sdp_carrier *c, const struct sdp_join *answer);
+void sdp_carrier_refused(struct sdp_carrier *c, enum sdp_refusal why, unsigned int retry_ms);
 void sdp_carrier_arrived(struct sdp_carrier *c, struct sk_buff *skb);
 void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq);
 void sdp_carrier_room(struct sdp_carrier *c);

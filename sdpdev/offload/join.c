@@ -41,7 +41,7 @@ void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key)
 /**
  * sdp_join_proof() - a proof
  * @key: the connection's
- * @step: 1: of a request; 2: of its answer
+ * @step: as sdp_carrier_proof() has it
  * @join: what is proved
  * @other: the other end's random number, or 0
  */
@@ -69,10 +69,17 @@ static void sdp_join_name(const struct sock *sk, struct sdp_join *join)
 	join->from_port = inet_sk(sk)->inet_sport;
 	join->to_port = inet_sk(sk)->inet_dport;
 	join->ifindex = dst ? dst->dev->ifindex : sk->sk_bound_dev_if;
+	join->mark = READ_ONCE(sk->sk_mark);
+	join->uid = sk->sk_uid;
+	join->tos = READ_ONCE(inet_sk(sk)->tos);
+	join->v4 = true;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6) {
 		join->from = sk->sk_v6_rcv_saddr;
 		join->to = sk->sk_v6_daddr;
+		join->v4 = ipv6_addr_v4mapped(&join->to);
+		if (!join->v4)
+			join->tos = READ_ONCE(inet6_sk(sk)->tclass);
 		return;
 	}
 #endif
@@ -108,6 +115,7 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
 	sdp_join_name(ss->sk, answer);
 	get_random_bytes(&answer->nonce, sizeof(answer->nonce));
 	c->nonce = join->nonce;
+	c->answer = answer->nonce;
 	answer->proof = sdp_join_proof(&c->key, 2, answer, join->nonce);
 }
 

@@ -105,6 +105,7 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	spin_unlock_bh(&c->lock);
 	__skb_queue_purge(&lane->held);
 	lane->post = NULL;
+	lane->owed = 0;
 	lane->say_switch = false;
 	lane->say_note = false;
 	lane->say_leave = false;
@@ -300,45 +301,55 @@ static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
 	sdp_lane_hear(lane->ss, true);
 }
 
+/* Could the connection, as its packets go now, have this kind? */
+static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
+{
+	const struct dst_entry *dst;
+	bool fits;
+
+	if (!ops->fits)
+		return true;
+	rcu_read_lock();
+	dst = __sk_dst_get(ss->sk);
+	fits = dst && ops->fits(sock_net(ss->sk), dst->dev);
+	rcu_read_unlock();
+	return fits;
+}
+
 /**
  * sdp_lane_ask() - ask for a carrier
  * @ss: the endpoint, its socket locked, that the gate has nothing against
- * @rank: what is not asked later than this
+ * @ops: its kind, whose module the caller holds
  *
  * Context: process.
  *
- * Return: whether one was asked.
+ * Return: whether it was asked.
  */
-bool sdp_lane_ask(struct sdp_sock *ss, int rank)
+bool sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
 {
-	const struct sdp_carrier_ops *ops;
 	struct sdp_lane *lane = ss->lane;
 	struct sdp_carrier *c;
 	struct sdp_join join;
 
-	if (ss->accepted || ss->pair || sdp_only(ss) || (lane && lane->carrier))
+	if (ss->accepted || ss->pair || sdp_only(ss) || !sdp_lane_fits(ss, ops))
 		return false;
-	ops = sdp_carrier_first(rank);
-	if (!ops)
+	/* What the peer may send on another carrier comes on top of what nobody has read. */
+	if (lane && (lane->carrier || sdp_lane_full(lane)))
 		return false;
 	if (!sdp_pair_withdraw(ss))
-		goto put;
+		return false;
 	lane = lane ?: sdp_lane_new(ss, ss->sk->sk_allocation);
 	c = lane ? sdp_carrier_new(lane, ops, ss->sk->sk_allocation) : NULL;
 	if (!c)
-		goto put;
+		return false;
 	sdp_join_make(ss, c, &join);
 	if (ops->ask(c, sock_net(ss->sk), &join)) {
 		/* Nobody else has it. */
 		kfree(c);
-		goto put;
+		return false;
 	}
 	sdp_lane_join(lane, c);
-	module_put(ops->owner);
 	return true;
-put:
-	module_put(ops->owner);
-	return false;
 }
 
 /* Returns the carrier, or why there is none. */
@@ -355,8 +366,8 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 		return ERR_PTR(-EACCES);
 	if (!ss->accepted || sdp_only(ss) || sdp_gate(ss, true))
 		return ERR_PTR(-EPERM);
-	/* What the last one brought back has to be over. */
-	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP))
+	/* What the last one brought back has to be over, and what it brought to be read. */
+	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || sdp_lane_full(lane)))
 		return ERR_PTR(-EBUSY);
 	if (!sdp_pair_withdraw(ss))
 		return ERR_PTR(-EPERM);
@@ -498,6 +509,7 @@ bool sdp_lane_settled(struct sdp_sock *ss)
 int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
 {
 	sdp_lane_owner = owner;
+	sdp_carrier_init();
 	sdp_lane_wq = alloc_workqueue("sdp_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return sdp_lane_wq ? 0 : -ENOMEM;
 }

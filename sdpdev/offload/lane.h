@@ -34,6 +34,7 @@
  * @queue: what has come, in order
  * @offset: bytes of the first of @queue that were read
  * @memory: that @queue takes
+ * @owed: Data that were taken in, and @carrier was not told that there is room for others
  * @checked: jiffies when the gate was asked for the direction that is received
  * @queued: bytes of @queue that were not; written under the socket's lock, read without
  * @say_switch: a Switch is to be sent before anything else
@@ -66,6 +67,7 @@ struct sdp_lane {
 	u32 offset;
 	size_t queued;
 	size_t memory;
+	u32 owed;
 	unsigned long checked;
 	bool say_switch;
 	bool say_note;
@@ -107,7 +109,7 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
 struct sock *sdp_join_find(struct net *net, const struct sdp_join *join);
 
 /* carrier.c */
-const struct sdp_carrier_ops *sdp_carrier_first(int rank);
+void sdp_carrier_init(void);
 struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
 				    gfp_t gfp);
 
@@ -122,6 +124,7 @@ void sdp_lane_purge(struct sdp_lane *lane);
 
 /* lane_rx.c */
 void sdp_lane_take(struct sdp_lane *lane);
+bool sdp_lane_full(const struct sdp_lane *lane);
 void sdp_lane_look(struct sdp_lane *lane);
 
 #endif /* _SDP_OFFLOAD_LANE_H */

@@ -206,11 +206,28 @@ static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
 	return true;
 }
 
-static bool sdp_lane_full(const struct sdp_lane *lane)
+/**
+ * sdp_lane_full() - has the program not read so much that the peer is to wait?
+ * @lane: the lane, its socket locked
+ */
+bool sdp_lane_full(const struct sdp_lane *lane)
 {
 	size_t limit = max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
 
 	return lane->queued >= limit || lane->memory >= SDP_LANE_WASTE * limit;
+}
+
+/* What nobody reads takes the carrier's room: the peer has no more than that. */
+static void sdp_lane_room(struct sdp_lane *lane, u32 count)
+{
+	struct sdp_carrier *c = lane->carrier;
+
+	if (!sdp_lane_full(lane)) {
+		count += lane->owed;
+		lane->owed = 0;
+	}
+	if (count && c && c->ops->freed)
+		c->ops->freed(c, count);
 }
 
 /* The receiving direction asks the gate as well, once a tick: the peer cannot. */
@@ -236,9 +253,6 @@ static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
 	const struct sdp_lane_msg *msg = sdp_lane_msg(skb);
 	bool sure = msg->sure, queued = false;
 
-	/* What nobody reads takes the carrier's room. */
-	if (msg->type == SDP_MSG_DATA && sdp_lane_full(lane))
-		return false;
 	if (msg->type == SDP_MSG_SWITCH && !sdp_lane_take_switch(lane, msg))
 		return false;
 	__skb_unlink(skb, &lane->held);
@@ -264,13 +278,20 @@ void sdp_lane_take(struct sdp_lane *lane)
 	struct sdp_carrier *c = lane->carrier;
 	size_t before = lane->queued;
 	struct sk_buff *skb;
-	u32 taken = 0;
+	u32 taken = 0, data = 0;
+	bool bytes;
 
-	while (lane->carrier == c && (skb = skb_peek(&lane->held)) &&
-	       sdp_lane_take_one(lane, skb))
+	while (lane->carrier == c && (skb = skb_peek(&lane->held))) {
+		bytes = sdp_lane_msg(skb)->type == SDP_MSG_DATA;
+		if (!sdp_lane_take_one(lane, skb))
+			break;
+		data += bytes;
 		taken++;
+	}
 	if (taken && lane->carrier == c) {
 		c->ops->taken(c, taken);
+		lane->owed += data;
+		sdp_lane_room(lane, taken - data);
 		sdp_lane_recheck(lane);
 	}
 	if (lane->queued != before)
@@ -401,6 +422,7 @@ static void sdp_lane_eat(struct sdp_lane *lane, struct sk_buff *skb, size_t len)
 	kfree_skb(skb);
 	skb = skb_peek(&lane->queue);
 	lane->offset = skb ? sdp_lane_msg(skb)->skip : 0;
+	sdp_lane_room(lane, 0);
 }
 
 static ssize_t sdp_lane_read_queue(struct sdp_lane *lane, struct iov_iter *to, size_t len)

@@ -255,7 +255,7 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		return sk_stream_wait_memory(sk, timeo);
 	}
-	len = min_t(size_t, iov_iter_count(from), lane->carrier->ops->most);
+	len = min_t(size_t, iov_iter_count(from), lane->carrier->most);
 	if (!len)
 		return 0;
 	skb = sdp_lane_build(sk, from, len);
@@ -298,10 +298,21 @@ static void sdp_lane_moved(struct sdp_sock *ss)
 	sdp_sock_show(ss, ss->base->ulp_moved);
 }
 
+/* Were the messages made for a carrier that takes larger ones? */
+static bool sdp_lane_too_large(const struct sdp_lane *lane)
+{
+	const struct sk_buff *skb;
+
+	skb_queue_walk(&lane->kept, skb)
+		if (skb->len > lane->carrier->most)
+			return true;
+	return false;
+}
+
 /* Another carrier goes on where the last one was lost. */
 static bool sdp_lane_again(struct sdp_lane *lane)
 {
-	if (!lane->carrier || !lane->carrier->joined)
+	if (!lane->carrier || !lane->carrier->joined || sdp_lane_too_large(lane))
 		return false;
 	sdp_half_tx_again(&lane->tx, lane->carrier->number);
 	lane->say_switch = true;

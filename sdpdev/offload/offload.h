@@ -37,6 +37,7 @@
 
 #include "core/core.h"
 
+struct sdp_carrier_ops;
 struct sdp_lane;
 struct sdp_shared;
 
@@ -505,8 +506,12 @@ void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back);
 bool sdp_stay_for_good(enum sdp_stay stay);
 const char *sdp_stay_name(enum sdp_stay stay);
 
+/* carrier.c */
+extern struct sdp_carrier_ops sdp_carrier_local;
+const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at);
+
 /* lane.c */
-bool sdp_lane_ask(struct sdp_sock *ss, int rank);
+bool sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops);
 bool sdp_lane_asked(const struct sdp_sock *ss);
 bool sdp_lane_clear(struct sdp_sock *ss);
 void sdp_lane_run(struct sdp_lane *lane);

@@ -14,11 +14,13 @@
  */
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/module.h>
 #include <linux/sdp_ring.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/tcp.h>
 
+#include "offload/carrier.h"
 #include "offload/net.h"
 #include "offload/offload.h"
 
@@ -222,6 +224,25 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 	       ss->bytes >= (u64)READ_ONCE(net->move_bytes) << ss->looks;
 }
 
+/* Ask the kinds in their order; memory of the host is one of them. */
+static enum sdp_stay sdp_sock_ask(struct sdp_sock *ss)
+{
+	const struct sdp_carrier_ops *ops;
+	unsigned int at = 0;
+	bool asked;
+
+	while ((ops = sdp_carrier_next(&at))) {
+		asked = ops != &sdp_carrier_local && sdp_lane_ask(ss, ops);
+		module_put(ops->owner);
+		if (asked)
+			return SDP_STAY_PASSING;
+		if (ops == &sdp_carrier_local && sdp_lane_clear(ss) &&
+		    sdp_pair_join(ss, ss->sk->sk_allocation))
+			return SDP_STAY_NOT;
+	}
+	return SDP_STAY_PEER;
+}
+
 /**
  * sdp_sock_look() - look for the other end of a connection that is worth it
  * @ss: the endpoint, its socket locked
@@ -239,13 +260,8 @@ void sdp_sock_look(struct sdp_sock *ss)
 	if (ss->pair || sdp_lane_asked(ss))
 		return;
 	stay = sdp_gate(ss, true);
-	/* What comes before memory of the host, that, and what comes behind it. */
-	if (!stay && sdp_lane_ask(ss, -1))
-		stay = SDP_STAY_PASSING;
-	else if (!stay && !sdp_lane_clear(ss))
-		stay = SDP_STAY_PEER;
-	else if (!stay && !sdp_pair_join(ss, ss->sk->sk_allocation))
-		stay = sdp_lane_ask(ss, INT_MAX) ? SDP_STAY_PASSING : SDP_STAY_PEER;
+	if (!stay)
+		stay = sdp_sock_ask(ss);
 	sdp_stay_set(ss, stay, false);
 }
 

@@ -41,7 +41,7 @@ none_came() {
 	[ "$(counted joined)" = "$1" ] && [ "$(counted messages)" = "$2" ]
 }
 
-plan 89
+plan 97
 check "a machine" start
 check "a carrier" insmod "$module"
 within "a carrier" "$programs/moves" -w
@@ -57,11 +57,14 @@ for where in 0 1 2 3; do
 	within "lost at point $where" "$programs/moves" -w "${streams[@]}"
 	check "carriers were lost there" more returned_lost "$lost"
 done
-with odds=0
+with less=1
+within "messages of any size" "$programs/moves" -w "${streams[@]}"
+check "none was larger than its carrier takes" test "$(counted large)" -eq 0
+with less=0 odds=0
 check "no carrier was bad" test "$(counted carrier_bad)" -eq 0
 check "nor was a connection reset" test "$(counted carrier_reset)" -eq 0
 joined=$(counted joined) messages=$(counted messages)
-for forged in forge forge_answer; do
+for forged in forge forge_answer forge_last; do
 	refused=$(counted refused)
 	with $forged=1
 	# It says that nothing has moved.

@@ -13,7 +13,7 @@
 #include "moves/rows.h"
 
 static const struct row *lists[] = {
-	stream_rows, read_rows, wait_rows, share_rows, option_rows, land_rows, NULL,
+	stream_rows, read_rows, wait_rows, share_rows, option_rows, land_rows, late_rows, NULL,
 };
 
 int main(int argc, char **argv)
@@ -44,9 +44,10 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	/* Nobody copies to the memory of a reader on another host. */
-	for (c = 0; late && lists[c]; c++)
-		if (lists[c] == land_rows)
-			lists[c] = NULL;
+	/* Nobody copies to the memory of a reader on another host, who has rows of its own. */
+	for (c = 0; lists[c] != land_rows; c++)
+		;
+	lists[c] = late ? late_rows : land_rows;
+	lists[c + 1] = NULL;
 	return rows_main(lists, argv + optind);
 }

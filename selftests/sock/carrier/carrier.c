@@ -42,27 +42,39 @@ MODULE_PARM_DESC(forge, "Requests have a wrong proof");
 static bool forge_answer;
 module_param(forge_answer, bool, 0644);
 MODULE_PARM_DESC(forge_answer, "Answers have a wrong proof");
+static bool forge_last;
+module_param(forge_last, bool, 0644);
+MODULE_PARM_DESC(forge_last, "The asker shows the wrong proof that it has the answer");
 static unsigned int credits = 16;
 module_param(credits, uint, 0644);
-MODULE_PARM_DESC(credits, "Messages on their way, at most");
+MODULE_PARM_DESC(credits, "Messages that the other end has not freed, at most");
 static unsigned int most = SZ_16K;
 module_param(most, uint, 0644);
 MODULE_PARM_DESC(most, "Bytes of a message, at most");
+static bool less;
+module_param(less, bool, 0644);
+MODULE_PARM_DESC(less, "Each link takes fewer bytes, as it likes");
 static atomic_t joined = ATOMIC_INIT(0), refused = ATOMIC_INIT(0), messages = ATOMIC_INIT(0);
+static atomic_t large = ATOMIC_INIT(0);
 module_param_named(joined, joined.counter, int, 0644);
 module_param_named(refused, refused.counter, int, 0644);
 module_param_named(messages, messages.counter, int, 0644);
+module_param_named(large, large.counter, int, 0644);
+
+/* Messages without bytes have room of their own. */
+#define SPARE	4
 
 /* What is on its way to an end. */
 struct end {
 	struct link *link;
 	struct sdp_carrier *c;
 	struct sk_buff_head coming;
-	u32 used;		/* messages that the end sent, and the other has not taken in */
+	u32 used;		/* messages that the end sent, and the other has not freed */
 	u32 sent;
 	u32 brought;		/* to this end */
 	u32 fatal;		/* the message that it sent and that loses the link, or 0 */
 	u32 taken;		/* by this end */
+	u32 freed;		/* likewise, and the other one does not know yet */
 	u32 acked;		/* what this end knows of the other */
 	bool wants_room;
 	bool told;		/* that the carrier is lost */
@@ -130,6 +142,12 @@ static bool reached(const struct end *end, unsigned int point, u32 count)
 	return end->fatal && point == READ_ONCE(where) && count >= end->fatal;
 }
 
+/* Has the end room for it? */
+static bool has_room(const struct end *end, const struct sk_buff *skb)
+{
+	return end->used < READ_ONCE(credits) + (skb->len ? 0 : SPARE);
+}
+
 static int carrier_send(struct sdp_carrier *c, struct sk_buff *skb)
 {
 	struct end *end = c->priv, *peer = other(end);
@@ -139,7 +157,10 @@ static int carrier_send(struct sdp_carrier *c, struct sk_buff *skb)
 	spin_lock_bh(&link->lock);
 	if (link->dead) {
 		err = -ENOTCONN;
-	} else if (end->used >= READ_ONCE(credits)) {
+	} else if (skb->len > c->most) {
+		atomic_inc(&large);
+		err = -EMSGSIZE;
+	} else if (!has_room(end, skb)) {
 		end->wants_room = true;
 		err = -EAGAIN;
 	} else {
@@ -169,6 +190,17 @@ static void carrier_taken(struct sdp_carrier *c, u32 count)
 	link_later(link, 0);
 }
 
+static void carrier_freed(struct sdp_carrier *c, u32 count)
+{
+	struct end *end = c->priv;
+	struct link *link = end->link;
+
+	spin_lock_bh(&link->lock);
+	end->freed += count;
+	spin_unlock_bh(&link->lock);
+	link_later(link, 0);
+}
+
 static void carrier_end(struct sdp_carrier *c)
 {
 	struct end *end = c->priv;
@@ -189,6 +221,7 @@ static struct sdp_carrier_ops ops = {
 	.ask = carrier_ask,
 	.send = carrier_send,
 	.taken = carrier_taken,
+	.freed = carrier_freed,
 	.end = carrier_end,
 };
 
@@ -216,6 +249,24 @@ static struct sdp_carrier *link_request(struct link *link, struct sdp_join *answ
 	return c;
 }
 
+/* Each end has what the other one proves by, or something is wrong. */
+static bool link_proved(struct link *link, struct sdp_carrier *c, struct sdp_join *answer)
+{
+	struct sdp_carrier *asker = link->end[0].c;
+	__be64 last = sdp_carrier_proof(asker, 3, &link->join, answer->nonce);
+
+	if (READ_ONCE(forge_answer))
+		answer->proof ^= cpu_to_be64(1);
+	if (READ_ONCE(forge_last))
+		last ^= cpu_to_be64(1);
+	if (last != sdp_carrier_proof(c, 3, &link->join, c->answer))
+		return false;
+	if (READ_ONCE(less))
+		asker->most = 1 + get_random_u32_below(ops.most);
+	c->most = asker->most;
+	return sdp_carrier_joined(asker, answer);
+}
+
 static void link_ask(struct link *link)
 {
 	struct end *end = link->end;
@@ -240,9 +291,7 @@ static void link_ask(struct link *link)
 	spin_unlock_bh(&link->lock);
 	if (IS_ERR(c))
 		return;
-	if (READ_ONCE(forge_answer))
-		answer.proof ^= cpu_to_be64(1);
-	if (sdp_carrier_joined(end[0].c, &answer)) {
+	if (link_proved(link, c, &answer)) {
 		atomic_inc(&joined);
 		sdp_carrier_joined(c, NULL);
 		return;
@@ -267,9 +316,10 @@ static bool end_bring(struct end *end)
 		skb = __skb_dequeue(&end->coming);
 		acks = peer->taken;
 		acked = acks != end->acked;
-		end->used -= acks - end->acked;
 		end->acked = acks;
-		room = acked && end->wants_room;
+		end->used -= peer->freed;
+		room = peer->freed && end->wants_room;
+		peer->freed = 0;
 		end->wants_room &= !room;
 	}
 	spin_unlock_bh(&link->lock);
