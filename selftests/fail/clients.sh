@@ -11,4 +11,5 @@ check "an HCA" load tools/softib/softib.ko hcas=1
 step ipoib/ib_ipoib.ko
 step sdpdev/sdpdev.ko
 step sdpdev/sdp_ib.ko
+rmmod sdp_ib sdpdev ib_ipoib softib
 finish

@@ -7,4 +7,5 @@
 
 plan 2
 step tools/softib/softib.ko hcas=1
+rmmod softib
 finish

@@ -604,5 +604,6 @@ storm
 kernel
 refusals
 unload
+until_true 20 rmmod sdpdev
 rm -rf "$work"
 finish

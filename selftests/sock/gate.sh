@@ -25,7 +25,7 @@ bridge() {
 
 no_bridge() {
 	[ ! -e /run/netns/hub ] || ip netns del hub
-	no_hosts
+	leave
 }
 
 trap no_bridge EXIT

@@ -115,4 +115,5 @@ done
 attach 0
 ip netns del left
 ip netns del right
+until_true 10 rmmod sdpdev
 finish

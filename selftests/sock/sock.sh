@@ -30,7 +30,13 @@ no_hosts() {
 	[ ! -e /run/netns/blue ] || ip netns del blue
 }
 
-trap no_hosts EXIT
+# leave: for the tests that follow, the machine is as it was.
+leave() {
+	no_hosts
+	[ ! -e /sys/module/sdpdev ] || { until_true 10 unused && rmmod sdpdev; }
+}
+
+trap leave EXIT
 
 # two_hosts: two network namespaces, red 10.9.0.1 and blue 10.9.0.2, and veth between them
 two_hosts() {

@@ -90,7 +90,7 @@ no_groups() {
 	[ ! -e "$work/cgroup/units" ]
 }
 
-trap end EXIT
+trap 'end; leave' EXIT
 
 start_unit() {
 	timeout 60 nsenter -t "$systemd" -m -p -C systemctl start "$1"

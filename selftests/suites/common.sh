@@ -17,9 +17,8 @@ clean_up() {
 	for pid in "${servers[@]}"; do
 		kill "$pid" && wait "$pid"
 	done 2> /dev/null
-	no_hosts
 	rm -rf "$WORK"
-	until_true 10 unused && rmmod sdpdev
+	leave
 }
 
 trap clean_up EXIT
