@@ -232,13 +232,15 @@ EXPORT_SYMBOL_GPL(sdp_carrier_arrived);
  * sdp_carrier_acked() - the peer has taken in messages
  * @c: the carrier
  * @mseq: so many since the carrier was joined
+ * @more: the caller has more to tell, so the switch need not look yet
  *
  * Context: any that may take the socket's spinlock.
  */
-void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq)
+void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq, bool more)
 {
 	WRITE_ONCE(c->acked, mseq);
-	sdp_carrier_kick(c);
+	if (!more)
+		sdp_carrier_kick(c);
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_acked);
 

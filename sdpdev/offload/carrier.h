@@ -10,7 +10,7 @@
  *	ops->ask()			asks the peer; sdp_carrier_joined() or sdp_carrier_lost()
  *					sdp_carrier_refused(): lost, and the peer has said why
  *					of a peer's request: sdp_carrier_answer(), which may say no
- *	ops->send()			a message; its memory stays as it is until ops->end()
+ *	ops->send()			a message; its bytes stay as they are
  *					sdp_carrier_arrived(): one from the peer
  *	ops->taken()			tells the peer, whose carrier calls sdp_carrier_acked()
  *	ops->freed()			tells the peer that there is room for others
@@ -138,9 +138,12 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  *	an RCU read section.  NULL: any connection could.
  * @ask: ask the peer of a connection.  Context: process, the socket locked; does not sleep.
  *	Returns 0, or -errno if it cannot be asked.
- * @send: send a message.  Returns 0, and the message is the carrier's; -EAGAIN if there is no
- *	room, and the carrier calls sdp_carrier_room() later; another error if it is lost.  One
- *	without bytes should find room even if nobody reads those with bytes.
+ * @send: send a message, of which the carrier clones what it keeps.  Returns 0; -EAGAIN if there
+ *	is no room, and the carrier calls sdp_carrier_room() later; -ENOMEM: the switch tries
+ *	again; another error if it is lost.  One without bytes should find room even if nobody
+ *	reads those with bytes.
+ * @busy: are messages on their way?  Then the carrier calls sdp_carrier_room() when none are.
+ *	NULL: it does not know.
  * @taken: the switch has taken in so many messages more, which the peer may be told
  * @freed: there is room for so many messages more than when the carrier was joined; each that
  *	was taken in is counted, once, and those without bytes at once.  NULL: the carrier does
@@ -158,6 +161,7 @@ struct sdp_carrier_ops {
 	bool (*fits)(struct net *net, const struct net_device *dev);
 	int (*ask)(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);
 	int (*send)(struct sdp_carrier *c, struct sk_buff *skb);
+	bool (*busy)(struct sdp_carrier *c);
 	void (*taken)(struct sdp_carrier *c, u32 count);
 	void (*freed)(struct sdp_carrier *c, u32 count);
 	void (*end)(struct sdp_carrier *c);
@@ -223,7 +227,7 @@ __be64 sdp_carrier_proof(const struct sdp_carrier *c, u32 step, const struct sdp
 bool sdp_carrier_joined(struct sdp_carrier *c, const struct sdp_join *answer);
 void sdp_carrier_refused(struct sdp_carrier *c, enum sdp_refusal why, unsigned int retry_ms);
 void sdp_carrier_arrived(struct sdp_carrier *c, struct sk_buff *skb);
-void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq);
+void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq, bool more);
 void sdp_carrier_room(struct sdp_carrier *c);
 void sdp_carrier_lost(struct sdp_carrier *c);
 void sdp_carrier_put(struct sdp_carrier *c);

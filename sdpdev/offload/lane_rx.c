@@ -438,6 +438,13 @@ static ssize_t sdp_lane_read_queue(struct sdp_lane *lane, struct iov_iter *to, s
 	return len;
 }
 
+/* Is there nothing to look at but the queue? */
+static bool sdp_lane_plain(const struct sdp_lane *lane)
+{
+	return lane->rx.state == SDP_HALF_RX_MOVED && !lane->kicked &&
+	       skb_queue_empty(&lane->held) && !sdp_lane_unread(lane->ss->sk);
+}
+
 /**
  * sdp_lane_read() - the next bytes of the stream, from wherever they are
  * @ss: an endpoint that has a lane, its socket locked
@@ -455,7 +462,8 @@ ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 	size_t most;
 	ssize_t n;
 
-	sdp_lane_run(lane);
+	if (!sdp_lane_plain(lane))
+		sdp_lane_run(lane);
 	skb = skb_peek(&lane->queue);
 	if (skb && sdp_lane_before_tcp(lane, skb)) {
 		n = sdp_lane_read_queue(lane, to, len);
@@ -464,7 +472,7 @@ ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 		n = most ? sdp_rx_tcp(ss->sk, to, most) : 0;
 	}
 	/* A Switch may have waited for this, and a record may be next. */
-	if (n > 0)
+	if (n > 0 && !sdp_lane_plain(lane))
 		sdp_lane_run(lane);
 	return n;
 }

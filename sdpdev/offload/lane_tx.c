@@ -11,9 +11,6 @@
 #include "offload/lane.h"
 #include "offload/trace.h"
 
-/* A message of so many bytes at most lies in one piece. */
-#define SDP_LANE_LINEAR		SZ_1K
-
 /* What a socket may keep that has set no limit: a carrier is not slowed down by less. */
 #define SDP_LANE_SNDBUF		SZ_512K
 
@@ -48,9 +45,8 @@ static int sdp_lane_tell(struct sdp_lane *lane, u8 type)
 		msg->token = lane->tx.token;
 	}
 	err = c->ops->send(c, skb);
-	if (err)
-		kfree_skb(skb);
-	else
+	kfree_skb(skb);
+	if (!err)
 		c->sent++;
 	return err;
 }
@@ -83,18 +79,14 @@ static struct sk_buff *sdp_lane_next(struct sdp_lane *lane, struct sk_buff *skb)
 
 static int sdp_lane_post(struct sdp_lane *lane)
 {
-	struct sk_buff *skb = lane->post, *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	struct sdp_carrier *c = lane->carrier;
+	struct sk_buff *skb = lane->post;
 	int err;
 
-	if (!copy)
-		return -ENOMEM;
-	sdp_lane_msg(copy)->sure = sdp_half_tx_sure(&lane->tx);
-	err = c->ops->send(c, copy);
-	if (err) {
-		kfree_skb(copy);
+	sdp_lane_msg(skb)->sure = sdp_half_tx_sure(&lane->tx);
+	err = c->ops->send(c, skb);
+	if (err)
 		return err;
-	}
 	c->sent++;
 	sdp_lane_msg(skb)->mseq = c->sent;
 	lane->post = sdp_lane_next(lane, skb);
@@ -104,6 +96,16 @@ static int sdp_lane_post(struct sdp_lane *lane)
 	if (sdp_half_tx_sure(&lane->tx))
 		lane->say_note = false;
 	return 0;
+}
+
+/* Nagle's rule: a small message waits for more bytes while others are on their way. */
+static bool sdp_lane_wait(const struct sdp_lane *lane)
+{
+	struct sdp_carrier *c = lane->carrier;
+
+	return lane->post->len < c->most && skb_queue_is_last(&lane->kept, lane->post) &&
+	       !(tcp_sk(lane->ss->sk)->nonagle & TCP_NAGLE_OFF) && c->ops->busy &&
+	       c->ops->busy(c);
 }
 
 /**
@@ -119,7 +121,7 @@ void sdp_lane_push(struct sdp_lane *lane)
 	if (!lane->carrier || !lane->carrier->joined)
 		return;
 	err = sdp_lane_tell_all(lane);
-	while (!err && lane->post && lane->tx.state == SDP_HALF_TX_MOVED)
+	while (!err && lane->post && lane->tx.state == SDP_HALF_TX_MOVED && !sdp_lane_wait(lane))
 		err = sdp_lane_post(lane);
 	switch (err) {
 	case 0:
@@ -203,32 +205,95 @@ push:
 	sdp_lane_push(lane);
 }
 
-/* Bytes of a message into memory that counts as the socket's. */
-static struct sk_buff *sdp_lane_build(struct sock *sk, struct iov_iter *from, size_t len)
+/*
+ * More bytes into a message, as many as it takes; its memory counts as the socket's.  Returns how
+ * many, or -errno if there are none.
+ */
+static ssize_t sdp_lane_fill(struct sock *sk, struct sk_buff *skb, struct iov_iter *from,
+			     size_t len)
 {
-	size_t linear = len <= SDP_LANE_LINEAR ? len : 0;
-	struct sk_buff *skb;
-	int err;
+	struct page_frag *frag = sk_page_frag(sk);
+	size_t done = 0;
+	int err = 0;
 
-	skb = alloc_skb_with_frags(linear, len - linear, PAGE_ALLOC_COSTLY_ORDER, &err,
-				   sk->sk_allocation | __GFP_NOWARN);
-	if (!skb)
-		return ERR_PTR(-ENOMEM);
-	skb_put(skb, linear);
-	skb->data_len = len - linear;
-	skb->len = len;
-	if (skb_copy_datagram_from_iter(skb, 0, from, len)) {
-		kfree_skb(skb);
-		return ERR_PTR(-EFAULT);
+	while (done < len && !err) {
+		int i = skb_shinfo(skb)->nr_frags, copy;
+		bool merge;
+
+		if (!sk_page_frag_refill(sk, frag)) {
+			err = -ENOMEM;
+			break;
+		}
+		merge = skb_can_coalesce(skb, i, frag->page, frag->offset);
+		if (!merge && i >= MAX_SKB_FRAGS)
+			break;
+		copy = min_t(size_t, len - done, frag->size - frag->offset);
+		err = sk_wmem_schedule(sk, copy) ?
+		      skb_copy_to_page_nocache(sk, from, skb, frag->page, frag->offset, copy) :
+		      -ENOMEM;
+		if (err)
+			break;
+		if (merge) {
+			skb_frag_size_add(&skb_shinfo(skb)->frags[i - 1], copy);
+		} else {
+			skb_fill_page_desc(skb, i, frag->page, frag->offset, copy);
+			get_page(frag->page);
+		}
+		frag->offset += copy;
+		done += copy;
 	}
+	return done ?: err;
+}
+
+/* The last message, if its bytes have not gone and there is room for more. */
+static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane)
+{
+	struct sk_buff *skb = lane->post ? skb_peek_tail(&lane->kept) : NULL;
+
+	return skb && skb->len < lane->carrier->most &&
+	       skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ? skb : NULL;
+}
+
+/* A message without bytes. */
+static struct sk_buff *sdp_lane_build(struct sdp_lane *lane)
+{
+	struct sock *sk = lane->ss->sk;
+	struct sk_buff *skb = alloc_skb(0, sk->sk_allocation | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
 	if (!sk_wmem_schedule(sk, skb->truesize)) {
 		kfree_skb(skb);
-		iov_iter_revert(from, len);
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	}
 	sk_wmem_queued_add(sk, skb->truesize);
 	sk_mem_charge(sk, skb->truesize);
+	/* Nobody is to sum up what is copied. */
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	memset(sdp_lane_msg(skb), 0, sizeof(struct sdp_lane_msg));
+	sdp_lane_msg(skb)->type = SDP_MSG_DATA;
+	sdp_lane_msg(skb)->pos = lane->tx.pos;
 	return skb;
+}
+
+/* A message has got bytes, @before others; it is new if it had none. */
+static void sdp_lane_filled(struct sdp_lane *lane, struct sk_buff *skb, u32 before, u32 len)
+{
+	u8 first = 0;
+
+	if (skb_queue_empty(&lane->kept)) {
+		lane->started = jiffies;
+		sdp_lane_later(lane, HZ);
+	}
+	if (!before)
+		__skb_queue_tail(&lane->kept, skb);
+	if (!lane->post)
+		lane->post = skb;
+	/* The half keeps the first one of all. */
+	if (lane->tx.pos == lane->tx.p0)
+		skb_copy_bits(skb, before, &first, 1);
+	sdp_half_tx_sent(&lane->tx, first, len);
+	lane->ss->sent += len;
 }
 
 /**
@@ -246,8 +311,8 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 	struct sdp_lane *lane = ss->lane;
 	struct sock *sk = ss->sk;
 	struct sk_buff *skb;
-	size_t len;
-	u8 first;
+	u32 before;
+	ssize_t n;
 
 	if (sdp_tx_shut(sk))
 		return -EPIPE;
@@ -255,27 +320,21 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		return sk_stream_wait_memory(sk, timeo);
 	}
-	len = min_t(size_t, iov_iter_count(from), lane->carrier->most);
-	if (!len)
+	if (!iov_iter_count(from))
 		return 0;
-	skb = sdp_lane_build(sk, from, len);
-	if (IS_ERR(skb))
-		return PTR_ERR(skb);
-	memset(sdp_lane_msg(skb), 0, sizeof(struct sdp_lane_msg));
-	sdp_lane_msg(skb)->type = SDP_MSG_DATA;
-	sdp_lane_msg(skb)->pos = lane->tx.pos;
-	if (skb_queue_empty(&lane->kept)) {
-		lane->started = jiffies;
-		sdp_lane_later(lane, HZ);
+	skb = sdp_lane_open(lane) ?: sdp_lane_build(lane);
+	if (!skb)
+		return -ENOMEM;
+	before = skb->len;
+	n = sdp_lane_fill(sk, skb, from,
+			  min_t(size_t, iov_iter_count(from), lane->carrier->most - before));
+	if (n > 0) {
+		sdp_lane_filled(lane, skb, before, n);
+		sdp_lane_push(lane);
+	} else if (!before) {
+		sdp_lane_free(sk, skb);
 	}
-	__skb_queue_tail(&lane->kept, skb);
-	if (!lane->post)
-		lane->post = skb;
-	skb_copy_bits(skb, 0, &first, 1);
-	sdp_half_tx_sent(&lane->tx, first, len);
-	ss->sent += len;
-	sdp_lane_push(lane);
-	return len;
+	return n;
 }
 
 /* --- there and back ------------------------------------------------------------ */
@@ -295,7 +354,8 @@ static void sdp_lane_moved(struct sdp_sock *ss)
 	ss->checked = jiffies;
 	ss->touched = jiffies;
 	ss->stalled = false;
-	sdp_sock_show(ss, ss->base->ulp_moved);
+	sdp_sock_show(ss, ss->lane->kind == SDP_SOCK_BY_IB ? ss->base->ulp_ib :
+							     ss->base->ulp_local);
 }
 
 /* Were the messages made for a carrier that takes larger ones? */

@@ -124,7 +124,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	trace_sdp_sock_move(ss, SDP_STAY_NOT);
 	ss->checked = jiffies;
 	ss->touched = jiffies;
-	sdp_sock_show(ss, ss->base->ulp_moved);
+	sdp_sock_show(ss, ss->base->ulp_local);
 	return true;
 }
 

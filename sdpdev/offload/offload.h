@@ -252,7 +252,8 @@ enum sdp_stay {
  * @data_ready: its sk_data_ready
  * @write_space: its sk_write_space
  * @ulp: the ULP, as ss(8) names it while the bytes go by TCP
- * @ulp_moved: the same ULP under the name that says that they do not
+ * @ulp_local: the same ULP, while they go by memory of the host
+ * @ulp_ib: while they go over InfiniBand
  */
 struct sdp_base {
 	struct proto *prot;
@@ -260,7 +261,8 @@ struct sdp_base {
 	void (*data_ready)(struct sock *sk);
 	void (*write_space)(struct sock *sk);
 	const struct tcp_ulp_ops *ulp;
-	const struct tcp_ulp_ops *ulp_moved;
+	const struct tcp_ulp_ops *ulp_local;
+	const struct tcp_ulp_ops *ulp_ib;
 };
 
 /**

@@ -64,7 +64,7 @@ void conn_check(const struct side *side, const struct conn *conn)
 		return;
 	if (getsockopt(conn->fd, IPPROTO_TCP, TCP_ULP, name, &len))
 		die("TCP_ULP");
-	if (!strcmp(name, "sdp-local") != side->moved)
+	if (!strncmp(name, "sdp-", strlen("sdp-")) != side->moved)
 		die(name);
 }
 

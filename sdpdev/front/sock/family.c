@@ -36,7 +36,8 @@ static int sdp_family_learn(int family, struct sdp_family *fam)
 	fam->base.data_ready = sock->sk->sk_data_ready;
 	fam->base.write_space = sock->sk->sk_write_space;
 	fam->base.ulp = &sdp_ulp;
-	fam->base.ulp_moved = &sdp_ulp_local;
+	fam->base.ulp_local = &sdp_ulp_local;
+	fam->base.ulp_ib = &sdp_ulp_ib;
 	fam->prot = *fam->base.prot;
 	fam->ops = *fam->base.ops;
 	sdp_proto_build(fam);

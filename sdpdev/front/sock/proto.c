@@ -47,7 +47,7 @@ static void sdp_sock_put(struct sdp_sock *ss)
 	atomic_dec(&ss->users);
 }
 
-/* Is the sending direction moved?  Under the socket's lock it stays so. */
+/* Has the sending direction moved to memory of the host?  Under the socket's lock it stays so. */
 static bool sdp_sock_moved(const struct sock *sk)
 {
 	return READ_ONCE(inet_csk(sk)->icsk_ulp_ops) == &sdp_ulp_local;

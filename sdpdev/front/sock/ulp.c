@@ -16,25 +16,21 @@ static int sdp_ulp_init(struct sock *sk);
 static void sdp_ulp_release(struct sock *sk);
 static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, const gfp_t gfp);
 
-struct tcp_ulp_ops sdp_ulp __read_mostly = {
-	.name		= "sdp",
-	.owner		= THIS_MODULE,
-	.init		= sdp_ulp_init,
-	.release	= sdp_ulp_release,
-	.clone		= sdp_ulp_clone,
-	.get_info	= sdp_info_diag,
-	.get_info_size	= sdp_info_diag_size,
-};
+/* One ULP by several names, of which ss(8) shows the one that says where the bytes go. */
+#define SDP_ULP(ulp_name)				\
+	{						\
+		.name		= ulp_name,		\
+		.owner		= THIS_MODULE,		\
+		.init		= sdp_ulp_init,		\
+		.release	= sdp_ulp_release,	\
+		.clone		= sdp_ulp_clone,	\
+		.get_info	= sdp_info_diag,	\
+		.get_info_size	= sdp_info_diag_size,	\
+	}
 
-struct tcp_ulp_ops sdp_ulp_local __read_mostly = {
-	.name		= "sdp-local",
-	.owner		= THIS_MODULE,
-	.init		= sdp_ulp_init,
-	.release	= sdp_ulp_release,
-	.clone		= sdp_ulp_clone,
-	.get_info	= sdp_info_diag,
-	.get_info_size	= sdp_info_diag_size,
-};
+struct tcp_ulp_ops sdp_ulp __read_mostly = SDP_ULP("sdp");
+struct tcp_ulp_ops sdp_ulp_local __read_mostly = SDP_ULP("sdp-local");
+struct tcp_ulp_ops sdp_ulp_ib __read_mostly = SDP_ULP("sdp-ib");
 
 static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, gfp_t gfp)
 {

@@ -151,9 +151,12 @@ static bool has_room(const struct end *end, const struct sk_buff *skb)
 static int carrier_send(struct sdp_carrier *c, struct sk_buff *skb)
 {
 	struct end *end = c->priv, *peer = other(end);
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	struct link *link = end->link;
 	int err = 0;
 
+	if (!copy)
+		return -ENOMEM;
 	spin_lock_bh(&link->lock);
 	if (link->dead) {
 		err = -ENOTCONN;
@@ -170,9 +173,11 @@ static int carrier_send(struct sdp_carrier *c, struct sk_buff *skb)
 			end->fatal = end->sent;
 		link->dead = end->fatal && where == POST;
 		atomic_inc(&messages);
-		__skb_queue_tail(&peer->coming, skb);
+		__skb_queue_tail(&peer->coming, copy);
 	}
 	spin_unlock_bh(&link->lock);
+	if (err)
+		kfree_skb(copy);
 	if (err != -EAGAIN)
 		link_later(link, 0);
 	return err;
@@ -326,7 +331,7 @@ static bool end_bring(struct end *end)
 	if (skb)
 		sdp_carrier_arrived(end->c, skb);
 	if (acked)
-		sdp_carrier_acked(end->c, acks);
+		sdp_carrier_acked(end->c, acks, false);
 	if (room)
 		sdp_carrier_room(end->c);
 	spin_lock_bh(&link->lock);

@@ -147,7 +147,7 @@ bool moved(int fd)
 	socklen_t len = sizeof(name);
 
 	need(!getsockopt(fd, IPPROTO_TCP, TCP_ULP, name, &len));
-	return !strcmp(name, "sdp-local");
+	return !strncmp(name, "sdp-", strlen("sdp-"));
 }
 
 void want(const struct end *e, bool pipe)
