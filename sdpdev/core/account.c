@@ -279,6 +279,18 @@ void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 }
 
 /**
+ * sdp_uid_share() - how much of an adapter the connections of a user's sockets may use up
+ * @uid: whose they are
+ * @owner: out: the user, as a number
+ * @share: out: percent; zero: no limit
+ */
+void sdp_uid_share(kuid_t uid, u32 *owner, u32 *share)
+{
+	*owner = __kuid_val(uid);
+	*share = uid_eq(uid, GLOBAL_ROOT_UID) ? 0 : READ_ONCE(sdp_user_share);
+}
+
+/**
  * sdp_account_lend() - charge memory that may outlive the endpoint
  * @acc: who pays, whose own count of memory is the caller's
  * @bytes: how much

@@ -151,6 +151,7 @@ int sdp_charge(struct sdp_account *acc, enum sdp_limit which, long n);
 int sdp_charge_sparing(struct sdp_account *acc, enum sdp_limit which, long n, long spare);
 void sdp_uncharge(struct sdp_account *acc, enum sdp_limit which, long n);
 bool sdp_account_is_root(const struct sdp_account *acc);
+void sdp_uid_share(kuid_t uid, u32 *owner, u32 *share);
 void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 		       u32 *share);
 struct sdp_user *sdp_account_lend(struct sdp_account *acc, long bytes);

@@ -131,6 +131,7 @@ struct sdp_xprt_conn {
  *	post_send(), by the transport before SDP_XPRT_RECV_DONE
  * @off: free for the protocol
  * @kind: free for the protocol
+ * @priv: free for the protocol
  *
  * Embedded in the transport's structure.  Belongs to the transport from
  * post_send() or post_recv() until the matching *_DONE event, and to the
@@ -144,6 +145,7 @@ struct sdp_xprt_buf {
 	u32 len;
 	u32 off;
 	u8 kind;
+	void *priv;
 };
 
 /**

@@ -17,8 +17,8 @@ list && !/^#/ && NF {
 	main = $1
 	sub(/.*\//, "", main)
 	public[$1 "/" main ".h"] = 1
-	if ($2 == "+")
-		public[$1 "/" $3] = 2
+	for (i = 3; $2 == "+" && i <= NF; i++)
+		public[$1 "/" $i] = 2
 }
 
 !list && /^#include "[^"]*\/[^"]*"/ {

@@ -5,8 +5,10 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
+#include "chan/chan.h"
 #include "front/dev/dev.h"
 #include "front/sock/sock.h"
+#include "joined/joined.h"
 #include "offload/net.h"
 
 static struct miscdevice sdp_misc = {
@@ -20,7 +22,7 @@ static int __init sdp_init(void)
 {
 	int err;
 
-	sdp_xprt_init(&sdp_upcalls);
+	sdp_xprt_init(&sdp_events);
 	sdp_wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sdp_wq)
 		return -ENOMEM;
@@ -33,9 +35,15 @@ static int __init sdp_init(void)
 	err = sdp_sock_init();
 	if (err)
 		goto err_net;
-	err = sdp_group_init();
+	err = sdp_chan_start();
 	if (err)
 		goto err_sock;
+	err = sdp_joined_start();
+	if (err)
+		goto err_chan;
+	err = sdp_group_init();
+	if (err)
+		goto err_joined;
 	/* The device takes rules as soon as it is there. */
 	sdp_attach_start();
 	err = misc_register(&sdp_misc);
@@ -46,6 +54,10 @@ static int __init sdp_init(void)
 err_attach:
 	sdp_attach_stop();
 	sdp_group_exit();
+err_joined:
+	sdp_joined_stop();
+err_chan:
+	sdp_chan_stop();
 err_sock:
 	sdp_sock_exit();
 err_net:
@@ -68,6 +80,8 @@ static void __exit sdp_exit(void)
 	sdp_tree_exit();
 	sdp_group_exit();
 	sdp_sock_exit();
+	sdp_joined_stop();
+	sdp_chan_stop();
 	sdp_net_exit();
 	sdp_ep_wait_idle();
 	destroy_workqueue(sdp_wq);

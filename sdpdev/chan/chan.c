@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A channel's life: what sleeps is done by its work.
+ */
+#include <linux/completion.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "chan/chan.h"
+#include "transport/registry.h"
+
+static struct workqueue_struct *sdp_chan_wq;
+static LIST_HEAD(sdp_chans);
+static DEFINE_SPINLOCK(sdp_chans_lock);
+static DECLARE_WAIT_QUEUE_HEAD(sdp_chans_wait);
+
+/**
+ * sdp_chan_put() - let go of a channel
+ * @chan: the channel
+ *
+ * Context: any.
+ */
+void sdp_chan_put(struct sdp_chan *chan)
+{
+	const struct sdp_chan_user *user = chan->user;
+	struct net *net = chan->net;
+
+	if (!refcount_dec_and_test(&chan->refs))
+		return;
+	spin_lock_bh(&sdp_chans_lock);
+	list_del(&chan->list);
+	spin_unlock_bh(&sdp_chans_lock);
+	user->free(chan);
+	put_net(net);
+	/* Pairs with sdp_chan_stop(). */
+	wake_up(&sdp_chans_wait);
+}
+
+/**
+ * sdp_chan_kick() - have the work done
+ * @chan: the channel, referenced
+ *
+ * Context: any.
+ */
+void sdp_chan_kick(struct sdp_chan *chan)
+{
+	refcount_inc(&chan->refs);
+	if (!queue_work(sdp_chan_wq, &chan->work))
+		refcount_dec(&chan->refs);
+}
+
+/**
+ * sdp_chan_over() - it cannot go on
+ * @chan: the channel, locked
+ */
+void sdp_chan_over(struct sdp_chan *chan)
+{
+	if (chan->state >= SDP_CHAN_OVER)
+		return;
+	chan->state = SDP_CHAN_OVER;
+	if (chan->going)
+		sdp_chan_kick(chan);
+}
+
+/**
+ * sdp_chan_end() - the user needs it no more
+ * @chan: the channel; the user keeps its reference
+ *
+ * Context: any with bottom halves.
+ */
+void sdp_chan_end(struct sdp_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	sdp_chan_over(chan);
+	spin_unlock_bh(&chan->lock);
+}
+
+/* The user hears of the end once.  Context: process. */
+static void sdp_chan_tell_over(struct sdp_chan *chan, const struct sdp_chan_end *end)
+{
+	bool told;
+
+	spin_lock_bh(&chan->lock);
+	sdp_chan_over(chan);
+	told = chan->over_told;
+	chan->over_told = true;
+	spin_unlock_bh(&chan->lock);
+	if (!told)
+		chan->user->over(chan, end);
+}
+
+/**
+ * sdp_chan_opened() - messages flow
+ * @chan: the channel
+ * @pdata: private data of the acceptance, or NULL
+ * @len: its bytes
+ *
+ * Context: process; or softirq where the peer has asked.
+ */
+void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
+{
+	bool now;
+
+	spin_lock_bh(&chan->lock);
+	now = chan->state == SDP_CHAN_OPENING;
+	if (now)
+		chan->state = SDP_CHAN_OPEN;
+	spin_unlock_bh(&chan->lock);
+	if (!now)
+		return;
+	chan->user->open(chan, pdata, len);
+	if (!chan->accepts)
+		sdp_chan_early(chan);
+}
+
+static int sdp_chan_event(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_xprt_event *ev)
+{
+	struct sdp_chan *chan = ctx;
+	struct sdp_chan_end end = {
+		.type = ev->type,
+		.reason = ev->reason,
+		.error = ev->error,
+		.pdata = ev->pdata,
+		.len = ev->pdata_len,
+	};
+
+	switch (ev->type) {
+	case SDP_XPRT_RECV_DONE:
+		sdp_chan_received(chan, ev->buf, ev->error);
+		break;
+	case SDP_XPRT_SEND_DONE:
+		sdp_chan_sent(chan, ev->buf);
+		break;
+	case SDP_XPRT_ESTABLISHED:
+		sdp_chan_opened(chan, chan->accepts ? NULL : ev->pdata, ev->pdata_len);
+		break;
+	default:
+		sdp_chan_tell_over(chan, &end);
+	}
+	return 0;
+}
+
+/* --- buffers ------------------------------------------------------------------- */
+
+static int sdp_chan_send_bufs(struct sdp_chan *chan)
+{
+	struct sdp_xprt_buf *buf;
+	int i;
+
+	for (i = 0; i < SDP_CHAN_SENDS; i++) {
+		buf = chan->xprt->buf_alloc(chan->xc, SDP_CHAN_HEADERS + SDP_CHAN_COPY, false);
+		if (!buf)
+			return -ENOBUFS;
+		buf->priv = NULL;
+		spin_lock_bh(&chan->lock);
+		list_add(&buf->list, &chan->free);
+		spin_unlock_bh(&chan->lock);
+	}
+	return 0;
+}
+
+static int sdp_chan_recv_bufs(struct sdp_chan *chan)
+{
+	struct sdp_xprt_buf *buf;
+
+	while (READ_ONCE(chan->credit.bufs) < READ_ONCE(chan->want)) {
+		buf = chan->xprt->buf_alloc(chan->xc, SDP_CHAN_SIZE, true);
+		if (!buf)
+			return -ENOBUFS;
+		spin_lock_bh(&chan->lock);
+		sdp_chan_post_recv(chan, buf);
+		sdp_chan_settle(chan);
+		spin_unlock_bh(&chan->lock);
+	}
+	return 0;
+}
+
+static int sdp_chan_bufs(struct sdp_chan *chan)
+{
+	return sdp_chan_send_bufs(chan) ?: sdp_chan_recv_bufs(chan);
+}
+
+/* All that the transport has given back; it has been destroyed, or soon is. */
+static void sdp_chan_free_bufs(struct sdp_chan *chan)
+{
+	struct sdp_xprt_buf *buf, *next;
+	LIST_HEAD(bufs);
+
+	spin_lock_bh(&chan->lock);
+	list_splice_init(&chan->free, &bufs);
+	list_splice_init(&chan->spare, &bufs);
+	list_splice_init(&chan->early, &bufs);
+	spin_unlock_bh(&chan->lock);
+	list_for_each_entry_safe(buf, next, &bufs, list)
+		chan->xprt->buf_free(chan->xc, buf);
+}
+
+/* --- the work ------------------------------------------------------------------ */
+
+static int sdp_chan_resolved(struct sdp_xprt_conn *xc, void *ctx)
+{
+	return sdp_chan_bufs(ctx);
+}
+
+static int sdp_chan_ask(struct sdp_chan *chan)
+{
+	const struct sdp_xprt_ops *xprt = sdp_xprt_route(chan->net, &chan->params);
+	struct sdp_xprt_conn *xc;
+
+	if (IS_ERR_OR_NULL(xprt))
+		return xprt ? PTR_ERR(xprt) : -ENETDOWN;
+	xc = xprt->conn_create(chan->net, chan);
+	if (IS_ERR(xc)) {
+		sdp_xprt_put(xprt);
+		return PTR_ERR(xc);
+	}
+	xc->event = sdp_chan_event;
+	chan->xprt = xprt;
+	/* Others look for it without the lock: pairs with sdp_chan_gone(). */
+	smp_store_release(&chan->xc, xc);
+	return xprt->connect(xc, &chan->params, sdp_chan_resolved, chan->pdata, chan->pdata_len);
+}
+
+static int sdp_chan_answer(struct sdp_chan *chan)
+{
+	int err = chan->xprt->prepare(chan->xc, &chan->params);
+
+	if (!err)
+		err = sdp_chan_bufs(chan);
+	if (!err)
+		return chan->xprt->accept(chan->xc, chan->pdata, chan->pdata_len);
+	chan->xprt->reject(chan->xc, NULL, 0);
+	return err;
+}
+
+static void sdp_chan_begin(struct sdp_chan *chan)
+{
+	struct sdp_chan_end end = { .type = SDP_XPRT_UNREACHABLE };
+
+	chan->begun = true;
+	end.error = chan->accepts ? sdp_chan_answer(chan) : sdp_chan_ask(chan);
+	if (end.error)
+		sdp_chan_tell_over(chan, &end);
+}
+
+/* The transport's part goes, and with it what it has of the channel. */
+static void sdp_chan_finish(struct sdp_chan *chan)
+{
+	struct sdp_chan_end end = { .type = SDP_XPRT_DISCONNECTED };
+
+	del_timer_sync(&chan->timer);
+	if (chan->xc) {
+		chan->xprt->conn_destroy(chan->xc);
+		sdp_chan_free_bufs(chan);
+		sdp_xprt_put(chan->xprt);
+	}
+	spin_lock_bh(&chan->lock);
+	chan->state = SDP_CHAN_GONE;
+	spin_unlock_bh(&chan->lock);
+	sdp_chan_tell_over(chan, &end);
+	/* The transport's. */
+	sdp_chan_put(chan);
+}
+
+static void sdp_chan_work(struct work_struct *work)
+{
+	struct sdp_chan *chan = container_of(work, struct sdp_chan, work);
+
+	if (!chan->begun && READ_ONCE(chan->state) == SDP_CHAN_OPENING)
+		sdp_chan_begin(chan);
+	else if (READ_ONCE(chan->state) == SDP_CHAN_OPEN)
+		/* Without memory it goes on with what it has. */
+		sdp_chan_recv_bufs(chan);
+	if (READ_ONCE(chan->state) == SDP_CHAN_OVER)
+		sdp_chan_finish(chan);
+	sdp_chan_put(chan);
+}
+
+/* --- what users call ----------------------------------------------------------- */
+
+/**
+ * sdp_chan_init() - a channel that is nowhere yet
+ * @chan: the channel, all zero
+ * @user: whom it is for
+ * @net: the namespace
+ *
+ * Return: false if the namespace is going.
+ */
+bool sdp_chan_init(struct sdp_chan *chan, const struct sdp_chan_user *user, struct net *net)
+{
+	chan->net = maybe_get_net(net);
+	if (!chan->net)
+		return false;
+	chan->user = user;
+	refcount_set(&chan->refs, 1);
+	spin_lock_init(&chan->lock);
+	INIT_LIST_HEAD(&chan->free);
+	INIT_LIST_HEAD(&chan->spare);
+	INIT_LIST_HEAD(&chan->early);
+	timer_setup(&chan->timer, sdp_chan_late, 0);
+	INIT_WORK(&chan->work, sdp_chan_work);
+	chan->credit.min = SDP_CHAN_BUFS_FIRST;
+	chan->credit.max = SDP_CHAN_BUFS;
+	sdp_credit_init(&chan->credit);
+	chan->want = SDP_CHAN_BUFS_FIRST;
+	spin_lock_bh(&sdp_chans_lock);
+	list_add_tail(&chan->list, &sdp_chans);
+	spin_unlock_bh(&sdp_chans_lock);
+	return true;
+}
+
+static void sdp_chan_go(struct sdp_chan *chan, const struct sdp_xprt_params *params,
+			const void *pdata, unsigned int len)
+{
+	chan->params = *params;
+	chan->params.send_depth = SDP_CHAN_SENDS;
+	chan->params.recv_depth = SDP_CHAN_BUFS;
+	chan->params.send_pieces = SDP_CHAN_PIECES;
+	chan->params.recv_head = sizeof(struct sdp_bsdh);
+	memcpy(chan->pdata, pdata, len);
+	chan->pdata_len = len;
+	/* The transport's. */
+	refcount_inc(&chan->refs);
+	spin_lock_bh(&chan->lock);
+	chan->going = true;
+	sdp_chan_kick(chan);
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * sdp_chan_connect() - ask a peer
+ * @chan: the channel
+ * @params: addresses, whose it is, and how long it may take
+ * @pdata: private data of the request
+ * @len: its bytes, SDP_XPRT_REQ_PDATA at most
+ *
+ * Context: any.
+ */
+void sdp_chan_connect(struct sdp_chan *chan, const struct sdp_xprt_params *params,
+		      const void *pdata, unsigned int len)
+{
+	sdp_chan_go(chan, params, pdata, len);
+}
+
+/**
+ * sdp_chan_accept() - accept what a peer has asked for
+ * @chan: the channel
+ * @xc: the transport's part, of SDP_XPRT_CONNECT_REQUEST
+ * @params: addresses, and whose it is
+ * @pdata: private data of the acceptance
+ * @len: its bytes
+ *
+ * Context: within SDP_XPRT_CONNECT_REQUEST.
+ *
+ * Return: zero, or -ENETDOWN: the request is to be refused, and the channel put.
+ */
+int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
+		    const struct sdp_xprt_params *params, const void *pdata, unsigned int len)
+{
+	if (!sdp_xprt_get(xc->ops))
+		return -ENETDOWN;
+	chan->accepts = true;
+	chan->xprt = xc->ops;
+	xc->ctx = chan;
+	xc->event = sdp_chan_event;
+	/* As in sdp_chan_ask(). */
+	smp_store_release(&chan->xc, xc);
+	sdp_chan_go(chan, params, pdata, len);
+	return 0;
+}
+
+/**
+ * sdp_chan_peer() - what the peer has said of itself
+ * @chan: the channel, before any message is sent
+ * @bufs: receive buffers that it has
+ * @size: bytes of each, the base header included
+ */
+void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size)
+{
+	spin_lock_bh(&chan->lock);
+	sdp_credit_peer(&chan->credit, bufs);
+	chan->most = min_t(u32, size - sizeof(struct sdp_bsdh), SDP_CHAN_MOST);
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * sdp_chan_gone() - a device, or all of a transport, goes: its channels have to
+ * @ops: the transport
+ * @dev: the device, or NULL
+ *
+ * Context: process.
+ */
+void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev)
+{
+	struct sdp_xprt_conn *xc;
+	struct sdp_chan *chan;
+
+	spin_lock_bh(&sdp_chans_lock);
+	list_for_each_entry(chan, &sdp_chans, list) {
+		/* Pairs with sdp_chan_ask(): the transport is there, too. */
+		xc = smp_load_acquire(&chan->xc);
+		spin_lock(&chan->lock);
+		if (xc && chan->state < SDP_CHAN_OVER && chan->xprt == ops &&
+		    (!dev || xc->dev == dev))
+			sdp_chan_over(chan);
+		spin_unlock(&chan->lock);
+	}
+	spin_unlock_bh(&sdp_chans_lock);
+}
+
+/**
+ * sdp_chan_start() - channels can be had from now on
+ */
+int sdp_chan_start(void)
+{
+	sdp_chan_wq = alloc_workqueue("sdp_chan", WQ_UNBOUND, 0);
+	return sdp_chan_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * sdp_chan_stop() - no user is left; the last channels go
+ */
+void sdp_chan_stop(void)
+{
+	wait_event(sdp_chans_wait, list_empty_careful(&sdp_chans));
+	destroy_workqueue(sdp_chan_wq);
+}

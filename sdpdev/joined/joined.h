@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Joined connections: the carrier of messages (offload/carrier.h) that goes over the Sockets
+ * Direct Protocol, on a channel (chan/chan.h) of its own for each TCP connection.
+ *
+ * request.c reads and writes what the two ends tell each other when they join; joined.c has the
+ * messages, and the carrier's life; events.c sends each transport's events where they belong.
+ */
+#ifndef _SDP_JOINED_H
+#define _SDP_JOINED_H
+
+#include "offload/carrier.h"
+#include "sdp/wire.h"
+#include "transport/transport.h"
+
+/* The port of the service on each device, where no program can listen. */
+#define SDP_JOINED_PORT		0
+
+/* Version of the protocol: the only one. */
+#define SDP_JOINED_VERSION	1
+
+/* Messages that the annex does not have, and only joined connections do. */
+enum sdp_joined_mid {
+	SDP_MID_JOIN	= 0x40,	/* in private data of request and acceptance */
+	SDP_MID_JOINED	= 0x41,	/* the first of the end that asked: the third proof */
+	SDP_MID_SWITCH	= 0x42,	/* the sender leaves TCP */
+	SDP_MID_LEAVE	= 0x43,	/* the receiver is to return */
+	SDP_MID_NOTE	= 0x44,	/* nothing but its flags */
+};
+
+/* Why a request is refused, as its private data say. */
+enum sdp_joined_refusal {
+	SDP_JOINED_LATER	= 1,
+	SDP_JOINED_NEVER	= 2,
+	SDP_JOINED_PROOF	= 3,
+	SDP_JOINED_VERSIONS	= 4,
+};
+
+/**
+ * struct sdp_joined_req - private data of a request
+ * @bsdh: base header, SDP_MID_JOIN; @bufs: receive buffers of the end that asks
+ * @highest: version that it knows
+ * @lowest: likewise
+ * @zero: zero
+ * @from_port: TCP port of the end that asks
+ * @to_port: of the other end
+ * @size: bytes of each of its receive buffers, the base header included
+ * @nonce: random
+ * @proof: of struct sdp_join
+ * @from: address of the end that asks; IPv4 as ::ffff:0:0/96
+ * @to: of the other end
+ */
+struct sdp_joined_req {
+	struct sdp_bsdh bsdh;
+	__u8 highest;
+	__u8 lowest;
+	__be16 zero;
+	__be16 from_port;
+	__be16 to_port;
+	__be32 size;
+	__be64 nonce;
+	__be64 proof;
+	struct in6_addr from;
+	struct in6_addr to;
+} __packed __aligned(4);
+
+/**
+ * struct sdp_joined_rep - private data of an acceptance
+ * @bsdh: base header, SDP_MID_JOIN; @bufs: receive buffers of the end that was asked
+ * @version: the one that both speak
+ * @zero: zero
+ * @size: bytes of each of its receive buffers, the base header included
+ * @nonce: random
+ * @proof: of struct sdp_join
+ */
+struct sdp_joined_rep {
+	struct sdp_bsdh bsdh;
+	__u8 version;
+	__u8 zero[3];
+	__be32 size;
+	__be64 nonce;
+	__be64 proof;
+};
+
+/**
+ * struct sdp_joined_rej - private data of a refusal
+ * @version: SDP_JOINED_VERSION
+ * @reason: enum sdp_joined_refusal
+ * @zero: zero
+ * @retry: milliseconds after which it may be asked again
+ */
+struct sdp_joined_rej {
+	__u8 version;
+	__u8 reason;
+	__be16 zero;
+	__be32 retry;
+};
+
+/**
+ * struct sdp_joined_switch - what follows the base header of a Switch
+ * @n: sequence number at which TCP was left
+ * @zero: zero
+ * @pos: position of the first byte that follows in Data messages
+ * @token: of @n
+ */
+struct sdp_joined_switch {
+	__be32 n;
+	__be32 zero;
+	__be64 pos;
+	__be64 token[2];
+};
+
+/* What a request or its answer says of the receive buffers. */
+struct sdp_joined_bufs {
+	u32 bufs;
+	u32 size;
+};
+
+/* request.c */
+void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *join,
+			  const struct sdp_joined_bufs *own);
+bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *join,
+			  struct sdp_joined_bufs *peer, bool *version);
+void sdp_joined_build_rep(struct sdp_joined_rep *rep, const struct sdp_join *answer,
+			  const struct sdp_joined_bufs *own);
+bool sdp_joined_parse_rep(const void *pdata, unsigned int len, const struct sdp_join *asked,
+			  struct sdp_join *answer, struct sdp_joined_bufs *peer);
+void sdp_joined_addrs(const struct sdp_join *join, struct sockaddr_storage *from,
+		      struct sockaddr_storage *to);
+
+/* joined.c */
+int sdp_joined_start(void);
+void sdp_joined_stop(void);
+int sdp_joined_request_addrs(const void *pdata, unsigned int len,
+			     struct sockaddr_storage *local, struct sockaddr_storage *peer);
+int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
+
+/* events.c */
+extern const struct sdp_xprt_upcalls sdp_events;
+
+#endif /* _SDP_JOINED_H */

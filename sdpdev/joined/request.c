@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What two ends tell each other when they join: bytes in and out, and no state.
+ */
+#include <linux/in.h>
+#include <linux/string.h>
+#include <net/ipv6.h>
+
+#include "joined/joined.h"
+#include "sdp/credit.h"
+
+static void sdp_joined_header(struct sdp_bsdh *h, u32 len, const struct sdp_joined_bufs *own)
+{
+	memset(h, 0, sizeof(*h));
+	h->mid = SDP_MID_JOIN;
+	h->bufs = cpu_to_be16(own->bufs);
+	h->len = cpu_to_be32(len);
+}
+
+static bool sdp_joined_check(const void *pdata, unsigned int len, unsigned int least,
+			     __be32 size, struct sdp_joined_bufs *peer)
+{
+	const struct sdp_bsdh *h = pdata;
+
+	peer->bufs = be16_to_cpu(h->bufs);
+	peer->size = be32_to_cpu(size);
+	return h->mid == SDP_MID_JOIN && be32_to_cpu(h->len) == least &&
+	       peer->bufs >= SDP_MIN_BUFS && peer->size >= SDP_MIN_RCV_SZ;
+}
+
+/**
+ * sdp_joined_build_req() - private data of a request
+ * @req: out: the bytes
+ * @join: what is asked
+ * @own: this end's receive buffers
+ */
+void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *join,
+			  const struct sdp_joined_bufs *own)
+{
+	BUILD_BUG_ON(sizeof(*req) > SDP_XPRT_REQ_PDATA);
+	memset(req, 0, sizeof(*req));
+	sdp_joined_header(&req->bsdh, sizeof(*req), own);
+	req->highest = SDP_JOINED_VERSION;
+	req->lowest = SDP_JOINED_VERSION;
+	req->from_port = join->from_port;
+	req->to_port = join->to_port;
+	req->size = cpu_to_be32(own->size);
+	req->nonce = join->nonce;
+	req->proof = join->proof;
+	req->from = join->from;
+	req->to = join->to;
+}
+
+/**
+ * sdp_joined_parse_req() - the reverse
+ * @pdata: the bytes
+ * @len: how many there are
+ * @join: out: what is asked; no interface
+ * @peer: out: its receive buffers
+ * @version: out: is there a version that both know?
+ *
+ * Return: false if it is no request.
+ */
+bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *join,
+			  struct sdp_joined_bufs *peer, bool *version)
+{
+	const struct sdp_joined_req *req = pdata;
+
+	if (len < sizeof(*req) || !sdp_joined_check(pdata, len, sizeof(*req), req->size, peer))
+		return false;
+	memset(join, 0, sizeof(*join));
+	join->from = req->from;
+	join->to = req->to;
+	join->from_port = req->from_port;
+	join->to_port = req->to_port;
+	join->nonce = req->nonce;
+	join->proof = req->proof;
+	*version = req->lowest <= SDP_JOINED_VERSION && req->highest >= SDP_JOINED_VERSION;
+	return req->lowest <= req->highest &&
+	       ipv6_addr_v4mapped(&req->from) == ipv6_addr_v4mapped(&req->to);
+}
+
+/**
+ * sdp_joined_build_rep() - private data of an acceptance
+ * @rep: out: the bytes
+ * @answer: what is answered
+ * @own: this end's receive buffers
+ */
+void sdp_joined_build_rep(struct sdp_joined_rep *rep, const struct sdp_join *answer,
+			  const struct sdp_joined_bufs *own)
+{
+	BUILD_BUG_ON(sizeof(*rep) > SDP_XPRT_REP_PDATA);
+	memset(rep, 0, sizeof(*rep));
+	sdp_joined_header(&rep->bsdh, sizeof(*rep), own);
+	rep->version = SDP_JOINED_VERSION;
+	rep->size = cpu_to_be32(own->size);
+	rep->nonce = answer->nonce;
+	rep->proof = answer->proof;
+}
+
+/**
+ * sdp_joined_parse_rep() - the reverse
+ * @pdata: the bytes
+ * @len: how many there are
+ * @asked: the request
+ * @answer: out: what is answered
+ * @peer: out: its receive buffers
+ *
+ * Return: false if it is no answer to a request of this version.
+ */
+bool sdp_joined_parse_rep(const void *pdata, unsigned int len, const struct sdp_join *asked,
+			  struct sdp_join *answer, struct sdp_joined_bufs *peer)
+{
+	const struct sdp_joined_rep *rep = pdata;
+
+	if (len < sizeof(*rep) || !sdp_joined_check(pdata, len, sizeof(*rep), rep->size, peer))
+		return false;
+	memset(answer, 0, sizeof(*answer));
+	answer->from = asked->to;
+	answer->to = asked->from;
+	answer->from_port = asked->to_port;
+	answer->to_port = asked->from_port;
+	answer->nonce = rep->nonce;
+	answer->proof = rep->proof;
+	return rep->version == SDP_JOINED_VERSION;
+}
+
+static void sdp_joined_addr(const struct in6_addr *addr, __be16 port,
+			    struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (ipv6_addr_v4mapped(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = addr->s6_addr32[3];
+		sin->sin_port = port;
+	} else {
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_addr = *addr;
+		sin6->sin6_port = port;
+	}
+}
+
+/**
+ * sdp_joined_addrs() - both ends of a connection as the transports name them
+ * @join: the connection
+ * @from: out: the end that asks
+ * @to: out: the other one
+ */
+void sdp_joined_addrs(const struct sdp_join *join, struct sockaddr_storage *from,
+		      struct sockaddr_storage *to)
+{
+	sdp_joined_addr(&join->from, join->from_port, from);
+	sdp_joined_addr(&join->to, join->to_port, to);
+}
