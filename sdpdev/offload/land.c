@@ -39,8 +39,17 @@ static void __user *sdp_land_address(const struct iov_iter *to)
  */
 bool sdp_land_worth(const struct sdp_sock *ss, const struct iov_iter *to, size_t len)
 {
-	return ss->pair && ss->recent >= SDP_LAND_LEAST && user_backed_iter(to) &&
-	       min(len, iov_iter_single_seg_count(to)) >= SDP_LAND_LEAST;
+	struct sdp_pair *pair;
+	bool ret;
+
+	if (ss->recent < SDP_LAND_LEAST || !user_backed_iter(to) ||
+	    min(len, iov_iter_single_seg_count(to)) < SDP_LAND_LEAST)
+		return false;
+	rcu_read_lock();
+	pair = sdp_sock_pair(ss);
+	ret = pair && !sdp_pipe_shared(sdp_rx_pipe(ss, pair));
+	rcu_read_unlock();
+	return ret;
 }
 
 /* Is nothing before the bytes that come next?  Without the pipe's lock a guess. */

@@ -36,6 +36,7 @@
 #include <net/sock.h>
 
 #include "core/core.h"
+#include "offload/nap.h"
 
 struct sdp_carrier_ops;
 struct sdp_lane;
@@ -121,13 +122,13 @@ enum sdp_half {
  * @lands: the reader has waited for large messages of late; the sender's
  * @deep: jiffies until which the sender does not wait for such a reader, or 0; the sender's
  * @want_room: somebody waits until there is room
- * @stalled: it has been full for a while, and the reader has not read: what the sender has goes
- *	to TCP, which has more room
+ * @stalled: full for a while, and nobody reads: what the sender has goes to TCP, with more room
  * @tx_half: enum sdp_half of the sender's program; under @lock
  * @rx_half: and of the reader's; while it is lent @claim and @tail are one, under @lock
  * @shared: what programs see of it, in a page of its own; NULL if no program has ever mapped
  *	it.  Set once, with release; then @base and @pages stay as they are.
  * @payer: the user who pays for what programs map, held; NULL without @shared
+ * @nap: how the reader sleeps
  * @only: no byte goes by TCP, so a FIN may come before the pipe is empty; does not change
  * @pages: the bytes; the sender allocates a page when it gets there, and keeps it
  */
@@ -154,6 +155,7 @@ struct sdp_pipe {
 	u8 rx_half;
 	struct sdp_shared *shared;
 	struct sdp_user *payer;
+	struct sdp_nap nap;
 	bool only;
 	u64 tail ____cacheline_aligned_in_smp;
 	struct page *pages[SDP_PIPE_PAGES];
@@ -285,8 +287,7 @@ enum sdp_sleeper {
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
  * @pair: set once, with release, by whichever end finds the other; freed by RCU
  * @lane: what carriers of messages need; set and cleared under the socket's lock, freed by RCU
- * @in_tcp: calls inside TCP's own functions that read.  A direction does not move to a pipe
- *	while its reader has one.
+ * @in_tcp: calls inside TCP's own functions that read; without one a direction may move to a pipe
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
  * @joined: it was in the table at some time, and may have a pair; under the socket's lock
@@ -438,6 +439,7 @@ void sdp_share_read(struct sdp_pipe *pipe);
 void sdp_share_end_read(struct sdp_pipe *pipe);
 size_t sdp_share_used(const struct sdp_pipe *pipe);
 void sdp_share_want_data(const struct sdp_pipe *pipe);
+bool sdp_share_watched(const struct sock *sk);
 void sdp_share_want_room(const struct sdp_pipe *pipe);
 void sdp_share_has_room(struct sdp_pipe *pipe);
 void sdp_share_kick(struct sdp_pair *pair, bool accepted, unsigned int what);
@@ -452,8 +454,6 @@ void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **p
 /**
  * sdp_pipe_shared() - has a program ever mapped a pipe?
  * @pipe: the direction
- *
- * Context: any.
  */
 static inline bool sdp_pipe_shared(const struct sdp_pipe *pipe)
 {

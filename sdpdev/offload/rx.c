@@ -463,6 +463,7 @@ static bool sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
 	struct sock *sk = ss->sk;
 	int disconnects = READ_ONCE(sk->sk_disconnects);
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	u64 since = sdp_nap_wait(ss);
 
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
@@ -470,6 +471,7 @@ static bool sdp_rx_wait_first(struct sdp_sock *ss, long *timeo)
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
+	sdp_nap_woken(ss, since);
 	lock_sock(sk);
 	return sk->sk_disconnects == disconnects;
 }
@@ -479,7 +481,7 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 {
 	struct sock *sk = ss->sk;
 	/* quick.c may have waited. */
-	bool same, before = timeo != sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	bool waits, same, before = timeo != sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	size_t done = 0;
 	int n;
 
@@ -491,8 +493,10 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 		if (n != -EXDEV)
 			break;
 		same = true;
-		if (timeo && !done && !sdp_land_worth(ss, &msg->msg_iter, len) &&
-		    !sdp_rx_more(ss, 0))
+		waits = timeo && !done && !sdp_land_worth(ss, &msg->msg_iter, len);
+		if (waits)
+			sdp_nap(ss);
+		if (waits && !sdp_rx_more(ss, 0))
 			same = sdp_rx_wait_first(ss, &timeo);
 		else
 			lock_sock(sk);

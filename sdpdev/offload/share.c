@@ -154,8 +154,13 @@ static bool sdp_share_may_read(struct sdp_pipe *pipe)
 	       !(sk->sk_shutdown & RCV_SHUTDOWN) && READ_ONCE(sk->sk_rcvlowat) <= 1;
 }
 
-/* Does somebody poll the reader's socket, and counts on each wake-up?  A full barrier. */
-static bool sdp_share_watched(const struct sock *sk)
+/**
+ * sdp_share_watched() - does somebody poll a reader's socket, and count on each wake-up?
+ * @sk: the socket
+ *
+ * Context: any; a full barrier.
+ */
+bool sdp_share_watched(const struct sock *sk)
 {
 	bool ret;
 

@@ -73,7 +73,9 @@ static int sdp_tx_wait(struct sdp_sock *ss, struct sdp_pair *pair, long *timeo)
 			err = -EAGAIN;
 		else if (signal_pending(current))
 			err = sock_intr_errno(*timeo);
-		else
+		else if (sdp_pipe_shared(pipe))
+			sdp_nap_end(pipe);
+		if (!err)
 			err = min(0, sk_wait_event(sk, timeo, sdp_tx_shut(sk) ||
 						   READ_ONCE(pipe->state) != SDP_PIPE_MOVED ||
 						   sdp_pipe_has_room(pipe, 0), &wait));

@@ -8,7 +8,7 @@
 #include "../common/conn.h"
 #include "../common/row.h"
 
-extern const struct row stream_rows[], life_rows[], door_rows[], busy_rows[];
+extern const struct row stream_rows[], life_rows[], door_rows[], busy_rows[], nap_rows[];
 
 #define BOTH	(SDP_RING_TX | SDP_RING_RX)
 
