@@ -41,7 +41,7 @@ none_came() {
 	[ "$(counted joined)" = "$1" ] && [ "$(counted messages)" = "$2" ]
 }
 
-plan 97
+plan 99
 check "a machine" start
 check "a carrier" insmod "$module"
 within "a carrier" "$programs/moves" -w

@@ -29,7 +29,7 @@ no_time_waits() {
 	[ "$(time_waits)" = 0 ]
 }
 
-plan 24
+plan 25
 check "a machine" start
 within "ends" "$programs/ends"
 for what in listener connection child; do

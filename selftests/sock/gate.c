@@ -11,6 +11,7 @@
 #include <linux/if_packet.h>
 #include <linux/kcm.h>
 #include <linux/sdp_sock.h>
+#include <linux/tcp.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -371,6 +372,38 @@ static void taken_over(void)
 	say("all of it");
 }
 
+static int map_update(int map, int fd)
+{
+	int key = 0;
+	union bpf_attr attr = {
+		.map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)&fd,
+	};
+
+	return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+}
+
+/* A map of sockets takes no endpoint, and the ULP takes no socket of a map. */
+static void socket_map(void)
+{
+	union bpf_attr make = {
+		.map_type = BPF_MAP_TYPE_SOCKMAP, .key_size = sizeof(int),
+		.value_size = sizeof(int), .max_entries = 1,
+	};
+	int map = syscall(SYS_bpf, BPF_MAP_CREATE, &make, sizeof(make));
+	struct conn c = conn_moved(), other = conn_modes(-1, -1);
+
+	need(map >= 0);
+	if (!plain && (!map_update(map, c.a.fd) || (errno != EINVAL && errno != EOPNOTSUPP)))
+		wrong("the map: %d", errno);
+	keep_going(&c);
+	need(!map_update(map, other.a.fd));
+	if (!setsockopt(other.a.fd, IPPROTO_TCP, TCP_ULP, "sdp", 3) ||
+	    (errno != EOPNOTSUPP && !plain))
+		wrong("the ULP: %d", errno);
+	put(&other.b, 1000, 0);
+	get_all(&other.a, 1000);
+}
+
 static const struct row rows[] = {
 	{ "packets that are dropped", dropped },
 	{ "a rule that prohibits the route", prohibited },
@@ -382,6 +415,7 @@ static const struct row rows[] = {
 	{ "a capture that does not matter", captured_or_not },
 	{ "programs of a control group", cgroup_programs },
 	{ "a client in the kernel", taken_over },
+	{ "a map of sockets", socket_map },
 	{ "nothing by TCP, but touches", only_touches },
 	{ "nothing by TCP, and a capture ends it", only_captured },
 	{ "nothing by TCP, and IPsec ends it", only_ipsec },

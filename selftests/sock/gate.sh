@@ -30,10 +30,10 @@ no_bridge() {
 
 trap no_bridge EXIT
 
-rows=('packets that' 'a rule' 'a capture' nothing 'a client')
+rows=('packets that' 'a rule' 'a capture' nothing 'a client' 'a map')
 [ "$VARIANT" != long ] || rows=()
 
-plan $((${#rows[@]} ? 13 : 17))
+plan $((${#rows[@]} ? 14 : 18))
 check "a machine" start
 check "two namespaces" two_hosts
 check "a bridge" bridge

@@ -73,6 +73,37 @@ static void firewall(void)
 	close(listener);
 }
 
+/*
+ * The answer to an acknowledgment is an error that waits for the program.  The bytes of a pipe
+ * come back to TCP beside it, and the error is there for the next call.
+ */
+static void waiting_error(void)
+{
+	struct conn c = conn_moved();
+	struct pollfd p = { c.a.fd, 0, 0 };
+	int error = 0, one = 1;
+	socklen_t len = sizeof(error);
+
+	need(!setsockopt(c.a.fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one)));
+	put(&c.a, 1000, 0);
+	want(&c.a, true);
+	gate(&c.b, false);
+	run("ip netns exec blue nft add table ip f");
+	run("ip netns exec blue nft 'add chain ip f in { type filter hook input priority 0; }'");
+	run("ip netns exec blue nft add rule ip f in meta l4proto tcp reject");
+	put(&c.b, 100, 0);
+	want(&c.b, false);
+	need(poll(&p, 1, 5000) == 1 && p.revents & POLLERR);
+	run("ip netns exec blue nft delete table ip f");
+	want(&c.a, true);
+	SAY(shutdown(c.a.fd, SHUT_WR));
+	need(!getsockopt(c.a.fd, SOL_SOCKET, SO_ERROR, &error, &len));
+	say("SO_ERROR: %s", strerrorname_np(error));
+	get_all(&c.b, 1000);
+	SAY(get(&c.b, 1, 0));
+	get_all(&c.a, 100);
+}
+
 /* A rule for one user; the socket's owner counts. */
 static void users_route(void)
 {
@@ -316,6 +347,7 @@ static void owners(void)
 
 static const struct row rows[] = {
 	{ "a firewall that drops or rejects", firewall },
+	{ "an error that waits beside a return", waiting_error },
 	{ "a route that is not for this user", users_route },
 	{ "a program that denies connect(2)", denied },
 	{ "a program that rewrites the address", rewritten },

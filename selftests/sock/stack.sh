@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 11
+plan 12
 check "a machine" start
 check "two namespaces" two_hosts
 within "stack" "$programs/stack"

@@ -259,6 +259,17 @@ static bool killed(struct end *e)
 }
 
 /* @by ends it; bit 0 of @unread: it has not read all; bit 1: the other one has not. */
+/* An administrator ends it. */
+static bool destroyed(struct end *e)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "ss -K -t state established sport = :%d > /dev/null",
+		 port_of(e->fd));
+	need(!system(command));
+	return false;
+}
+
 static void end_once(ending *ending, bool by_a, int unread)
 {
 	struct conn c;
@@ -316,6 +327,13 @@ END_ROW(shut_both)
 END_ROW(shut_and_closed)
 END_ROW(unconnected)
 END_ROW(killed)
+
+/* The checked kernel ends none for ss. */
+static void row_destroyed(void)
+{
+	if (!slow_kernel())
+		end_all(destroyed);
+}
 
 struct waiter {
 	struct end *end;
@@ -423,6 +441,7 @@ const struct row close_rows[] = {
 	{ "shutdown(SHUT_WR) and close()", row_shut_and_closed },
 	{ "connect() to AF_UNSPEC", row_unconnected },
 	{ "a process that is killed", row_killed },
+	{ "ss -K", row_destroyed },
 	{ "calls that wait", waits },
 	{ "SIGPIPE", sigpipe },
 	{ }

@@ -359,6 +359,29 @@ static void deferred(void)
 	move(&c);
 }
 
+/* A socket of IPv6 that has a connection of IPv4 becomes a socket of IPv4. */
+static void address_form(void)
+{
+	const struct place was = place;
+	int family = AF_INET;
+	socklen_t len = sizeof(family);
+	struct conn c;
+
+	place = (struct place){ AF_INET6, "::ffff:127.0.0.1", "::ffff:127.0.0.1", NULL, NULL };
+	c = conn_moved();
+	place = was;
+	/* With bytes of a pipe unread it has to wait. */
+	put(&c.b, 100, 0);
+	arrived(&c.a, 100);
+	if (!plain && (!set(c.a.fd, IPPROTO_IPV6, IPV6_ADDRFORM, family) || errno != EBUSY))
+		wrong("it does not wait: %d", errno);
+	get_all(&c.a, 100);
+	SAY(set(c.a.fd, IPPROTO_IPV6, IPV6_ADDRFORM, family));
+	need(!getsockopt(c.a.fd, SOL_SOCKET, SO_DOMAIN, &family, &len));
+	say("family %d", family);
+	traffic(&c);
+}
+
 /* Asked for again, and by a name that a program may not ask for. */
 static void ulp_again(void)
 {
@@ -390,5 +413,6 @@ const struct row option_rows[] = {
 	{ "TCP_FASTOPEN", fast_open },
 	{ "TCP_DEFER_ACCEPT", deferred },
 	{ "the ULP is asked for again", ulp_again },
+	{ "IPV6_ADDRFORM", address_form },
 	{ }
 };

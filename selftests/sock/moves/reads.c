@@ -377,6 +377,33 @@ static void zerocopy(void)
 		say("call %d: %u", i, told[i]);
 }
 
+/* No page can be mapped while bytes come by a pipe: the call says how much to read instead. */
+static void zerocopy_receive(void)
+{
+	const size_t room = 1 << 14, sent = 3 * room / 2;
+	struct conn c = conn_moved();
+	void *at = mmap(NULL, room, PROT_READ, MAP_SHARED, c.b.fd, 0);
+	int i;
+
+	need(at != MAP_FAILED);
+	for (i = 0; i < 4; i++) {
+		struct tcp_zerocopy_receive zc = { .address = (uintptr_t)at, .length = room };
+		socklen_t len = sizeof(zc);
+
+		/* By the pipe and by TCP in turn */
+		gate(&c.a, !(i & 1));
+		put(&c.a, sent, 0);
+		want(&c.a, !(i & 1));
+		arrived(&c.b, sent);
+		need(!getsockopt(c.b.fd, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &zc, &len));
+		if (!plain && !late && !(i & 1) && (zc.length || zc.recv_skip_hint != sent))
+			wrong("length %u, to read %u", zc.length, zc.recv_skip_hint);
+		look(&c.b, 0, at, zc.length);
+		c.b.in += zc.length;
+		get_all(&c.b, sent - zc.length);
+	}
+}
+
 static void bad_memory(void)
 {
 	struct conn c = conn_three();
@@ -408,6 +435,7 @@ const struct row read_rows[] = {
 	{ "reads after SO_RCVLOWAT", lowat_late },
 	{ "sendfile()", send_file },
 	{ "notices of MSG_ZEROCOPY", zerocopy },
+	{ "TCP_ZEROCOPY_RECEIVE", zerocopy_receive },
 	{ "addresses that are none", bad_memory },
 	{ }
 };
