@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two transports at once: sdp_ib between the nodes, and sdp_local, which is this test's,
- * within one.  Each has its own connections, counters and end.  The latter also tries what a
- * transport can do with memory.
+ * within one.  Each has its own connections, counters and end.  A client of each tries how
+ * it carries messages, and the one of sdp_local what a transport can do with memory.
  */
 #include "end.h"
 
@@ -167,10 +167,10 @@ static void test_gone(int l, int far[2], int near[2])
 	unpair(near);
 }
 
-/* What sdp_local tells of operations on memory, and of what the registry refuses. */
-static void test_memory(void)
+/* What a module tells of what it has tried. */
+static void test_tried(const char *file)
 {
-	FILE *f = fopen("/sys/module/sdp_local/parameters/memory", "r");
+	FILE *f = fopen(file, "r");
 	char line[128];
 
 	must(f);
@@ -183,13 +183,25 @@ static void test_memory(void)
 	fclose(f);
 }
 
+/* The same by sdp_ib, where the devices of sdp_ib_try do not see memory. */
+static void test_ib(const char *try)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "insmod %s", try);
+	must(shell(command));
+	test_tried("/sys/module/sdp_ib_try/parameters/carry");
+	test_tried("/sys/module/sdp_ib_try/parameters/held");
+	ok(shell("rmmod sdp_ib_try"), "sdp_ib's client goes");
+}
+
 int main(int argc, char **argv)
 {
 	int far[2], near[2], l;
 
-	must(argc == 2);
+	must(argc == 3);
 	module = argv[1];
-	tap_plan(26 + 25);
+	tap_plan(26 + 25 + 27 + 31);
 	enter_node(1);
 	must(shell("ip link set lo up"));
 	ok(load("name=ib 2>&1 | grep -q 'File exists'"), "a second transport of one name: refused");
@@ -198,7 +210,9 @@ int main(int argc, char **argv)
 	test_both(l, far, near);
 	ok(refused(PORT + 10), "nobody listens: refused");
 	test_namespaces();
-	test_memory();
+	test_tried("/sys/module/sdp_local/parameters/memory");
+	test_tried("/sys/module/sdp_local/parameters/carry");
+	test_ib(argv[2]);
 	test_gone(l, far, near);
 	close(l);
 	ok(shell("rmmod sdp_local"), "all goes in the end");

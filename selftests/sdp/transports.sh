@@ -3,4 +3,5 @@
 
 folder=$(dirname "$(readlink -f "$0")")
 build=${BUILD:-$folder/../../build}
-exec "$build/selftests/sdp/transports" "$build/$VM_KERNEL/selftests/sdp/local/sdp_local.ko"
+modules=$build/$VM_KERNEL/selftests/sdp/local
+exec "$build/selftests/sdp/transports" "$modules/sdp_local.ko" "$modules/sdp_ib_try.ko"

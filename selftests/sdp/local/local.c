@@ -15,11 +15,13 @@
  */
 #include <linux/inetdevice.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/rwsem.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "carry.h"
 #include "local.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: a transport within one host, for tests");
@@ -29,9 +31,8 @@ static char *name = "local";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "Of the transport");
 
+/* Whoever takes a page finds no memory for a new one. */
 bool local_starved;
-module_param_named(starved, local_starved, bool, 0644);
-MODULE_PARM_DESC(starved, "Whoever takes a page finds no memory for a new one");
 
 #define LOCAL_MAX_CONNS	1024
 
@@ -173,22 +174,34 @@ static struct local_conn *local_alloc(struct net *net, work_func_t work,
 	return conn;
 }
 
-static void local_conn_destroy(struct sdp_xprt_conn *xc)
+/* No more work begins. */
+static void local_bury(struct local_conn *conn)
 {
-	struct local_conn *conn = local_conn(xc);
-
 	spin_lock_bh(&local_lock);
 	conn->dead = true;
 	spin_unlock_bh(&local_lock);
-	/* An upcall may destroy: then the work is what runs this. */
-	if (current_work() != &conn->work)
-		flush_work(&conn->work);
+}
+
+/* One that is buried, and whose work is not running. */
+static void local_end(struct local_conn *conn)
+{
 	local_close(conn, SDP_XPRT_REJECT_OTHER);
 	/* It runs once more if there is something to give back. */
 	tasklet_kill(&conn->tasklet);
 	if (conn->charged)
 		sdp_xprt_uncharge(&conn->xc);
 	local_put(conn);
+}
+
+static void local_conn_destroy(struct sdp_xprt_conn *xc)
+{
+	struct local_conn *conn = local_conn(xc);
+
+	local_bury(conn);
+	/* An upcall may destroy: then the work is what runs this. */
+	if (current_work() != &conn->work)
+		flush_work(&conn->work);
+	local_end(conn);
 }
 
 /* --- messages ------------------------------------------------------------------- */
@@ -392,7 +405,9 @@ static int local_ask(struct local_conn *conn)
 	spin_unlock_bh(&local_lock);
 	if (sdp_xprt_tell(conn->up, &in->xc, &ev)) {
 		local_reject(&in->xc, NULL, 0);
-		local_conn_destroy(&in->xc);
+		/* Its work has never begun: this runs in that of the end that asks. */
+		local_bury(in);
+		local_end(in);
 	}
 	return 0;
 }
@@ -597,6 +612,45 @@ struct sdp_xprt_ops local_ops = {
 
 module_param_cb(memory, &local_try, NULL, 0400);
 MODULE_PARM_DESC(memory, "Reading this tries the operations on memory");
+
+/* Its requests are the client's. */
+static void local_own(struct sdp_xprt_conn *xc)
+{
+	local_conn(xc)->up = &carry_up;
+}
+
+static bool local_want(enum carry_want want)
+{
+	WRITE_ONCE(local_starved, want == CARRY_NO_PAGE);
+	return want != CARRY_NO_MAPPING;
+}
+
+static int local_carry(char *text, const struct kernel_param *param)
+{
+	struct carry_via via = {
+		.ops = &local_ops,
+		.net = &init_net,
+		.own = local_own,
+		.want = local_want,
+	};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&via.params.peer;
+	int at;
+
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	via.params.local = via.params.peer;
+	via.params.ifindex = LOOPBACK_IFINDEX;
+	at = carry_all(text, &via);
+	if (at < 0)
+		return at;
+	at = carry_tell(text, at, local_takes(init_net.loopback_dev),
+			"by which device a connection might use it");
+	return at + carry_held(text + at);
+}
+
+static const struct kernel_param_ops local_carry_ops = { .get = local_carry };
+module_param_cb(carry, &local_carry_ops, NULL, 0400);
+MODULE_PARM_DESC(carry, "Reading this tries how messages are carried");
 
 static int __init local_init(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * sdp_local: local.c carries messages, buf.c has their buffers, mem.c has one end use the
- * other's memory, and try.c is a client of its own that tries the latter.
+ * other's memory, and try.c is a client of its own that tries the latter.  carry.c is
+ * another one, which sdp_ib_try has, too.
  *
  * local_lock protects the states, the queues, who is whose peer, and what memory the other
  * end may use; what a request is made with stays as it is once it is posted.
