@@ -2,8 +2,10 @@
 /*
  * A channel's life: what sleeps is done by its work.
  */
-#include <linux/completion.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <net/net_namespace.h>
 
 #include "chan/chan.h"
@@ -23,6 +25,7 @@ static DECLARE_WAIT_QUEUE_HEAD(sdp_chans_wait);
 void sdp_chan_put(struct sdp_chan *chan)
 {
 	const struct sdp_chan_user *user = chan->user;
+	struct mem_cgroup *memcg = chan->memcg;
 	struct net *net = chan->net;
 
 	if (!refcount_dec_and_test(&chan->refs))
@@ -31,6 +34,7 @@ void sdp_chan_put(struct sdp_chan *chan)
 	list_del(&chan->list);
 	spin_unlock_bh(&sdp_chans_lock);
 	user->free(chan);
+	mem_cgroup_put(memcg);
 	put_net(net);
 	/* Pairs with sdp_chan_stop(). */
 	wake_up(&sdp_chans_wait);
@@ -175,9 +179,16 @@ static int sdp_chan_recv_bufs(struct sdp_chan *chan)
 	return 0;
 }
 
+/* Without memory for more, a channel that is open goes on with what it has. */
 static int sdp_chan_bufs(struct sdp_chan *chan)
 {
-	return sdp_chan_send_bufs(chan) ?: sdp_chan_recv_bufs(chan);
+	struct mem_cgroup *old = set_active_memcg(chan->memcg);
+	int err = chan->state == SDP_CHAN_OPEN ? 0 : sdp_chan_send_bufs(chan);
+
+	if (!err)
+		err = sdp_chan_recv_bufs(chan);
+	set_active_memcg(old);
+	return err;
 }
 
 /* All that the transport has given back; it has been destroyed, or soon is. */
@@ -269,8 +280,7 @@ static void sdp_chan_work(struct work_struct *work)
 	if (!chan->begun && READ_ONCE(chan->state) == SDP_CHAN_OPENING)
 		sdp_chan_begin(chan);
 	else if (READ_ONCE(chan->state) == SDP_CHAN_OPEN)
-		/* Without memory it goes on with what it has. */
-		sdp_chan_recv_bufs(chan);
+		sdp_chan_bufs(chan);
 	if (READ_ONCE(chan->state) == SDP_CHAN_OVER)
 		sdp_chan_finish(chan);
 	sdp_chan_put(chan);

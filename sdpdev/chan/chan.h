@@ -140,6 +140,7 @@ struct sdp_chan_user {
  * @xprt: the transport, referenced, or NULL
  * @xc: the transport's part, or NULL
  * @net: the namespace, held
+ * @memcg: the memory control group that pays for buffers, referenced, or NULL; the user sets it
  * @params: what the transport is asked; written before the work is queued
  * @pdata: private data of the request or the acceptance
  * @pdata_len: its bytes
@@ -177,6 +178,7 @@ struct sdp_chan {
 	const struct sdp_xprt_ops *xprt;
 	struct sdp_xprt_conn *xc;
 	struct net *net;
+	struct mem_cgroup *memcg;
 	struct sdp_xprt_params params;
 	u8 pdata[SDP_XPRT_REQ_PDATA];
 	unsigned int pdata_len;

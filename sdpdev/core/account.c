@@ -361,6 +361,21 @@ static bool sdp_memcg_tryget(struct mem_cgroup *memcg)
 }
 
 /**
+ * sdp_sock_memcg() - the memory control group that pays for a socket
+ * @sk: the socket
+ *
+ * Return: the group, referenced, or NULL.
+ */
+struct mem_cgroup *sdp_sock_memcg(const struct sock *sk)
+{
+#ifdef CONFIG_MEMCG
+	return sdp_memcg_tryget(sk->sk_memcg) ? sk->sk_memcg : NULL;
+#else
+	return NULL;
+#endif
+}
+
+/**
  * sdp_account_memcg() - the memory control group that pays for an endpoint
  * @acc: who pays
  *

@@ -151,6 +151,7 @@ int sdp_charge(struct sdp_account *acc, enum sdp_limit which, long n);
 int sdp_charge_sparing(struct sdp_account *acc, enum sdp_limit which, long n, long spare);
 void sdp_uncharge(struct sdp_account *acc, enum sdp_limit which, long n);
 bool sdp_account_is_root(const struct sdp_account *acc);
+struct mem_cgroup *sdp_sock_memcg(const struct sock *sk);
 void sdp_uid_share(kuid_t uid, u32 *owner, u32 *share);
 void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 		       u32 *share);

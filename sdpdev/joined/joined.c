@@ -358,6 +358,7 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
 
 	sdp_chan_peer(&j->chan, j->peer.bufs, j->peer.size);
 	j->c->most = j->chan.most;
+	j->chan.memcg = sdp_carrier_memcg(j->c);
 	sdp_joined_params(&j->answer, &params);
 	sdp_joined_build_rep(&rep, &j->answer, &sdp_joined_own);
 	mod_timer(&j->deadline, jiffies + msecs_to_jiffies(SDP_JOINED_PROVE_MS));
@@ -427,6 +428,7 @@ static int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct s
 		return -ENOMEM;
 	j->c = c;
 	c->priv = j;
+	j->chan.memcg = sdp_carrier_memcg(c);
 	sdp_joined_params(join, &params);
 	sdp_joined_build_req(&req, join, &sdp_joined_own);
 	/* At the same place for both families. */
@@ -455,7 +457,7 @@ static int sdp_joined_send(struct sdp_carrier *c, struct sk_buff *skb)
 	const struct sdp_lane_msg *msg = sdp_lane_msg(skb);
 	struct sdp_joined *j = c->priv;
 	struct sdp_chan_out out = {
-		.flags = msg->sure ? SDP_CHAN_F_SURE : 0,
+		.flags = (msg->sure ? SDP_CHAN_F_SURE : 0) | (msg->ask ? SDP_CHAN_F_ASK : 0),
 		.class = SDP_CHAN_ANSWER,
 	};
 	const __be32 zero = 0;

@@ -245,6 +245,25 @@ void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq, bool more)
 EXPORT_SYMBOL_GPL(sdp_carrier_acked);
 
 /**
+ * sdp_carrier_memcg() - the memory control group that pays for what a carrier needs
+ * @c: the carrier
+ *
+ * Context: any.
+ *
+ * Return: the group of the connection's socket, referenced, or NULL.
+ */
+struct mem_cgroup *sdp_carrier_memcg(struct sdp_carrier *c)
+{
+	struct mem_cgroup *memcg;
+
+	spin_lock_bh(&c->lock);
+	memcg = c->sk ? sdp_sock_memcg(c->sk) : NULL;
+	spin_unlock_bh(&c->lock);
+	return memcg;
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_memcg);
+
+/**
  * sdp_carrier_room() - there is room for messages again
  * @c: the carrier
  *

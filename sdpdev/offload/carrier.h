@@ -35,6 +35,7 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+struct mem_cgroup;
 struct module;
 struct net;
 struct net_device;
@@ -105,6 +106,7 @@ enum sdp_lane_msg_type {
  * struct sdp_lane_msg - what a message says beside its bytes; in skb->cb
  * @type: enum sdp_lane_msg_type
  * @sure: the sender is sure (half.c)
+ * @ask: it waits for an acknowledgment; the sender's
  * @n: sequence number at which TCP was left
  * @mseq: number of the message on its carrier; the sender's
  * @skip: bytes at the beginning that were there already; the receiver's
@@ -114,6 +116,7 @@ enum sdp_lane_msg_type {
 struct sdp_lane_msg {
 	u8 type;
 	bool sure;
+	bool ask;
 	u32 n;
 	u32 mseq;
 	u32 skip;
@@ -228,6 +231,7 @@ bool sdp_carrier_joined(struct sdp_carrier *c, const struct sdp_join *answer);
 void sdp_carrier_refused(struct sdp_carrier *c, enum sdp_refusal why, unsigned int retry_ms);
 void sdp_carrier_arrived(struct sdp_carrier *c, struct sk_buff *skb);
 void sdp_carrier_acked(struct sdp_carrier *c, u32 mseq, bool more);
+struct mem_cgroup *sdp_carrier_memcg(struct sdp_carrier *c);
 void sdp_carrier_room(struct sdp_carrier *c);
 void sdp_carrier_lost(struct sdp_carrier *c);
 void sdp_carrier_put(struct sdp_carrier *c);

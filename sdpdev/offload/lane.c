@@ -109,6 +109,7 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	lane->say_switch = false;
 	lane->say_note = false;
 	lane->say_leave = false;
+	lane->asking = false;
 	rcu_read_lock();
 	c->ops->end(c);
 	rcu_read_unlock();

@@ -40,6 +40,8 @@
  * @say_switch: a Switch is to be sent before anything else
  * @say_note: the receiver is to learn that the sender is sure
  * @say_leave: the peer is to return
+ * @asking: message @asked waits for an acknowledgment, and told the peer so
+ * @asked: its number
  * @back: the direction that is sent is to return for this reason, or SDP_STAY_NOT
  * @reset: the peer's bytes make no sense: the connection is reset
  * @kicked: something has happened while the socket was in use
@@ -72,6 +74,8 @@ struct sdp_lane {
 	bool say_switch;
 	bool say_note;
 	bool say_leave;
+	bool asking;
+	u32 asked;
 	bool reset;
 	bool kicked;
 	bool redo;

@@ -77,6 +77,14 @@ static struct sk_buff *sdp_lane_next(struct sdp_lane *lane, struct sk_buff *skb)
 	return skb_queue_is_last(&lane->kept, skb) ? NULL : skb_queue_next(&lane->kept, skb);
 }
 
+/* Is half of what the socket may keep full?  One message at a time asks for room. */
+static bool sdp_lane_ask_now(const struct sdp_lane *lane)
+{
+	const struct sock *sk = lane->ss->sk;
+
+	return !lane->asking && 2 * sk->sk_wmem_queued > sk->sk_sndbuf;
+}
+
 static int sdp_lane_post(struct sdp_lane *lane)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -84,10 +92,15 @@ static int sdp_lane_post(struct sdp_lane *lane)
 	int err;
 
 	sdp_lane_msg(skb)->sure = sdp_half_tx_sure(&lane->tx);
+	sdp_lane_msg(skb)->ask = sdp_lane_ask_now(lane);
 	err = c->ops->send(c, skb);
 	if (err)
 		return err;
 	c->sent++;
+	if (sdp_lane_msg(skb)->ask) {
+		lane->asking = true;
+		lane->asked = c->sent;
+	}
 	sdp_lane_msg(skb)->mseq = c->sent;
 	lane->post = sdp_lane_next(lane, skb);
 	if (lane->post)
@@ -186,6 +199,8 @@ void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
 	u64 pos = lane->tx.acked;
 	struct sk_buff *skb;
 
+	if (lane->asking && (s32)(mseq - lane->asked) >= 0)
+		lane->asking = false;
 	skb_queue_walk(&lane->kept, skb) {
 		if (skb == lane->post || (s32)(mseq - sdp_lane_msg(skb)->mseq) < 0)
 			break;
