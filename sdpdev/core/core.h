@@ -69,6 +69,9 @@ struct workqueue_struct;
 /* Room for the counters of TCP sockets that stay with TCP. */
 #define SDP_CNT_STAY_KINDS	32
 
+/* Room for the counters of carriers that were not joined. */
+#define SDP_CNT_REFUSAL_KINDS	8
+
 /* Counters of /proc/net/sdp/snmp, in its order. */
 enum sdp_counter {
 	SDP_CNT_CONNECTED,
@@ -96,7 +99,11 @@ enum sdp_counter {
 	/* Carriers that were ended because the peer broke the rules, and connections. */
 	SDP_CNT_LANE_BAD,
 	SDP_CNT_LANE_RESET,
-	SDP_CNT_STAYED,
+	/* Carriers that were asked for, that were joined, and one for each reason not to be. */
+	SDP_CNT_ASKED,
+	SDP_CNT_JOINED,
+	SDP_CNT_REFUSED,
+	SDP_CNT_STAYED = SDP_CNT_REFUSED + SDP_CNT_REFUSAL_KINDS,
 	SDP_CNT_RETURNED = SDP_CNT_STAYED + SDP_CNT_STAY_KINDS,
 	/* One for each that has ended a connection of SDP_MODE_ONLY. */
 	SDP_CNT_ONLY = SDP_CNT_RETURNED + SDP_CNT_STAY_KINDS,

@@ -73,8 +73,26 @@ void sdp_carrier_unregister(struct sdp_carrier_ops *ops)
 EXPORT_SYMBOL_GPL(sdp_carrier_unregister);
 
 /**
- * sdp_carrier_next() - the kinds in the order in which they are asked
- * @at: which one; counts on
+ * sdp_carrier_named() - a kind
+ * @name: its name
+ *
+ * Return: the kind, whose module the caller puts, or NULL.
+ */
+const struct sdp_carrier_ops *sdp_carrier_named(const char *name)
+{
+	const struct sdp_carrier_ops *ops, *found = NULL;
+
+	spin_lock_bh(&sdp_carriers_lock);
+	list_for_each_entry(ops, &sdp_carriers, list)
+		if (!found && !strcmp(ops->name, name) && try_module_get(ops->owner))
+			found = ops;
+	spin_unlock_bh(&sdp_carriers_lock);
+	return found;
+}
+
+/**
+ * sdp_carrier_next() - the kinds in the order of their ranks
+ * @at: zero at first; counts on
  *
  * Return: the kind, whose module the caller puts, or &sdp_carrier_local; NULL behind the last one.
  */
@@ -128,6 +146,7 @@ struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carr
 	skb_queue_head_init(&c->inbox);
 	c->ops = ops;
 	c->most = ops->most;
+	c->began = jiffies;
 	c->sk = lane->sk;
 	c->lane = lane;
 	c->number = ++lane->carriers ?: ++lane->carriers;

@@ -27,6 +27,7 @@
 #ifndef _SDP_OFFLOAD_CARRIER_H
 #define _SDP_OFFLOAD_CARRIER_H
 
+#include <linux/errno.h>
 #include <linux/in6.h>
 #include <linux/refcount.h>
 #include <linux/siphash.h>
@@ -93,6 +94,19 @@ enum sdp_refusal {
 	SDP_REFUSED_UNREACHABLE,
 	SDP_REFUSALS,
 };
+
+/* What an error of sdp_carrier_answer() is to the end that has asked. */
+static inline enum sdp_refusal sdp_refusal_of(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return SDP_REFUSED_PROOF;
+	case -EPERM:
+		return SDP_REFUSED_NEVER;
+	default:
+		return SDP_REFUSED_LATER;
+	}
+}
 
 /* Kinds of messages. */
 enum sdp_lane_msg_type {
@@ -185,6 +199,8 @@ enum sdp_carrier_event {
  * @priv: the module's
  * @most: bytes of a message, at most; the module may lower it before sdp_carrier_joined()
  * @number: of the connection's carriers
+ * @ifindex: device by which the connection's packets left when the carrier was asked for
+ * @began: jiffies of that
  * @nonce: of the end that asked
  * @answer: nonce of the other end; there when the answer is
  * @key: both initial sequence numbers
@@ -205,6 +221,8 @@ struct sdp_carrier {
 	void *priv;
 	u32 most;
 	u32 number;
+	int ifindex;
+	unsigned long began;
 	__be64 nonce;
 	__be64 answer;
 	siphash_key_t key;

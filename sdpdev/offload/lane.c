@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "offload/avoid.h"
 #include "offload/lane.h"
 
 /* Bytes that wait so long for an acknowledgment go by TCP. */
@@ -98,7 +99,7 @@ void sdp_lane_lose(struct sdp_lane *lane)
 
 	if (!c)
 		return;
-	lane->carrier = NULL;
+	WRITE_ONCE(lane->carrier, NULL);
 	spin_lock_bh(&c->lock);
 	c->sk = NULL;
 	skb_queue_splice_tail_init(&c->inbox, &lane->held);
@@ -134,6 +135,17 @@ void sdp_lane_lose(struct sdp_lane *lane)
 bool sdp_lane_asked(const struct sdp_sock *ss)
 {
 	return ss->lane && ss->lane->carrier;
+}
+
+/**
+ * sdp_lane_asking() - has a lane a carrier, or asked for one?
+ * @lane: the lane
+ *
+ * Context: any; without the socket's lock a guess.
+ */
+bool sdp_lane_asking(const struct sdp_lane *lane)
+{
+	return READ_ONCE(lane->carrier);
 }
 
 /**
@@ -173,13 +185,17 @@ void sdp_lane_run(struct sdp_lane *lane)
 		skb_queue_splice_tail_init(&c->inbox, &lane->held);
 		spin_unlock_bh(&c->lock);
 		events = xchg(&c->events, 0);
-		if (events & BIT(SDP_CARRIER_JOINED))
+		if (events & BIT(SDP_CARRIER_JOINED)) {
 			c->joined = true;
+			sdp_avoid_joined(lane->ss, c);
+		}
 		sdp_lane_acked(lane, READ_ONCE(c->acked));
 		sdp_lane_take(lane);
 	}
-	if (c && lane->carrier == c && events & BIT(SDP_CARRIER_LOST))
+	if (c && lane->carrier == c && events & BIT(SDP_CARRIER_LOST)) {
+		sdp_avoid_over(lane->ss, c);
 		sdp_lane_lose(lane);
+	}
 	if (c && lane->carrier == c && events)
 		sdp_lane_push(lane);
 	sdp_lane_look(lane);
@@ -297,22 +313,22 @@ static void sdp_lane_work(struct work_struct *work)
 
 static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
 {
-	lane->carrier = c;
+	WRITE_ONCE(lane->carrier, c);
 	WRITE_ONCE(lane->kind, c->ops->kind);
 	sdp_lane_hear(lane->ss, true);
 }
 
 /* Could the connection, as its packets go now, have this kind? */
-static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
+static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
+			  int *ifindex)
 {
 	const struct dst_entry *dst;
 	bool fits;
 
-	if (!ops->fits)
-		return true;
 	rcu_read_lock();
 	dst = __sk_dst_get(ss->sk);
-	fits = dst && ops->fits(sock_net(ss->sk), dst->dev);
+	fits = !ops->fits || (dst && ops->fits(sock_net(ss->sk), dst->dev));
+	*ifindex = dst ? dst->dev->ifindex : ss->sk->sk_bound_dev_if;
 	rcu_read_unlock();
 	return fits;
 }
@@ -324,33 +340,40 @@ static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_op
  *
  * Context: process.
  *
- * Return: whether it was asked.
+ * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
  */
-bool sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
+enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
 {
 	struct sdp_lane *lane = ss->lane;
 	struct sdp_carrier *c;
 	struct sdp_join join;
+	enum sdp_stay stay;
+	int ifindex;
 
-	if (ss->accepted || ss->pair || sdp_only(ss) || !sdp_lane_fits(ss, ops))
-		return false;
+	if (ss->accepted || ss->pair || sdp_only(ss) || !sdp_lane_fits(ss, ops, &ifindex))
+		return SDP_STAY_PEER;
 	/* What the peer may send on another carrier comes on top of what nobody has read. */
 	if (lane && (lane->carrier || sdp_lane_full(lane)))
-		return false;
+		return SDP_STAY_PEER;
+	stay = sdp_avoid(ss, ops->kind, ifindex);
+	if (stay)
+		return stay;
 	if (!sdp_pair_withdraw(ss))
-		return false;
+		return SDP_STAY_PEER;
 	lane = lane ?: sdp_lane_new(ss, ss->sk->sk_allocation);
 	c = lane ? sdp_carrier_new(lane, ops, ss->sk->sk_allocation) : NULL;
 	if (!c)
-		return false;
+		return SDP_STAY_MEMORY;
 	sdp_join_make(ss, c, &join);
+	c->ifindex = ifindex;
 	if (ops->ask(c, sock_net(ss->sk), &join)) {
 		/* Nobody else has it. */
 		kfree(c);
-		return false;
+		return SDP_STAY_PEER;
 	}
+	sdp_count(SDP_CNT_ASKED);
 	sdp_lane_join(lane, c);
-	return true;
+	return SDP_STAY_PASSING;
 }
 
 /* Returns the carrier, or why there is none. */
@@ -365,7 +388,8 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	sdp_join_key(ss, &key);
 	if (join->proof != sdp_join_proof(&key, 1, join, 0))
 		return ERR_PTR(-EACCES);
-	if (!ss->accepted || sdp_only(ss) || sdp_gate(ss, true))
+	if (!ss->accepted || sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
+	    sdp_gate(ss, true))
 		return ERR_PTR(-EPERM);
 	/* What the last one brought back has to be over, and what it brought to be read. */
 	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || sdp_lane_full(lane)))

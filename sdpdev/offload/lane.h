@@ -114,6 +114,8 @@ struct sock *sdp_join_find(struct net *net, const struct sdp_join *join);
 
 /* carrier.c */
 void sdp_carrier_init(void);
+const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at);
+const struct sdp_carrier_ops *sdp_carrier_named(const char *name);
 struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
 				    gfp_t gfp);
 

@@ -8,6 +8,7 @@
  */
 #include <net/tcp.h>
 
+#include "offload/avoid.h"
 #include "offload/lane.h"
 #include "offload/trace.h"
 
@@ -144,6 +145,7 @@ void sdp_lane_push(struct sdp_lane *lane)
 		sdp_lane_later(lane, 1);
 		break;
 	default:
+		sdp_avoid_over(lane->ss, lane->carrier);
 		sdp_lane_lose(lane);
 	}
 }

@@ -9,6 +9,7 @@
 #include <net/netns/generic.h>
 
 #include "compat.h"
+#include "offload/avoid.h"
 #include "offload/net.h"
 
 static unsigned int sdp_net_id;
@@ -70,6 +71,14 @@ static const unsigned int sdp_net_most = INT_MAX;
 		.extra2 = (void *)(most),		\
 	}
 
+#define SDP_NET_ORDER					\
+	{						\
+		.procname = "carriers",			\
+		.data = (void *)offsetof(struct sdp_net, order),	\
+		.mode = 0644,				\
+		.proc_handler = sdp_order_file,		\
+	}
+
 /* Their data are offsets into struct sdp_net.  Older kernels look for the empty one. */
 static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(attach, sdp_net_attach_file, SYSCTL_ZERO, SYSCTL_ONE),
@@ -78,6 +87,8 @@ static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(touch, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(only_wait, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
+	SDP_NET_ORDER,
+	SDP_NET_FILE(joins, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
 	{ }
 };
 
@@ -92,6 +103,7 @@ static int __net_init sdp_net_start(struct net *net)
 	sn->touch = 10;
 	sn->capture = 1;
 	sn->only_wait = 5;
+	sn->joins = 200;
 
 	sn->table = kmemdup(sdp_net_table, sizeof(sdp_net_table), GFP_KERNEL_ACCOUNT);
 	if (!sn->table)
@@ -112,6 +124,8 @@ static void __net_exit sdp_net_end(struct net *net)
 
 	unregister_net_sysctl_table(sn->header);
 	kfree(sn->table);
+	sdp_avoid_free(sn->avoid);
+	sdp_order_free(sn);
 	mutex_lock(&sdp_net_lock);
 	sdp_net_switch(sn, 0);
 	mutex_unlock(&sdp_net_lock);

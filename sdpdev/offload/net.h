@@ -7,8 +7,12 @@
 
 #include <linux/types.h>
 
+#include "compat.h"
+
 struct ctl_table_header;
 struct net;
+struct sdp_avoid;
+struct sdp_order;
 
 /**
  * struct sdp_net - a network namespace's settings
@@ -20,6 +24,9 @@ struct net;
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
  * @capture: not zero: connections return to TCP while somebody captures packets on their way
+ * @joins: carriers of a kind that are asked for in a second, at most; 0: any number
+ * @order: kinds of carriers that are used, and in which order; NULL: all, as they rank
+ * @avoid: peers that are not asked; NULL before any was.  Set once.
  * @header: the files
  * @table: what they are made of
  *
@@ -33,6 +40,9 @@ struct sdp_net {
 	unsigned int touch;
 	unsigned int capture;
 	unsigned int only_wait;
+	unsigned int joins;
+	struct sdp_order __rcu *order;
+	struct sdp_avoid *avoid;
 	struct ctl_table_header *header;
 	struct ctl_table *table;
 };
@@ -40,5 +50,9 @@ struct sdp_net {
 struct sdp_net *sdp_net(const struct net *net);
 int sdp_net_init(int (*attach)(bool on));
 void sdp_net_exit(void);
+
+/* order.c */
+int sdp_order_file(compat_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos);
+void sdp_order_free(struct sdp_net *sn);
 
 #endif /* _SDP_OFFLOAD_NET_H */

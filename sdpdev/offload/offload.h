@@ -212,6 +212,7 @@ struct sdp_pair {
  * @SDP_STAY_ONLY: no byte may go by TCP, and one has
  * @SDP_STAY_LOST: the carrier is lost
  * @SDP_STAY_LEAVE: the peer wants it back
+ * @SDP_STAY_AVOID: the peer, or the path to it, has failed of late, or others ask first
  * @SDP_STAY_MAX: their number
  *
  * Their names are in gate.c; the order is that of the counters.
@@ -244,6 +245,7 @@ enum sdp_stay {
 	SDP_STAY_ONLY,
 	SDP_STAY_LOST,
 	SDP_STAY_LEAVE,
+	SDP_STAY_AVOID,
 	SDP_STAY_MAX,
 };
 
@@ -303,7 +305,12 @@ enum sdp_sleeper {
  * @recent: bytes of a receive, of late; a large one is forgotten by halves
  * @calls: sends and receives, until the connection is asked about
  * @bytes: bytes of them
- * @looks: how often it has been asked about
+ * @looks: how often it has been asked about in vain, and so how many calls it needs before it
+ *	is asked about again
+ * @refused: the peer has said that it is not to have a carrier
+ * @wary: the peer is asked again when @heard has changed
+ * @heard: count of bytes that came from the peer
+ * @later: jiffies before which it is not asked about again, or 0
  * @moves: how often the sending direction has moved
  * @sent: bytes that it has sent by a pipe that it has let go of
  * @received: bytes that it has received so
@@ -329,6 +336,8 @@ struct sdp_sock {
 	bool stalled;
 	bool never;
 	bool ended;
+	bool refused;
+	bool wary;
 	u8 mode;
 	u8 stay;
 	u32 sleeper;
@@ -337,6 +346,7 @@ struct sdp_sock {
 	u32 passed;
 	u32 recent;
 	u32 calls;
+	u32 heard;
 	int looks;
 	u64 bytes;
 	u32 moves;
@@ -345,6 +355,7 @@ struct sdp_sock {
 	unsigned long checked;
 	unsigned long touched;
 	unsigned long probed;
+	unsigned long later;
 	u32 segs;
 	struct list_head seek;
 	unsigned long seek_end;
@@ -510,11 +521,18 @@ const char *sdp_stay_name(enum sdp_stay stay);
 
 /* carrier.c */
 extern struct sdp_carrier_ops sdp_carrier_local;
-const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at);
+
+/* avoid.c */
+const char *sdp_refusal_name(unsigned int why);
+
+/* order.c */
+bool sdp_order_has(const struct net *net, const struct sdp_carrier_ops *ops);
+const struct sdp_carrier_ops *sdp_order_next(const struct net *net, unsigned int *at);
 
 /* lane.c */
-bool sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops);
+enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops);
 bool sdp_lane_asked(const struct sdp_sock *ss);
+bool sdp_lane_asking(const struct sdp_lane *lane);
 bool sdp_lane_clear(struct sdp_sock *ss);
 void sdp_lane_run(struct sdp_lane *lane);
 void sdp_lane_release(struct sdp_lane *lane);

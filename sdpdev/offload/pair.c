@@ -156,7 +156,8 @@ static void sdp_pair_wake(struct sdp_pair *pair)
  * @ss: the endpoint, its socket locked
  * @gfp: how to allocate the pair
  *
- * Without success the endpoint waits in the table until the other end comes.
+ * Without success the endpoint waits in the table until the other end comes, unless its namespace
+ * does not use memory of the host.
  *
  * Context: any that @gfp allows.
  *
@@ -167,6 +168,8 @@ bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp)
 	struct sdp_pair *pair = NULL;
 	struct sdp_sock *peer;
 
+	if (unlikely(!sdp_order_has(sock_net(ss->sk), &sdp_carrier_local)))
+		return false;
 	if (!ss->joined) {
 		sdp_sock_numbers(ss);
 		ss->passed = ss->isn;
@@ -217,6 +220,8 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 
 	ss->calls++;
 	ss->bytes += len;
+	if (unlikely(ss->later) && time_before(jiffies, ss->later))
+		return false;
 	if (unlikely(ss->mode != SDP_MODE_MOVE || sdp_only_any()) &&
 	    (!ss->looks || (ss->mode != SDP_MODE_MOVE && ss->calls >> ss->looks)))
 		return true;
@@ -227,20 +232,24 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 /* Ask the kinds in their order; memory of the host is one of them. */
 static enum sdp_stay sdp_sock_ask(struct sdp_sock *ss)
 {
+	enum sdp_stay one, stay = SDP_STAY_PEER;
 	const struct sdp_carrier_ops *ops;
 	unsigned int at = 0;
-	bool asked;
 
-	while ((ops = sdp_carrier_next(&at))) {
-		asked = ops != &sdp_carrier_local && sdp_lane_ask(ss, ops);
+	while ((ops = sdp_order_next(sock_net(ss->sk), &at))) {
+		if (ops != &sdp_carrier_local)
+			one = sdp_lane_ask(ss, ops);
+		else if (sdp_lane_clear(ss) && sdp_pair_join(ss, ss->sk->sk_allocation))
+			one = SDP_STAY_NOT;
+		else
+			one = SDP_STAY_PEER;
 		module_put(ops->owner);
-		if (asked)
-			return SDP_STAY_PASSING;
-		if (ops == &sdp_carrier_local && sdp_lane_clear(ss) &&
-		    sdp_pair_join(ss, ss->sk->sk_allocation))
-			return SDP_STAY_NOT;
+		if (one == SDP_STAY_NOT || one == SDP_STAY_PASSING)
+			return one;
+		if (one != SDP_STAY_PEER)
+			stay = one;
 	}
-	return SDP_STAY_PEER;
+	return stay;
 }
 
 /**
@@ -256,12 +265,14 @@ void sdp_sock_look(struct sdp_sock *ss)
 
 	ss->calls = 0;
 	ss->bytes = 0;
-	ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
+	ss->later = 0;
 	if (ss->pair || sdp_lane_asked(ss))
 		return;
 	stay = sdp_gate(ss, true);
 	if (!stay)
 		stay = sdp_sock_ask(ss);
+	if (!ss->later)
+		ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
 	sdp_stay_set(ss, stay, false);
 }
 
@@ -349,6 +360,9 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->calls = 0;
 	ss->bytes = 0;
 	ss->looks = 0;
+	ss->refused = false;
+	ss->wary = false;
+	ss->later = 0;
 	ss->probed = 0;
 	ss->seek_end = 0;
 }

@@ -509,6 +509,23 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 	return n;
 }
 
+/* Has the endpoint no other way than TCP for now? */
+static bool sdp_rx_seeks(struct sdp_sock *ss)
+{
+	struct sdp_lane *lane;
+	bool ret;
+
+	if (READ_ONCE(ss->pair))
+		return false;
+	if (likely(!READ_ONCE(ss->lane)))
+		return true;
+	rcu_read_lock();
+	lane = sdp_sock_lane(ss);
+	ret = !lane || !sdp_lane_asking(lane);
+	rcu_read_unlock();
+	return ret;
+}
+
 /**
  * sdp_rx_recv() - receive from an endpoint
  * @ss: the endpoint; its socket is not locked
@@ -527,7 +544,7 @@ int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, 
 {
 	int n = sdp_rx_once(ss, msg, len, flags, addr_len, timeo);
 
-	if (n > 0 && sdp_sock_alone(ss) && sdp_sock_used(ss, n)) {
+	if (n > 0 && sdp_rx_seeks(ss) && sdp_sock_used(ss, n)) {
 		lock_sock(ss->sk);
 		sdp_sock_look(ss);
 		release_sock(ss->sk);

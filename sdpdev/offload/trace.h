@@ -53,6 +53,28 @@ DEFINE_EVENT(sdp_sock_way, sdp_sock_stay,
 DEFINE_EVENT(sdp_sock_way, sdp_sock_end,
 	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
 
+/* A carrier that was asked for is not joined. */
+TRACE_EVENT(sdp_sock_refused,
+	TP_PROTO(const struct sdp_sock *ss, unsigned int why),
+	TP_ARGS(ss, why),
+	TP_STRUCT__entry(
+		__field(const void *, sk)
+		__field(u16, family)
+		__field(u16, sport)
+		__field(u16, dport)
+		__string(why, sdp_refusal_name(why))
+	),
+	TP_fast_assign(
+		__entry->sk = ss->sk;
+		__entry->family = ss->sk->sk_family;
+		__entry->sport = ntohs(inet_sk(ss->sk)->inet_sport);
+		__entry->dport = ntohs(inet_sk(ss->sk)->inet_dport);
+		compat_assign_str(why, sdp_refusal_name(why));
+	),
+	TP_printk("sk=%p family=%u sport=%u dport=%u why=%s", __entry->sk, __entry->family,
+		  __entry->sport, __entry->dport, __get_str(why))
+);
+
 #endif /* _SDP_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -212,6 +212,11 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 	seq_printf(seq, "landed %ld\n", sdp_counter(SDP_CNT_LANDED));
 	seq_printf(seq, "carrier_bad %ld\n", sdp_counter(SDP_CNT_LANE_BAD));
 	seq_printf(seq, "carrier_reset %ld\n", sdp_counter(SDP_CNT_LANE_RESET));
+	seq_printf(seq, "carrier_asked %ld\n", sdp_counter(SDP_CNT_ASKED));
+	seq_printf(seq, "carrier_joined %ld\n", sdp_counter(SDP_CNT_JOINED));
+	for (i = 0; sdp_refusal_name(i); i++)
+		seq_printf(seq, "carrier_refused_%s %ld\n", sdp_refusal_name(i),
+			   sdp_counter(SDP_CNT_REFUSED + i));
 	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
 		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
 			   sdp_counter(SDP_CNT_STAYED + i));

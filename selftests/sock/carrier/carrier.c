@@ -36,6 +36,12 @@ MODULE_PARM_DESC(frozen, "Nothing arrives, and nobody is told");
 static bool refuse;
 module_param(refuse, bool, 0644);
 MODULE_PARM_DESC(refuse, "Requests are not answered");
+static unsigned int why = SDP_REFUSED_NO_SERVICE;
+module_param(why, uint, 0644);
+MODULE_PARM_DESC(why, "For this reason: enum sdp_refusal");
+static bool broken;
+module_param(broken, bool, 0644);
+MODULE_PARM_DESC(broken, "Every link is lost, and says that the peer is out of reach");
 static bool forge;
 module_param(forge, bool, 0644);
 MODULE_PARM_DESC(forge, "Requests have a wrong proof");
@@ -91,6 +97,7 @@ struct link {
 	unsigned int tries;
 	bool asked;
 	bool dead;
+	enum sdp_refusal refusal;
 	struct delayed_work work;
 };
 
@@ -286,6 +293,7 @@ static void link_ask(struct link *link)
 	link->asked = true;
 	if (IS_ERR(c)) {
 		atomic_inc(&refused);
+		link->refusal = PTR_ERR(c) == -ECONNREFUSED ? why : sdp_refusal_of(PTR_ERR(c));
 		link->dead = true;
 		end[1].ended = true;
 		end[1].told = true;
@@ -303,6 +311,7 @@ static void link_ask(struct link *link)
 	}
 	atomic_inc(&refused);
 	spin_lock_bh(&link->lock);
+	link->refusal = SDP_REFUSED_PROOF;
 	link->dead = true;
 	spin_unlock_bh(&link->lock);
 }
@@ -353,7 +362,7 @@ static void end_over(struct end *end)
 	put = end->ended && end->c;
 	spin_unlock_bh(&link->lock);
 	if (tell && !put)
-		sdp_carrier_lost(end->c);
+		sdp_carrier_refused(end->c, link->refusal, 0);
 	spin_lock_bh(&link->lock);
 	put = end->ended && end->c && end->told;
 	spin_unlock_bh(&link->lock);
@@ -364,12 +373,22 @@ static void end_over(struct end *end)
 	link_put(link);
 }
 
+static void link_break(struct link *link)
+{
+	spin_lock_bh(&link->lock);
+	link->refusal = SDP_REFUSED_UNREACHABLE;
+	link->dead = true;
+	spin_unlock_bh(&link->lock);
+}
+
 static void link_work(struct work_struct *work)
 {
 	struct link *link = container_of(to_delayed_work(work), struct link, work);
 
 	if (!link->asked && !link->dead)
 		link_ask(link);
+	if (READ_ONCE(broken))
+		link_break(link);
 	while (!READ_ONCE(frozen) && (end_bring(&link->end[0]) | end_bring(&link->end[1])))
 		cond_resched();
 	if (link->dead) {

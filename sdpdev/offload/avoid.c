@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When is a peer not to be asked for a carrier?
+ *
+ * A namespace remembers hosts that have no such service, and paths that have failed.  A path has
+ * failed for as long as a pause that doubles; then one connection tries it, and the others wait
+ * for what comes of that.  What a peer has said of one connection is remembered for that one.
+ *
+ * The memory is of fixed size.  Where it is full the entry goes that would end first: whoever fills
+ * it makes others ask in vain, once.  And no more than net.sdp.joins connections a second ask, so
+ * that those of an adapter that is back come one after the other.
+ */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "offload/avoid.h"
+#include "offload/lane.h"
+#include "offload/net.h"
+#include "offload/trace.h"
+
+#define SDP_AVOID_SETS		64	/* a power of two */
+#define SDP_AVOID_WAYS		4
+#define SDP_AVOID_KINDS		4
+
+/* How long a host is remembered, and the shortest and longest pause of a path. */
+#define SDP_AVOID_HOST		(600UL * HZ)
+#define SDP_AVOID_SHORTEST	(1UL * HZ)
+#define SDP_AVOID_LONGEST	(600UL * HZ)
+
+/* A path that has carried for so long is as good as new. */
+#define SDP_AVOID_GOOD		(10UL * HZ)
+
+/* What a peer may ask for. */
+#define SDP_AVOID_RETRY		(60UL * HZ)
+
+/* No connection that waits looks more often. */
+#define SDP_AVOID_LOOK		HZ
+
+/**
+ * struct sdp_avoid_entry - a host, or a path
+ * @host: address
+ * @ifindex: device of a path; 0: the host by whatever path
+ * @kind: of carrier
+ * @good: a carrier was joined since @failed
+ * @until: jiffies; nobody asks before
+ * @pause: jiffies from the last failure on; 0: there is no entry
+ * @failed: jiffies of the last failure
+ * @since: jiffies, if @good
+ */
+struct sdp_avoid_entry {
+	struct in6_addr host;
+	int ifindex;
+	u8 kind;
+	bool good;
+	unsigned long until;
+	unsigned long pause;
+	unsigned long failed;
+	unsigned long since;
+};
+
+/* Joins of a kind that may begin now, times HZ. */
+struct sdp_avoid_bucket {
+	u8 kind;
+	unsigned long stamp;
+	u64 level;
+};
+
+/**
+ * struct sdp_avoid - what a network namespace remembers
+ * @lock: for all of it
+ * @seed: of the hash
+ * @bucket: one for each kind that was ever asked
+ * @entry: hosts and paths
+ */
+struct sdp_avoid {
+	spinlock_t lock;	/* see above */
+	u32 seed;
+	struct sdp_avoid_bucket bucket[SDP_AVOID_KINDS];
+	struct sdp_avoid_entry entry[SDP_AVOID_SETS][SDP_AVOID_WAYS];
+};
+
+static const char * const sdp_refusal_names[] = {
+	[SDP_REFUSED_LATER] = "later",
+	[SDP_REFUSED_NO_SERVICE] = "no_service",
+	[SDP_REFUSED_VERSION] = "version",
+	[SDP_REFUSED_NEVER] = "never",
+	[SDP_REFUSED_PROOF] = "proof",
+	[SDP_REFUSED_UNREACHABLE] = "unreachable",
+};
+
+/**
+ * sdp_refusal_name() - the word for a reason
+ * @why: enum sdp_refusal
+ *
+ * Return: the word, or NULL if there is no such reason.
+ */
+const char *sdp_refusal_name(unsigned int why)
+{
+	static_assert(ARRAY_SIZE(sdp_refusal_names) == SDP_REFUSALS);
+	static_assert(SDP_REFUSALS <= SDP_CNT_REFUSAL_KINDS);
+	return why < SDP_REFUSALS ? sdp_refusal_names[why] : NULL;
+}
+
+static struct sdp_avoid *sdp_avoid_get(struct sdp_net *sn, gfp_t gfp)
+{
+	struct sdp_avoid *avoid = READ_ONCE(sn->avoid);
+
+	if (likely(avoid))
+		return avoid;
+	avoid = kvzalloc(sizeof(*avoid), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (!avoid)
+		return NULL;
+	spin_lock_init(&avoid->lock);
+	avoid->seed = get_random_u32();
+	if (!cmpxchg(&sn->avoid, NULL, avoid))
+		return avoid;
+	kvfree(avoid);
+	return sn->avoid;
+}
+
+/**
+ * sdp_avoid_free() - a namespace remembers nothing any more
+ * @avoid: what it remembered, or NULL
+ */
+void sdp_avoid_free(struct sdp_avoid *avoid)
+{
+	kvfree(avoid);
+}
+
+/* --- hosts and paths ----------------------------------------------------------- */
+
+static void sdp_avoid_name(const struct sock *sk, struct sdp_avoid_entry *name, u8 kind,
+			   int ifindex)
+{
+	memset(name, 0, sizeof(*name));
+	name->kind = kind;
+	name->ifindex = ifindex;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		name->host = sk->sk_v6_daddr;
+		return;
+	}
+#endif
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &name->host);
+}
+
+static struct sdp_avoid_entry *sdp_avoid_set(struct sdp_avoid *avoid,
+					     const struct sdp_avoid_entry *name)
+{
+	u32 hash = jhash2(name->host.s6_addr32, ARRAY_SIZE(name->host.s6_addr32),
+			  avoid->seed ^ name->ifindex ^ (u32)name->kind << 24);
+
+	return avoid->entry[hash & (SDP_AVOID_SETS - 1)];
+}
+
+static struct sdp_avoid_entry *sdp_avoid_find(struct sdp_avoid *avoid,
+					      const struct sdp_avoid_entry *name)
+{
+	struct sdp_avoid_entry *e = sdp_avoid_set(avoid, name), *end = e + SDP_AVOID_WAYS;
+
+	for (; e < end; e++)
+		if (e->pause && e->kind == name->kind && e->ifindex == name->ifindex &&
+		    ipv6_addr_equal(&e->host, &name->host))
+			return e;
+	return NULL;
+}
+
+/* The entry of a name, in the place of another one if need be. */
+static struct sdp_avoid_entry *sdp_avoid_make(struct sdp_avoid *avoid,
+					      const struct sdp_avoid_entry *name)
+{
+	struct sdp_avoid_entry *first = sdp_avoid_set(avoid, name), *e;
+	int i;
+
+	e = sdp_avoid_find(avoid, name);
+	if (e)
+		return e;
+	e = first;
+	for (i = 1; e->pause && i < SDP_AVOID_WAYS; i++)
+		if (!first[i].pause || time_before(first[i].until, e->until))
+			e = &first[i];
+	*e = *name;
+	return e;
+}
+
+static void sdp_avoid_host(struct sdp_avoid *avoid, struct sdp_avoid_entry *name)
+{
+	struct sdp_avoid_entry *e;
+
+	name->ifindex = 0;
+	e = sdp_avoid_make(avoid, name);
+	e->pause = SDP_AVOID_HOST;
+	e->until = jiffies + e->pause;
+}
+
+/*
+ * A carrier that was asked for before the last failure says nothing new: many connections fail
+ * together.
+ */
+static void sdp_avoid_path(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
+			   unsigned long began)
+{
+	struct sdp_avoid_entry *e = sdp_avoid_make(avoid, name);
+
+	if (e->pause && time_before_eq(began, e->failed))
+		return;
+	if (!e->pause || (e->good && time_after(jiffies, e->since + SDP_AVOID_GOOD)))
+		e->pause = SDP_AVOID_SHORTEST;
+	else
+		e->pause = min(2 * e->pause, SDP_AVOID_LONGEST);
+	e->good = false;
+	e->failed = jiffies;
+	e->until = jiffies + e->pause;
+}
+
+/* --- the rate ------------------------------------------------------------------ */
+
+static bool sdp_avoid_take(struct sdp_avoid *avoid, u8 kind, unsigned int rate)
+{
+	struct sdp_avoid_bucket *b = avoid->bucket;
+	u64 full = (u64)rate * HZ;
+
+	if (!rate)
+		return true;
+	while (b->kind && b->kind != kind && b < &avoid->bucket[SDP_AVOID_KINDS - 1])
+		b++;
+	if (b->kind != kind) {
+		b->kind = kind;
+		b->level = full;
+	} else {
+		b->level += (u64)rate * min(jiffies - b->stamp, (unsigned long)HZ);
+	}
+	b->stamp = jiffies;
+	b->level = min(b->level, full);
+	if (b->level < HZ)
+		return false;
+	b->level -= HZ;
+	return true;
+}
+
+/* --- a connection -------------------------------------------------------------- */
+
+/* Changes whenever bytes come from the peer. */
+static u32 sdp_avoid_heard(const struct sdp_sock *ss)
+{
+	return tcp_sk(ss->sk)->bytes_received + ss->received;
+}
+
+/* Connections that wait together do not look together. */
+static void sdp_avoid_later(struct sdp_sock *ss, unsigned long wait)
+{
+	ss->later = (jiffies + wait + get_random_u32_below(HZ / 4 + 1)) ?: 1;
+}
+
+/* Context: @avoid locked.  Returns jiffies to wait, or 0: the connection may ask. */
+static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
+				    unsigned int rate)
+{
+	struct sdp_avoid_entry *e = sdp_avoid_find(avoid, name);
+
+	if (e && time_before(jiffies, e->until))
+		return e->until - jiffies;
+	if (!sdp_avoid_take(avoid, name->kind, rate))
+		return SDP_AVOID_LOOK;
+	if (e && !e->good)
+		e->until = jiffies + e->pause;
+	return 0;
+}
+
+/**
+ * sdp_avoid() - is the peer not to be asked for a carrier now?
+ * @ss: the end that would ask, its socket locked
+ * @kind: SDP_SOCK_BY_* of the carrier
+ * @ifindex: device by which the connection's packets leave
+ *
+ * If it is, it counts as asked.  If it may be soon, the connection looks again then.
+ *
+ * Return: SDP_STAY_NOT, or why not.
+ */
+enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex)
+{
+	struct sdp_net *sn = sdp_net(sock_net(ss->sk));
+	struct sdp_avoid_entry path, host, *e;
+	struct sdp_avoid *avoid;
+	unsigned long wait = 0;
+	bool never;
+
+	if (ss->refused)
+		return SDP_STAY_PEER;
+	if (ss->wary && ss->heard == sdp_avoid_heard(ss))
+		return SDP_STAY_AVOID;
+	avoid = sdp_avoid_get(sn, ss->sk->sk_allocation);
+	if (!avoid)
+		return SDP_STAY_MEMORY;
+	sdp_avoid_name(ss->sk, &path, kind, ifindex);
+	host = path;
+	host.ifindex = 0;
+	spin_lock_bh(&avoid->lock);
+	e = sdp_avoid_find(avoid, &host);
+	never = e && time_before(jiffies, e->until);
+	if (!never)
+		wait = sdp_avoid_wait(avoid, &path, READ_ONCE(sn->joins));
+	spin_unlock_bh(&avoid->lock);
+	if (wait)
+		sdp_avoid_later(ss, min_t(unsigned long, wait, SDP_AVOID_LOOK));
+	else if (!never)
+		ss->wary = false;
+	return never || wait ? SDP_STAY_AVOID : SDP_STAY_NOT;
+}
+
+/**
+ * sdp_avoid_joined() - a carrier was joined
+ * @ss: the end, its socket locked
+ * @c: the carrier
+ */
+void sdp_avoid_joined(struct sdp_sock *ss, const struct sdp_carrier *c)
+{
+	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
+	struct sdp_avoid_entry path, *e;
+
+	if (ss->accepted || !avoid)
+		return;
+	sdp_count(SDP_CNT_JOINED);
+	ss->looks = 0;
+	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
+	spin_lock_bh(&avoid->lock);
+	e = sdp_avoid_find(avoid, &path);
+	if (e && !e->good && time_after(c->began, e->failed)) {
+		e->good = true;
+		e->since = jiffies;
+		e->until = jiffies;
+	}
+	spin_unlock_bh(&avoid->lock);
+}
+
+/**
+ * sdp_avoid_over() - the module of a carrier has said that it is over
+ * @ss: the end, its socket locked
+ * @c: the carrier, perhaps never joined
+ */
+void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c)
+{
+	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
+	enum sdp_refusal why = c->refusal;
+	struct sdp_avoid_entry path;
+
+	if (ss->accepted || !avoid)
+		return;
+	if (!c->joined) {
+		sdp_count(SDP_CNT_REFUSED + why);
+		trace_sdp_sock_refused(ss, why);
+	}
+	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
+	spin_lock_bh(&avoid->lock);
+	if (why == SDP_REFUSED_NO_SERVICE || why == SDP_REFUSED_VERSION)
+		sdp_avoid_host(avoid, &path);
+	else if (why == SDP_REFUSED_UNREACHABLE)
+		sdp_avoid_path(avoid, &path, c->began);
+	spin_unlock_bh(&avoid->lock);
+	ss->refused |= why == SDP_REFUSED_NEVER || why == SDP_REFUSED_PROOF;
+	if (c->joined || why != SDP_REFUSED_LATER)
+		return;
+	ss->wary = true;
+	ss->heard = sdp_avoid_heard(ss);
+	if (c->retry)
+		sdp_avoid_later(ss, min(c->retry, SDP_AVOID_RETRY));
+}

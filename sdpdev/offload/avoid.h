@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is remembered of peers that have no carrier, so that nobody asks them in vain.
+ */
+#ifndef _SDP_OFFLOAD_AVOID_H
+#define _SDP_OFFLOAD_AVOID_H
+
+#include "offload/carrier.h"
+#include "offload/offload.h"
+
+struct sdp_avoid;
+
+enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex);
+void sdp_avoid_joined(struct sdp_sock *ss, const struct sdp_carrier *c);
+void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c);
+void sdp_avoid_free(struct sdp_avoid *avoid);
+
+#endif /* _SDP_OFFLOAD_AVOID_H */

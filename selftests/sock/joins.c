@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections that carry something and then wait.
+ *
+ *	joins [-r ROUNDS] [-o END] COUNT
+ *
+ * makes so many connections to itself, one after the other.  Each carries ROUNDS messages of one
+ * byte each way, or only those of one end: -o a is the end that connected, and -o b the other one.
+ * For each line that the program reads all of them do that again.  After each turn it prints how
+ * many ends a, and ends b, send otherwise than by TCP, and why the last end a does not.
+ */
+#include <linux/sdp_sock.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/conn.h"
+#include "common/row.h"
+
+#define MOST	1000
+
+static struct conn conns[MOST];
+static int rounds = 20;
+static char only;
+
+static void talk(struct conn *c)
+{
+	int i;
+
+	for (i = 0; i < rounds; i++) {
+		if (only != 'b') {
+			put(&c->a, 1, 0);
+			get_all(&c->b, 1);
+		}
+		if (only != 'a') {
+			put(&c->b, 1, 0);
+			get_all(&c->a, 1);
+		}
+	}
+}
+
+static void tell(int count)
+{
+	struct sdp_sock_info info = {};
+	socklen_t len = sizeof(info);
+	int i, a = 0, b = 0;
+
+	for (i = 0; i < count; i++) {
+		a += moved(conns[i].a.fd);
+		b += moved(conns[i].b.fd);
+	}
+	need(!getsockopt(conns[count - 1].a.fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len));
+	printf("%d %d %s\n", a, b, *info.stay ? info.stay : "-");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int c, i, count;
+	char line[10];
+
+	while ((c = getopt(argc, argv, "r:o:")) != -1) {
+		if (c == 'r')
+			rounds = atoi(optarg);
+		else if (c == 'o')
+			only = *optarg;
+		else
+			return 2;
+	}
+	count = argv[optind] ? atoi(argv[optind]) : 0;
+	need(count > 0 && count <= MOST);
+	for (i = 0; i < count; i++) {
+		conns[i] = conn_new();
+		talk(&conns[i]);
+	}
+	for (tell(count); fgets(line, sizeof(line), stdin); tell(count))
+		for (i = 0; i < count; i++)
+			talk(&conns[i]);
+	return wrongs() != 0;
+}

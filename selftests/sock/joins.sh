@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# When a peer is asked for a carrier, and when not.  Each row has a namespace of its own, and so
+# nothing is remembered from the one before.
+
+. "$(dirname "$0")/sock.sh"
+. "$(dirname "$0")/messages.sh"
+
+# In the order of enum sdp_refusal.
+later=0 no_service=1 never=3 unreachable=5
+
+# begin [SETTING=VALUE...] -- ARGUMENT...: connections, in a namespace with these settings; by
+# nothing but this carrier if they do not say otherwise
+begin() {
+	local settings=(carriers=test)
+
+	while [ "$1" != -- ]; do
+		settings+=("$1")
+		shift
+	done
+	shift
+	asked=$(counted carrier_asked)
+	# shellcheck disable=SC2016 # for that shell
+	coproc joins {
+		unshare --net bash -c '
+			ip link set lo up
+			while [ "$1" != -- ]; do
+				echo "${1#*=}" > "/proc/sys/net/sdp/${1%%=*}"
+				shift
+			done
+			shift
+			exec "$@"' bash "${settings[@]}" -- "$programs/joins" "$@"
+	}
+	answer
+}
+
+# answer: ends that have moved, and why the last one has not
+answer() {
+	read -r -t $((20 * tap_slow)) a b stay <&"${joins[0]}" || a=none b=none stay=none
+}
+
+turn() {
+	echo >&"${joins[1]}"
+	answer
+}
+
+end() {
+	local pid=$joins_PID to=${joins[1]}
+
+	exec {to}>&-
+	wait "$pid"
+}
+
+# asks LEAST MOST: how often somebody has asked since the beginning of the row
+asks() {
+	local count=$(($(counted carrier_asked) - asked))
+
+	echo "asked $count times, moved $a, $b, $stay"
+	[ $count -ge "$1" ] && [ $count -le "$2" ]
+}
+
+# where A B: as many have moved
+where() {
+	echo "moved: $a, $b, $stay"
+	[ "$a" = "$1" ] && [ "$b" = "$2" ]
+}
+
+# there A B: a turn, and as many have moved
+there() {
+	turn
+	where "$1" "$2"
+}
+
+# said WHY: the reason
+said() {
+	echo "stays because of $stay"
+	[ "$stay" = "$1" ]
+}
+
+# for_a_while SECONDS: turns, five a second
+for_a_while() {
+	local i
+
+	for ((i = 0; i < $1 * 5; i++)); do
+		turn
+		sleep 0.2
+	done
+}
+
+plan 31
+check "a machine" start
+check "a carrier" insmod "$module"
+
+with refuse=1 why=$no_service
+begin -- 20
+check "a host without the service is asked once" asks 1 3
+check "and is avoided" said avoid
+end
+with why=$never
+begin -- -r 200 3
+check "a connection that is refused for good asks once" asks 3 3
+check "and its peer is the reason" said peer
+end
+with why=$later
+begin -- -r 200 1
+check "one that is refused for now asks again" asks 2 8
+end
+begin -- -r 200 -o a 1
+check "but not before it has heard something" asks 1 1
+end
+
+with why=$unreachable
+begin -- 20
+check "a path that has failed is not tried at once" asks 1 3
+check "and is avoided by all" said avoid
+for_a_while 8
+check "it is tried after pauses that double" asks 3 6
+with refuse=0
+until_true 20 there 20 20
+check "and again used when it is there" where 20 20
+end
+
+begin joins=10 -- 40
+check "so many ask in a second and no more" asks 9 25
+check "others may later" said avoid
+until_true 20 there 40 40
+check "all have moved at last" where 40 40
+check "each has asked once" asks 40 40
+end
+
+begin -- 1
+until_true 5 there 1 1
+check "a connection has moved" where 1 1
+lost=0
+for ((i = 0; i < 15; i++)); do
+	with kill=1 where=1
+	turn
+	until_true 5 there 1 1 || break
+	lost=$((lost + 1))
+done
+check "and again, however often its carrier is lost" test $lost = 15
+end
+begin -- -o b 1
+until_true 5 there 0 1
+with kill=1 where=1
+turn
+until_true 5 there 0 1
+check "so has one whose end that asks only receives" where 0 1
+end
+
+begin -- 40
+until_true 5 there 40 40
+check "many have moved" where 40 40
+with broken=1
+turn
+asked=$(counted carrier_asked)
+for_a_while 3
+check "all of their path's carriers are lost" where 0 0
+check "one at a time asks again" asks 1 3
+with broken=0
+until_true 20 there 40 40
+check "all have moved when the path is there again" where 40 40
+end
+
+begin "carriers=local test" -- 1
+check "the first of the kinds that are set is used" asks 0 0
+check "and moves the connection" where 1 1
+end
+begin carriers=none,local -- 1
+check "one that is not there is left out" where 1 1
+end
+begin carriers=none -- 1
+check "one that is not named is not used" where 0 0
+check "nor asked" asks 0 0
+end
+begin carriers= -- 1
+check "without a setting the order is that of the ranks" asks 1 1
+end
+
+check "nothing holds the carrier" rmmod sdp_carrier_test
+check "nothing holds the module" until_true 5 unused
+finish
