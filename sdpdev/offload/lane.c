@@ -13,9 +13,13 @@
 
 #include "offload/avoid.h"
 #include "offload/lane.h"
+#include "offload/net.h"
 
 /* Bytes that wait so long for an acknowledgment go by TCP. */
 #define SDP_LANE_PATIENCE	(5UL * HZ)
+
+/* The peer has given up a carrier for want of use if it ends after so long without any. */
+#define SDP_LANE_IDLE		(1UL * HZ)
 
 static struct workqueue_struct *sdp_lane_wq;
 static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
@@ -77,14 +81,43 @@ static void sdp_lane_hear(struct sdp_sock *ss, bool on)
 /**
  * sdp_lane_later() - have the lane's work done
  * @lane: the lane, its socket locked
- * @delay: after so many jiffies
+ * @delay: after so many jiffies, or sooner
  */
 void sdp_lane_later(struct sdp_lane *lane, unsigned long delay)
 {
+	if (delay && delayed_work_pending(&lane->work) &&
+	    !time_after(lane->due, jiffies + delay))
+		return;
+	lane->due = jiffies + delay;
 	refcount_inc(&lane->refs);
-	if (delay ? !queue_delayed_work(sdp_lane_wq, &lane->work, delay) :
-		    mod_delayed_work(sdp_lane_wq, &lane->work, 0))
+	if (mod_delayed_work(sdp_lane_wq, &lane->work, delay))
 		refcount_dec(&lane->refs);
+}
+
+/* Has a carrier brought nothing for so long that nobody waits for? */
+static bool sdp_lane_idle(const struct sdp_lane *lane, unsigned long time)
+{
+	return lane->carrier->joined && time_after_eq(jiffies, lane->active + time) &&
+	       skb_queue_empty(&lane->kept) && skb_queue_empty(&lane->held) &&
+	       skb_queue_empty(&lane->queue) && lane->tx.state != SDP_HALF_TX_BACK &&
+	       lane->rx.state != SDP_HALF_RX_SKIP &&
+	       !lane->say_switch && !lane->say_note && !lane->say_leave && !lane->back;
+}
+
+/* A carrier that nobody uses is given up.  Its memory goes, and the record is owed. */
+static void sdp_lane_look_idle(struct sdp_lane *lane)
+{
+	unsigned long idle = READ_ONCE(sdp_net(sock_net(lane->sk))->idle) * HZ;
+
+	if (!lane->carrier || !idle)
+		return;
+	if (sdp_lane_idle(lane, idle)) {
+		sdp_lane_lose(lane);
+		return;
+	}
+	if (time_before(jiffies, lane->active + idle))
+		idle = lane->active + idle - jiffies;
+	sdp_lane_later(lane, idle);
 }
 
 /**
@@ -96,6 +129,8 @@ void sdp_lane_later(struct sdp_lane *lane, unsigned long delay)
 void sdp_lane_lose(struct sdp_lane *lane)
 {
 	struct sdp_carrier *c = lane->carrier;
+	bool idle = c && c->refusal != SDP_REFUSED_UNREACHABLE &&
+		    sdp_lane_idle(lane, SDP_LANE_IDLE);
 
 	if (!c)
 		return;
@@ -117,9 +152,11 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	if (!c->joined)
 		sdp_stay_set(lane->ss, SDP_STAY_PEER, false);
 	if (lane->tx.state == SDP_HALF_TX_MOVED) {
-		sdp_stay_set(lane->ss, SDP_STAY_LOST, true);
+		sdp_stay_set(lane->ss, idle ? SDP_STAY_IDLE : SDP_STAY_LOST, true);
 		sdp_sock_show(lane->ss, lane->ss->base->ulp);
 	}
+	/* It was worth it before. */
+	lane->ss->again |= idle;
 	if (sdp_half_tx_lost(&lane->tx, c->number) && !lane->back) {
 		lane->back = SDP_STAY_LOST;
 		sdp_lane_later(lane, 0);
@@ -187,6 +224,8 @@ void sdp_lane_run(struct sdp_lane *lane)
 		events = xchg(&c->events, 0);
 		if (events & BIT(SDP_CARRIER_JOINED)) {
 			c->joined = true;
+			lane->active = jiffies;
+			sdp_lane_look_idle(lane);
 			sdp_avoid_joined(lane->ss, c);
 		}
 		sdp_lane_acked(lane, READ_ONCE(c->acked));
@@ -258,6 +297,8 @@ static void sdp_lane_do(struct sdp_lane *lane)
 		sdp_lane_later(lane, max(HZ / 50, 1));
 	} else if (!skb_queue_empty(&lane->kept)) {
 		sdp_lane_later(lane, HZ);
+	} else {
+		sdp_lane_look_idle(lane);
 	}
 }
 

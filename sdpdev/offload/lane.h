@@ -47,6 +47,8 @@
  * @kicked: something has happened while the socket was in use
  * @redo: @work found the socket in use
  * @started: jiffies since which bytes wait for an acknowledgment
+ * @active: jiffies when bytes were sent or have come last
+ * @due: jiffies when @work is done, if it is queued
  * @work: does what has to be done in process context
  * @rcu: for readers of sdp_sock.lane
  *
@@ -81,6 +83,8 @@ struct sdp_lane {
 	bool redo;
 	enum sdp_stay back;
 	unsigned long started;
+	unsigned long active;
+	unsigned long due;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };

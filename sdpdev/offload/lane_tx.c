@@ -310,6 +310,7 @@ static void sdp_lane_filled(struct sdp_lane *lane, struct sk_buff *skb, u32 befo
 	if (lane->tx.pos == lane->tx.p0)
 		skb_copy_bits(skb, before, &first, 1);
 	sdp_half_tx_sent(&lane->tx, first, len);
+	lane->active = jiffies;
 	lane->ss->sent += len;
 }
 

@@ -88,6 +88,7 @@ static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(only_wait, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	SDP_NET_ORDER,
+	SDP_NET_FILE(idle, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most_touch),
 	SDP_NET_FILE(joins, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
 	{ }
 };
@@ -103,6 +104,7 @@ static int __net_init sdp_net_start(struct net *net)
 	sn->touch = 10;
 	sn->capture = 1;
 	sn->only_wait = 5;
+	sn->idle = 30;
 	sn->joins = 200;
 
 	sn->table = kmemdup(sdp_net_table, sizeof(sdp_net_table), GFP_KERNEL_ACCOUNT);

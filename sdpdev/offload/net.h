@@ -24,6 +24,7 @@ struct sdp_order;
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
  * @capture: not zero: connections return to TCP while somebody captures packets on their way
+ * @idle: seconds after which a carrier goes that nobody uses; 0: it stays
  * @joins: carriers of a kind that are asked for in a second, at most; 0: any number
  * @order: kinds of carriers that are used, and in which order; NULL: all, as they rank
  * @avoid: peers that are not asked; NULL before any was.  Set once.
@@ -40,6 +41,7 @@ struct sdp_net {
 	unsigned int touch;
 	unsigned int capture;
 	unsigned int only_wait;
+	unsigned int idle;
 	unsigned int joins;
 	struct sdp_order __rcu *order;
 	struct sdp_avoid *avoid;

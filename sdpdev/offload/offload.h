@@ -212,6 +212,7 @@ struct sdp_pair {
  * @SDP_STAY_ONLY: no byte may go by TCP, and one has
  * @SDP_STAY_LOST: the carrier is lost
  * @SDP_STAY_LEAVE: the peer wants it back
+ * @SDP_STAY_IDLE: nothing was sent or received for long
  * @SDP_STAY_AVOID: the peer, or the path to it, has failed of late, or others ask first
  * @SDP_STAY_MAX: their number
  *
@@ -245,6 +246,7 @@ enum sdp_stay {
 	SDP_STAY_ONLY,
 	SDP_STAY_LOST,
 	SDP_STAY_LEAVE,
+	SDP_STAY_IDLE,
 	SDP_STAY_AVOID,
 	SDP_STAY_MAX,
 };
@@ -309,6 +311,7 @@ enum sdp_sleeper {
  *	is asked about again
  * @refused: the peer has said that it is not to have a carrier
  * @wary: the peer is asked again when @heard has changed
+ * @again: the next call is enough to ask for a carrier
  * @heard: count of bytes that came from the peer
  * @later: jiffies before which it is not asked about again, or 0
  * @moves: how often the sending direction has moved
@@ -338,6 +341,7 @@ struct sdp_sock {
 	bool ended;
 	bool refused;
 	bool wary;
+	bool again;
 	u8 mode;
 	u8 stay;
 	u32 sleeper;

@@ -222,6 +222,8 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 	ss->bytes += len;
 	if (unlikely(ss->later) && time_before(jiffies, ss->later))
 		return false;
+	if (unlikely(ss->again))
+		return true;
 	if (unlikely(ss->mode != SDP_MODE_MOVE || sdp_only_any()) &&
 	    (!ss->looks || (ss->mode != SDP_MODE_MOVE && ss->calls >> ss->looks)))
 		return true;
@@ -266,6 +268,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 	ss->calls = 0;
 	ss->bytes = 0;
 	ss->later = 0;
+	ss->again = false;
 	if (ss->pair || sdp_lane_asked(ss))
 		return;
 	stay = sdp_gate(ss, true);
@@ -362,6 +365,7 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->looks = 0;
 	ss->refused = false;
 	ss->wary = false;
+	ss->again = false;
 	ss->later = 0;
 	ss->probed = 0;
 	ss->seek_end = 0;

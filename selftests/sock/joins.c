@@ -6,8 +6,9 @@
  *
  * makes so many connections to itself, one after the other.  Each carries ROUNDS messages of one
  * byte each way, or only those of one end: -o a is the end that connected, and -o b the other one.
- * For each line that the program reads all of them do that again.  After each turn it prints how
- * many ends a, and ends b, send otherwise than by TCP, and why the last end a does not.
+ * For each line that the program reads all of them do that again, if it does not begin with "?".
+ * After that it prints how many ends a, and ends b, send otherwise than by TCP, and why the last
+ * end a does not.
  */
 #include <linux/sdp_sock.h>
 #include <netinet/in.h>
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
 		talk(&conns[i]);
 	}
 	for (tell(count); fgets(line, sizeof(line), stdin); tell(count))
-		for (i = 0; i < count; i++)
+		for (i = 0; i < count && *line != '?'; i++)
 			talk(&conns[i]);
 	return wrongs() != 0;
 }

@@ -32,6 +32,7 @@ begin() {
 			shift
 			exec "$@"' bash "${settings[@]}" -- "$programs/joins" "$@"
 	}
+	pid=$!
 	answer
 }
 
@@ -40,13 +41,14 @@ answer() {
 	read -r -t $((20 * tap_slow)) a b stay <&"${joins[0]}" || a=none b=none stay=none
 }
 
+# turn [?]: all connections carry something; with "?" they only tell
 turn() {
-	echo >&"${joins[1]}"
+	echo "$1" >&"${joins[1]}"
 	answer
 }
 
 end() {
-	local pid=$joins_PID to=${joins[1]}
+	local to=${joins[1]}
 
 	exec {to}>&-
 	wait "$pid"
@@ -57,7 +59,7 @@ asks() {
 	local count=$(($(counted carrier_asked) - asked))
 
 	echo "asked $count times, moved $a, $b, $stay"
-	[ $count -ge "$1" ] && [ $count -le "$2" ]
+	[ "$count" -ge "$1" ] && [ "$count" -le "$2" ]
 }
 
 # where A B: as many have moved
@@ -78,6 +80,10 @@ said() {
 	[ "$stay" = "$1" ]
 }
 
+no_carriers() {
+	[ "$(counted links)" = 0 ]
+}
+
 # for_a_while SECONDS: turns, five a second
 for_a_while() {
 	local i
@@ -88,7 +94,7 @@ for_a_while() {
 	done
 }
 
-plan 31
+plan 37
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -161,6 +167,29 @@ check "one at a time asks again" asks 1 3
 with broken=0
 until_true 20 there 40 40
 check "all have moved when the path is there again" where 40 40
+end
+
+begin idle=2 -- 3
+until_true 5 there 3 3
+check "connections have moved" where 3 3
+check "their carriers go when they are idle" until_true 10 no_carriers
+turn '?'
+check "and they say so" said idle
+asked=$(counted carrier_asked)
+turn
+until_true 5 there 3 3
+check "they move again" where 3 3
+check "and have asked at once" asks 3 3
+end
+begin -- 1
+until_true 5 there 1 1
+# Its work looks again when it would be idle.
+sleep 2
+with frozen=1
+stalls=$(counted returned_stall)
+turn
+check "what waits for an idle carrier does not wait longer" more returned_stall "$stalls"
+with frozen=0
 end
 
 begin "carriers=local test" -- 1

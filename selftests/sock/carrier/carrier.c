@@ -67,6 +67,9 @@ module_param_named(refused, refused.counter, int, 0644);
 module_param_named(messages, messages.counter, int, 0644);
 module_param_named(large, large.counter, int, 0644);
 
+static atomic_t links;
+module_param_named(links, links.counter, int, 0444);
+
 /* Messages without bytes have room of their own. */
 #define SPARE	4
 
@@ -102,7 +105,6 @@ struct link {
 };
 
 static struct workqueue_struct *wq;
-static atomic_t links;
 
 static struct end *other(struct end *end)
 {
