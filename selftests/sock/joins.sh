@@ -169,7 +169,7 @@ until_true 20 there 40 40
 check "all have moved when the path is there again" where 40 40
 end
 
-begin idle=2 -- 3
+begin idle=2 -- -r 3 3
 until_true 5 there 3 3
 check "connections have moved" where 3 3
 check "their carriers go when they are idle" until_true 10 no_carriers
@@ -177,9 +177,9 @@ turn '?'
 check "and they say so" said idle
 asked=$(counted carrier_asked)
 turn
+check "the next message asks for others" asks 3 3
 until_true 5 there 3 3
 check "they move again" where 3 3
-check "and have asked at once" asks 3 3
 end
 begin -- 1
 until_true 5 there 1 1

@@ -3,7 +3,7 @@
 #
 # For tests with the carrier of messages that selftests/sock/carrier is.
 
-# shellcheck disable=SC2034 # for the tests
+# shellcheck disable=SC2034,SC2154 # for the tests, which have sock.sh
 module=$build/$KERNEL/selftests/sock/carrier/sdp_carrier_test.ko
 parameters=/sys/module/sdp_carrier_test/parameters
 
