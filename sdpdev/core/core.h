@@ -99,6 +99,8 @@ enum sdp_counter {
 	/* Carriers that were ended because the peer broke the rules, and connections. */
 	SDP_CNT_LANE_BAD,
 	SDP_CNT_LANE_RESET,
+	/* Connections that a tool has asked to leave TCP. */
+	SDP_CNT_TOOL,
 	/* Carriers that were asked for, that were joined, and one for each reason not to be. */
 	SDP_CNT_ASKED,
 	SDP_CNT_JOINED,

@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "offload/land.h"
 #include "offload/offload.h"
 
 /* Pinning costs about as much as copying this. */

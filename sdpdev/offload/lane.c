@@ -355,6 +355,7 @@ static void sdp_lane_work(struct work_struct *work)
 static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
 {
 	WRITE_ONCE(lane->carrier, c);
+	lane->ss->rests = false;
 	WRITE_ONCE(lane->kind, c->ops->kind);
 	sdp_lane_hear(lane->ss, true);
 }

@@ -101,6 +101,7 @@ static inline bool sdp_lane_stays(enum sdp_stay why)
 	case SDP_STAY_URGENT:
 	case SDP_STAY_ULP:
 	case SDP_STAY_REPAIR:
+	case SDP_STAY_TOOL:
 		return true;
 	default:
 		return false;

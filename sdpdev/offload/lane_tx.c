@@ -409,7 +409,7 @@ static bool sdp_lane_try(struct sdp_lane *lane)
 	enum sdp_stay stay;
 	siphash_key_t token;
 
-	if (!lane->carrier || !lane->carrier->joined)
+	if (!lane->carrier || !lane->carrier->joined || ss->rests)
 		return false;
 	stay = sdp_gate(ss, true);
 	if (!stay && (ss->sk->sk_write_pending || sdp_tx_held(ss->sk) ||

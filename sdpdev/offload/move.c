@@ -80,7 +80,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	enum sdp_stay stay;
 	bool moved = false;
 
-	if (pipe->state != SDP_PIPE_IDLE || !READ_ONCE(pipe->rx))
+	if (pipe->state != SDP_PIPE_IDLE || !READ_ONCE(pipe->rx) || ss->rests)
 		return false;
 	/* Another call sleeps in TCP with the rest of its bytes. */
 	if (sk->sk_write_pending || sdp_tx_held(sk) ||

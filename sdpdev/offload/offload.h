@@ -39,6 +39,7 @@
 #include "offload/nap.h"
 
 struct sdp_carrier_ops;
+struct sdp_landing;
 struct sdp_lane;
 struct sdp_shared;
 
@@ -60,30 +61,6 @@ enum sdp_pipe_state {
 	SDP_PIPE_MOVED,
 	SDP_PIPE_RETURNING,
 	SDP_PIPE_ENDED,
-};
-
-/* Pages of a reader's memory that a sender may copy to, at most. */
-#define SDP_LAND_PAGES	17
-
-/**
- * struct sdp_landing - where a reader waits for bytes: the sender copies them there itself
- * @len: bytes that it takes
- * @done: bytes that have come; under sdp_pipe.lock
- * @offset: where it begins in the first page
- * @count: pinned pages of the reader's memory; under sdp_pipe.lock while it is offered
- * @old: the worker has seen it; under sdp_pipe.lock
- * @pages: the pages
- *
- * It lies on the reader's stack.  The reader takes it out of sdp_pipe.landing before it
- * returns; nobody touches it without sdp_pipe.lock while it is there.
- */
-struct sdp_landing {
-	size_t len;
-	size_t done;
-	unsigned int offset;
-	int count;
-	bool old;
-	struct page *pages[SDP_LAND_PAGES];
 };
 
 /**
@@ -214,6 +191,7 @@ struct sdp_pair {
  * @SDP_STAY_LEAVE: the peer wants it back
  * @SDP_STAY_IDLE: nothing was sent or received for long
  * @SDP_STAY_AVOID: the peer, or the path to it, has failed of late, or others ask first
+ * @SDP_STAY_TOOL: an administrator or the owner wants it back
  * @SDP_STAY_MAX: their number
  *
  * Their names are in gate.c; the order is that of the counters.
@@ -248,6 +226,7 @@ enum sdp_stay {
 	SDP_STAY_LEAVE,
 	SDP_STAY_IDLE,
 	SDP_STAY_AVOID,
+	SDP_STAY_TOOL,
 	SDP_STAY_MAX,
 };
 
@@ -300,6 +279,7 @@ enum sdp_sleeper {
  * @ended: a connection of SDP_MODE_ONLY was ended
  * @stalled: the sending direction came back last because the peer's program did not read
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
+ * @rests: a tool has brought it back, and it has carried too little since
  * @sleeper: enum sdp_sleeper of the call that went to sleep in quick.c last
  * @isn: own initial sequence number
  * @peer_isn: the peer's
@@ -344,6 +324,7 @@ struct sdp_sock {
 	bool again;
 	u8 mode;
 	u8 stay;
+	bool rests;
 	u32 sleeper;
 	u32 isn;
 	u32 peer_isn;
@@ -514,6 +495,7 @@ void sdp_pair_leave(struct sdp_sock *ss);
 void sdp_sock_leave(struct sdp_sock *ss);
 void sdp_sock_renew(struct sdp_sock *ss);
 void sdp_pair_put(struct sdp_pair *pair);
+bool sdp_sock_lock(struct sock *sk, long *patience);
 void sdp_pair_exit(void);
 
 /* gate.c */
@@ -597,6 +579,11 @@ int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch);
 bool sdp_only_came(const struct sdp_sock *ss);
 void sdp_only_exit(void);
+
+/* tool.c */
+int sdp_tool_return(struct sdp_sock *ss, bool stay);
+int sdp_tool_offload(struct sdp_sock *ss);
+u32 sdp_tool_away(const struct sdp_sock *ss);
 
 /* tx.c */
 bool sdp_tx_shut(const struct sock *sk);

@@ -15,6 +15,7 @@
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/sdp_ring.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -203,7 +204,7 @@ again:
 }
 
 /**
- * sdp_sock_used() - count a call of an endpoint that has no pair yet
+ * sdp_sock_used() - count a call of an endpoint that is with TCP
  * @ss: the endpoint
  * @len: bytes of the call
  *
@@ -265,6 +266,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 {
 	enum sdp_stay stay;
 
+	ss->rests = false;
 	ss->calls = 0;
 	ss->bytes = 0;
 	ss->later = 0;
@@ -360,6 +362,7 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->joined = false;
 	ss->stalled = false;
 	ss->ended = false;
+	ss->rests = false;
 	ss->calls = 0;
 	ss->bytes = 0;
 	ss->looks = 0;
@@ -371,12 +374,28 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->seek_end = 0;
 }
 
-/* lock_sock() if nobody has the socket: a program may keep it for as long as it likes. */
-static bool sdp_sock_trylock(struct sock *sk)
+/**
+ * sdp_sock_lock() - lock_sock(), but a program may keep its socket for as long as it likes
+ * @sk: the socket
+ * @patience: jiffies to wait for it, at most; those that are left
+ *
+ * Context: process; a signal that ends the caller ends its patience.
+ *
+ * Return: whether it is locked.
+ */
+bool sdp_sock_lock(struct sock *sk, long *patience)
 {
+	DEFINE_WAIT(wait);
 	bool free;
 
 	spin_lock_bh(&sk->sk_lock.slock);
+	while (sock_owned_by_user(sk) && *patience && !fatal_signal_pending(current)) {
+		prepare_to_wait(&sk->sk_lock.wq, &wait, TASK_KILLABLE);
+		spin_unlock_bh(&sk->sk_lock.slock);
+		*patience = schedule_timeout(*patience);
+		spin_lock_bh(&sk->sk_lock.slock);
+		finish_wait(&sk->sk_lock.wq, &wait);
+	}
 	free = !sock_owned_by_user(sk);
 	if (free)
 		sk->sk_lock.owned = 1;
@@ -413,8 +432,9 @@ static enum sdp_stay sdp_pipe_owes(struct sdp_pipe *pipe, struct sdp_sock *ss)
 static void sdp_pipe_tend(struct sdp_pipe *pipe, struct sdp_sock *ss, struct sock *tx)
 {
 	enum sdp_stay why;
+	long none = 0;
 
-	if (!sdp_sock_trylock(tx))
+	if (!sdp_sock_lock(tx, &none))
 		return;
 	/* Its end lives while it is attached. */
 	if (pipe->tx) {

@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
+#include "offload/land.h"
 #include "offload/offload.h"
 
 /* What an actor of tcp_read_sock() is told. */

@@ -53,6 +53,10 @@ DEFINE_EVENT(sdp_sock_way, sdp_sock_stay,
 DEFINE_EVENT(sdp_sock_way, sdp_sock_end,
 	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
 
+/* A tool has asked for a better carrier, and this is why it stays with TCP, if it does. */
+DEFINE_EVENT(sdp_sock_way, sdp_sock_ask,
+	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
+
 /* A carrier that was asked for is not joined. */
 TRACE_EVENT(sdp_sock_refused,
 	TP_PROTO(const struct sdp_sock *ss, unsigned int why),

@@ -207,6 +207,8 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 	case SDP_PIPE_RETURNING:
 		return sdp_tx_return(ss, ss->stay);
 	default:
+		if (unlikely(ss->rests))
+			ss->rests = !sdp_sock_used(ss, iov_iter_count(&msg->msg_iter));
 		if (sdp_tx_try(ss, pipe))
 			return 1;
 		return unlikely(pair->only) ? sdp_only_stays(ss, pipe) : 0;

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <linux/sdp_sock.h>
+
 static char buf[65536];
 
 static int raw_open(void)
@@ -29,7 +31,7 @@ static void test_numbers(void)
 	struct sdp_init init = { .size = sizeof(init) };
 	int fd = end_open(SDP, AF_INET), i;
 
-	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x10), &init), ENOTTY),
+	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0x11), &init), ENOTTY),
 	   "the number behind the last: ENOTTY");
 	ok(fails(ioctl(fd, _IO(SDP_IOC_MAGIC, 0xff), &init), ENOTTY), "unknown number: ENOTTY");
 	ok(fails(ioctl(fd, _IO('x', 0x01), &init), ENOTTY), "other magic: ENOTTY");
@@ -382,6 +384,26 @@ static int set_rule(int fd, struct sdp_rule rule)
 	return ioctl(fd, SDP_IOC_RULE, &rule);
 }
 
+/* What it does is in selftests/sock/ctl.sh. */
+static void test_ctl(void)
+{
+	struct { struct sdp_ctl c; unsigned char more[8]; } big = {
+		.c = { .size = sizeof(big), .command = SDP_CTL_RETURN,
+		       .end_size = sizeof(struct sdp_ctl_end) },
+	};
+	int fd = raw_open();
+
+	ok(sizeof(struct sdp_ctl) == 32 && offsetof(struct sdp_ctl, ends) == 16 &&
+	   sizeof(struct sdp_ctl_end) == 80 && offsetof(struct sdp_ctl_end, error) == 48,
+	   "CTL: its layout");
+	ok(ioctl(fd, SDP_IOC_CTL, &big) == 0 && big.c.done == 0, "CTL: none, taken before INIT");
+	big.more[7] = 1;
+	ok(fails(ioctl(fd, SDP_IOC_CTL, &big), EINVAL), "CTL: larger, not zero: EINVAL");
+	big.c.size = sizeof(big.c) - 1;
+	ok(fails(ioctl(fd, SDP_IOC_CTL, &big), EINVAL), "CTL: too small: EINVAL");
+	close(fd);
+}
+
 /* What rules do is in selftests/sock/attach.sh. */
 static void test_rules(void)
 {
@@ -439,6 +461,7 @@ int main(void)
 	test_rings();
 	test_fallback();
 	test_rules();
+	test_ctl();
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

@@ -118,7 +118,7 @@ op_fn op_socket_ioctl, op_proc, op_none;
 
 /* sock.c: TCP sockets with the ULP, rules and rings */
 op_fn op_sock_pair, op_sock_new, op_sock_call, op_sock_option, op_sock_send, op_sock_recv;
-op_fn op_rule, op_attach, op_share_mmap, op_ring_call, op_share_put;
+op_fn op_rule, op_attach, op_ctl, op_share_mmap, op_ring_call, op_share_put;
 bool map_is_share(const struct map *m);	/* both rings of an end */
 void share_scribble(const struct map *m, uint32_t r);
 void socks_clean(void);

@@ -391,7 +391,7 @@ static const struct op ops[] = {
 	{ op_listen, DESCRIPTOR }, { op_accept, DESCRIPTOR }, { op_accept, DESCRIPTOR },
 	{ op_connect, DESCRIPTOR }, { op_connect, DESCRIPTOR }, { op_shutdown, DESCRIPTOR },
 	{ op_send, DESCRIPTOR }, { op_send, DESCRIPTOR }, { op_send, DESCRIPTOR },
-	{ op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR },
+	{ op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR }, { op_ctl, TARGET },
 	{ op_info, DESCRIPTOR }, { op_error, DESCRIPTOR }, { op_native, DESCRIPTOR },
 	{ op_ring_setup, DESCRIPTOR }, { op_ring_setup, DESCRIPTOR },
 	{ op_ring_enter, DESCRIPTOR }, { op_ring_enter, DESCRIPTOR },

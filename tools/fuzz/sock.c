@@ -101,6 +101,22 @@ static bool connect_both(unsigned int v, int fd[2])
 	return fd[1] >= 0;
 }
 
+static void end_address(uint8_t *to, __be16 *port, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *sin6 = (const void *)ss;
+	const struct sockaddr_in *sin = (const void *)ss;
+
+	/* Both families have it in the same place. */
+	*port = sin->sin_port;
+	if (ss->ss_family == AF_INET6) {
+		memcpy(to, &sin6->sin6_addr, 16);
+		return;
+	}
+	to[10] = 0xff;
+	to[11] = 0xff;
+	memcpy(to + 12, &sin->sin_addr, 4);
+}
+
 static int attach(int fd)
 {
 	struct sdp_attach arg = { .size = sizeof(arg), .major = SDP_RING_MAJOR, .fd = fd };
@@ -277,6 +293,31 @@ void op_rule(struct worker *w)
 		arg.ports[w->r->c >> 9 & 7] = (struct sdp_ports){ w->r->c >> 16, 65535 };
 	ruled = true;
 	call_on(w, the_door(), SDP_IOC_RULE, &arg, sizeof(arg));
+}
+
+/* The connection of an end, mostly, and others that there are not. */
+void op_ctl(struct worker *w)
+{
+	struct sdp_ctl_end *ends = memory(w, 3 * sizeof(*ends)), *end = &ends[1];
+	struct sdp_ctl arg = {
+		.size = sizeof(arg), .command = w->r->b & 3, .flags = w->r->c >> 2 & 3,
+		.count = w->r->b >> 4 & 3, .ends = (uintptr_t)ends, .end_size = sizeof(*ends),
+	};
+	struct sockaddr_storage local = {}, peer = {};
+	socklen_t len = sizeof(local), cookie = sizeof(ends->cookie);
+	int fd = one_of(w, ENDS);
+
+	memset(ends, 0, 2 * sizeof(*ends));
+	getsockopt(fd, SOL_SOCKET, SO_COOKIE, &ends[0].cookie, &cookie);
+	getsockname(fd, (struct sockaddr *)&local, &len);
+	len = sizeof(peer);
+	getpeername(fd, (struct sockaddr *)&peer, &len);
+	end_address(ends[0].local, &ends[0].local_port, &local);
+	end_address(ends[0].peer, &ends[0].peer_port, &peer);
+	*end = ends[0];
+	end->cookie ^= w->r->c & 1;
+	end->reserved = w->r->c & 2;
+	call_on(w, the_door(), SDP_IOC_CTL, &arg, sizeof(arg));
 }
 
 void op_attach(struct worker *w)

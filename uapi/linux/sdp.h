@@ -34,7 +34,7 @@
  * compare the minor version that SDP_IOC_INIT gives back.
  */
 #define SDP_API_MAJOR		1
-#define SDP_API_MINOR		7
+#define SDP_API_MINOR		8
 
 #define SDP_IOC_MAGIC		0xD5
 

@@ -10,6 +10,7 @@
 #ifndef _UAPI_LINUX_SDP_SOCK_H
 #define _UAPI_LINUX_SDP_SOCK_H
 
+#include <linux/sdp.h>
 #include <linux/types.h>
 
 /* A protocol of socket(2), and the level of the options below. */
@@ -77,6 +78,98 @@ struct sdp_sock_info {
 	char stay[SDP_STAY_LEN];
 	__u32 mode;
 	__u32 reserved;
+};
+
+/*
+ * On a file of /dev/sdp, whatever else it is: struct sdp_ctl.  Since minor version 8 of
+ * <linux/sdp.h>.
+ */
+#define SDP_IOC_CTL		_IO(SDP_IOC_MAGIC, 0x10)
+
+/*
+ * Bring connections back to TCP, in both directions.  They may leave it again when they have
+ * carried as much as makes a move worth it.
+ */
+#define SDP_CTL_RETURN		1
+/* Look for a better carrier now, however little a connection has carried. */
+#define SDP_CTL_OFFLOAD		2
+
+/* With SDP_CTL_RETURN: for good, as by SDP_MODE_NEVER. */
+#define SDP_CTL_STAY		(1U << 0)
+
+/* As many connections as one call can name. */
+#define SDP_CTL_COUNT		65536
+
+/* What is not with TCP yet: sdp_ctl_end.away */
+#define SDP_CTL_TX		(1U << 0)	/* what is sent */
+#define SDP_CTL_RX		(1U << 1)	/* what is received */
+
+/**
+ * struct sdp_ctl_end - an end of a connection
+ * @cookie: the socket's, as sock_diag(7) and the option SO_COOKIE tell it; not zero
+ * @local: its address; IPv4 as ::ffff:0:0/96
+ * @peer: the peer's
+ * @local_port: its port, in network byte order
+ * @peer_port: the peer's, likewise
+ * @ifindex: the device that the socket is bound to, or zero
+ * @error: out: zero, or an errno, see below
+ * @away: out: SDP_CTL_TX and SDP_CTL_RX, of directions that are not with TCP
+ * @unread: out: bytes that wait for the program to read them and did not come by TCP
+ * @stay: out: a word for why what is sent goes by TCP, as in struct sdp_sock_info
+ * @reserved: zero
+ *
+ * TCP alone has a connection that has neither @away nor @unread.
+ *
+ * Errors: ENOENT (there is no such connection), EPERM, ENOPROTOOPT (it has not the ULP), EBUSY
+ * (a call of the program keeps the socket), ENOBUFS (memory is short; what has begun goes on),
+ * EOPNOTSUPP (SDP_CTL_OFFLOAD: @stay says why not; SDP_CTL_RETURN: no byte of it may go by TCP)
+ * and EINVAL.
+ */
+struct sdp_ctl_end {
+	__u64 cookie;
+	__u8 local[16];
+	__u8 peer[16];
+	__be16 local_port;
+	__be16 peer_port;
+	__u32 ifindex;
+	__s32 error;
+	__u32 away;
+	__u32 unread;
+	__u32 reserved;
+	char stay[SDP_STAY_LEN];
+};
+
+/**
+ * struct sdp_ctl - argument of SDP_IOC_CTL, which needs no SDP_IOC_INIT
+ * @size: sizeof(struct sdp_ctl)
+ * @command: SDP_CTL_RETURN or SDP_CTL_OFFLOAD
+ * @flags: SDP_CTL_STAY, or zero
+ * @count: how many connections, at most SDP_CTL_COUNT
+ * @ends: pointer to an array of struct sdp_ctl_end
+ * @end_size: sizeof(struct sdp_ctl_end)
+ * @done: out: how many of them have been moved, or were asked to be
+ *
+ * Acts on connections of the caller's network namespace.  It takes CAP_NET_ADMIN in the user
+ * namespace that this belongs to, but for sockets that the caller's user owns.
+ *
+ * Where both ends are on this host, both directions return, or move, at once.  A peer on
+ * another host is asked to return what it sends: SDP_CTL_RX of @away tells whether it has.  Nobody
+ * takes bytes back that a carrier has brought and the kernel has acknowledged: the program has to
+ * read them (@unread).  A program that waits for that calls again.
+ *
+ * The call waits for a second at most for calls that keep sockets.  The kernel's log says who has
+ * moved how many connections.
+ *
+ * Errors: EINVAL, EFAULT, EINTR.  Errors about one connection are in its struct.
+ */
+struct sdp_ctl {
+	__u32 size;
+	__u32 command;
+	__u32 flags;
+	__u32 count;
+	__u64 ends;
+	__u32 end_size;
+	__u32 done;
 };
 
 #endif /* _UAPI_LINUX_SDP_SOCK_H */

@@ -13,6 +13,7 @@
 #define _SDP_DEV_H
 
 struct sdp_attach;
+struct sdp_ctl;
 
 #include "ring/ring.h"
 #include "switch/switch.h"
@@ -22,6 +23,9 @@ extern const struct file_operations sdp_fops;
 
 /* attach.c */
 int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile);
+
+/* ctl.c */
+int sdp_ctl(struct sdp_ctl *ctl);
 
 /* replace.c */
 int sdp_replace(struct file *file, unsigned int fd);

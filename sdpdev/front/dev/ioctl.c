@@ -31,6 +31,7 @@ union sdp_arg {
 	struct sdp_ring_enter ring_enter;
 	struct sdp_rule rule;
 	struct sdp_attach attach;
+	struct sdp_ctl ctl;
 };
 
 /**
@@ -306,6 +307,14 @@ static long sdp_ioc_attach(struct sdp_call *call)
 	return sdp_attach_rings(&call->arg.attach, &call->newfile);
 }
 
+static long sdp_ioc_ctl(struct sdp_call *call)
+{
+	/* It may have to wait. */
+	if (call->uring && call->nonblock)
+		return -EAGAIN;
+	return sdp_ctl(&call->arg.ctl);
+}
+
 /* One that has grown: its first version ended with the member @last. */
 #define SDP_IOCTL_GROWN(cmd, handler, type, last, ...) \
 	[_IOC_NR(cmd)] = { .fn = handler, .size = offsetofend(struct type, last), \
@@ -332,6 +341,7 @@ static const struct sdp_ioctl sdp_ioctls[] = {
 	SDP_IOCTL(SDP_IOC_RULE, sdp_ioc_rule, sdp_rule, .bare = true),
 	SDP_IOCTL(SDP_IOC_ATTACH, sdp_ioc_attach, sdp_attach, .out = true, .bare = true,
 		  .fd = true),
+	SDP_IOCTL(SDP_IOC_CTL, sdp_ioc_ctl, sdp_ctl, .out = true, .bare = true),
 };
 
 /* What a TCP socket is asked about its stream. */

@@ -217,6 +217,7 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 	for (i = 0; sdp_refusal_name(i); i++)
 		seq_printf(seq, "carrier_refused_%s %ld\n", sdp_refusal_name(i),
 			   sdp_counter(SDP_CNT_REFUSED + i));
+	seq_printf(seq, "tool_asked %ld\n", sdp_counter(SDP_CNT_TOOL));
 	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
 		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
 			   sdp_counter(SDP_CNT_STAYED + i));

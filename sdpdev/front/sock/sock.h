@@ -70,6 +70,9 @@ void sdp_attach_only(void);
 void sdp_attach_start(void);
 void sdp_attach_stop(void);
 
+/* ctl.c */
+bool sdp_ctl_move(const struct sdp_ctl *ctl, struct sdp_ctl_end *end, long *patience);
+
 /* rule.c, tree.c, group.c */
 int sdp_rule_set(const struct sdp_rule *arg);
 unsigned int sdp_tree_members(void);
