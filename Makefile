@@ -83,7 +83,7 @@ TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard se
 # What make install installs; the fabric is a test tool.
 INSTALLED          := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
 INSTALLED_MODDIRS  := ipoib sdpdev
-INSTALLED_PROGRAMS := libsdpdev tools/sdpstat
+INSTALLED_PROGRAMS := libsdpdev tools/sdpstat tools/sdpctl
 
 .PHONY: all modules mirror setup setup-demo setup-check setup-long setup-lint user tests check \
 	check-debug check-oracle everything fuzz coverage lint demo bench bench-gate install \
@@ -228,7 +228,7 @@ clean:
 
 help:
 	@echo 'make                 what make install installs: modules for the running kernel,'
-	@echo '                     the library, sdprun, sdpstat'
+	@echo '                     the library, sdprun, sdpstat, sdpctl'
 	@echo '     KDIR=FOLDER     for the kernel built in FOLDER'
 	@echo '     KERNEL=6.12     for a kernel of the tests: $(KERNELS) $(DEBUG)'
 	@echo 'make install         and installs it, with the manual pages'

@@ -48,6 +48,16 @@ two_hosts() {
 	ip -n red link set r0 up && ip -n blue link set b0 up
 }
 
+# tell CODE: stat.py does it, the coprocess that is called sockets
+tell() {
+	local answer
+
+	# shellcheck disable=SC2154 # coproc sets it
+	echo "$1" >&"${sockets[1]}"
+	read -r -t 60 answer <&"${sockets[0]}"
+	[ "$answer" = "done" ] || { echo "$answer"; return 1; }
+}
+
 # within PREFIX COMMAND...: a program's results as lines behind a prefix, renumbered; the
 # caller has to plan for as many as there are
 within() {

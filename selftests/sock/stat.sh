@@ -21,15 +21,6 @@ trap end EXIT
 chmod 755 "$work"
 cp "${SDPSTAT:-$build/tools/sdpstat/sdpstat}" "$work/sdpstat"
 
-# tell CODE: the program with the sockets does it
-tell() {
-	local answer
-
-	echo "$1" >&"${sockets[1]}"
-	read -r -t 60 answer <&"${sockets[0]}"
-	[ "$answer" = "done" ] || { echo "$answer"; return 1; }
-}
-
 # shows PATTERN ARGUMENT...: one line of what sdpstat prints is that
 shows() {
 	local pattern=$1

@@ -138,7 +138,7 @@ result $? "by sdprun as well"
 
 expected='ib_ipoib.ko libsdpdev-preload-i686.so libsdpdev-preload.so libsdpdev.pc'
 expected+=' libsdpdev.so.1 libsdprings-i686.so libsdprings.so sdp.h sdp_ib.ko sdp_ring.h sdp_sock.h'
-expected+=' sdpdev.h sdpdev.ko sdprun sdpstat'
+expected+=' sdpctl sdpdev.h sdpdev.ko sdprun sdpstat'
 output=$(installed)
 test "$output" = "$expected"
 result $? "make install: the drivers, the library and its tools"

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <linux/sdp_sock.h>
+
 enum kind {
 	KIND_DEVICE,
 	KIND_SOCKET,
@@ -61,6 +63,7 @@ struct owner {
  * @known: the numbers that it has, a bit each
  * @word: its words
  * @number: its numbers
+ * @end: a socket's name in the kernel
  * @owners: processes that have it open
  * @owner_count: how many
  */
@@ -69,6 +72,7 @@ struct endpoint {
 	unsigned int known;
 	char word[WORD_MAX][WORD_LEN];
 	uint64_t number[NUM_MAX];
+	struct sdp_ctl_end end;
 	struct owner *owners;
 	size_t owner_count;
 };
@@ -90,6 +94,8 @@ struct endpoints {
 };
 
 /* endpoint.c */
+__attribute__((format(printf, 1, 2)))
+void complain(const char *format, ...);	/* a line, behind the program's name */
 void *grow(void *old, size_t n, size_t size);
 struct endpoint *endpoint_add(struct endpoints *list, enum kind kind);
 void endpoint_number(struct endpoint *ep, enum number which, uint64_t value);
@@ -102,9 +108,14 @@ void endpoints_rates(struct endpoints *now, struct endpoints *before, double sec
 /* device.c: those of /dev/sdp. */
 void device_read(struct endpoints *list);
 
-/* sockets.c: TCP sockets with the ULP. */
+/*
+ * sockets.c: TCP sockets with the ULP, and what TCP and the ULP tell of them; or, by names_read(),
+ * the names of all TCP sockets.  For the first the kernel waits for calls that keep a socket,
+ * however long they do.
+ */
 struct nlmsghdr;
 void sockets_read(struct endpoints *list);
+void names_read(struct endpoints *list);
 int sockets_answer(const struct nlmsghdr *nlh, void *list);
 
 /* owners.c: returns whether there are processes that it may not look at. */

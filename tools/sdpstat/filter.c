@@ -15,10 +15,13 @@ const char *const kind_names[KIND_MAX] = {
 };
 
 static const char *const names[FILTER_MAX] = {
+	[FILTER_ADDRESS] = "address",
 	[FILTER_CARRIER] = "carrier",
+	[FILTER_ID] = "id",
 	[FILTER_KIND] = "kind",
 	[FILTER_PID] = "pid",
 	[FILTER_PORT] = "port",
+	[FILTER_PROGRAM] = "program",
 	[FILTER_REASON] = "reason",
 	[FILTER_STATE] = "state",
 };
@@ -29,23 +32,24 @@ bool filter_add(struct filter *filter, char *word)
 	int i;
 
 	if (!value) {
-		fprintf(stderr, "sdpstat: unknown argument %s; try sdpstat --help\n", word);
+		complain("unknown argument %s; try --help", word);
 		return false;
 	}
 	*value++ = '\0';
 	for (i = 0; i < FILTER_MAX && strcmp(names[i], word); i++)
 		;
 	if (i == FILTER_MAX) {
-		fprintf(stderr, "sdpstat: no filter is called %s; try sdpstat --help\n", word);
+		complain("no filter is called %s; try --help", word);
 		return false;
 	}
 	if (!*value || filter->value[i]) {
-		fprintf(stderr, "sdpstat: %s=: %s\n", word,
-			*value ? "given twice; write one, with commas" : "which?");
+		complain("%s=: %s", word,
+			 *value ? "given twice; write one, with commas" : "which?");
 		return false;
 	}
-	if ((i == FILTER_PID || i == FILTER_PORT) && value[strspn(value, "0123456789,")]) {
-		fprintf(stderr, "sdpstat: %s=%s: not a number\n", word, value);
+	if ((i == FILTER_ID || i == FILTER_PID || i == FILTER_PORT) &&
+	    value[strspn(value, "0123456789,")]) {
+		complain("%s=%s: not a number", word, value);
 		return false;
 	}
 	filter->value[i] = value;
@@ -75,19 +79,36 @@ static const char *port_of(const char *address)
 	return colon ? colon + 1 : "";
 }
 
-static bool wants_pid(const char *values, const struct endpoint *ep)
+/* IPv6 has brackets around it. */
+static bool wants_address(const char *values, const char *word)
 {
-	char pid[16];
+	char address[WORD_LEN];
+
+	snprintf(address, sizeof(address), "%s", *word == '[' ? word + 1 : word);
+	if (strrchr(address, ':'))
+		*strrchr(address, ':') = '\0';
+	address[strcspn(address, "]")] = '\0';
+	return among(values, address);
+}
+
+static bool wants_number(const char *values, uint64_t number)
+{
+	char word[24];
+
+	snprintf(word, sizeof(word), "%llu", (unsigned long long)number);
+	return among(values, word);
+}
+
+/* One process has to be it. */
+static bool wants_owner(const char *const *value, const struct endpoint *ep)
+{
 	size_t i;
 
-	if (!values)
-		return true;
-	for (i = 0; i < ep->owner_count; i++) {
-		snprintf(pid, sizeof(pid), "%d", ep->owners[i].pid);
-		if (among(values, pid))
+	for (i = 0; i < ep->owner_count; i++)
+		if (wants_number(value[FILTER_PID], ep->owners[i].pid) &&
+		    among(value[FILTER_PROGRAM], ep->owners[i].program))
 			return true;
-	}
-	return false;
+	return !value[FILTER_PID] && !value[FILTER_PROGRAM];
 }
 
 static bool wants_state(const struct filter *filter, const char *state)
@@ -104,6 +125,11 @@ bool filter_wants_kind(const struct filter *filter, enum kind kind)
 	return among(filter->value[FILTER_KIND], kind_names[kind]);
 }
 
+bool filter_wants_owners(const struct filter *filter)
+{
+	return filter->value[FILTER_PID] || filter->value[FILTER_PROGRAM];
+}
+
 bool filter_wants(const struct filter *filter, const struct endpoint *ep)
 {
 	const char *const *value = filter->value;
@@ -114,6 +140,9 @@ bool filter_wants(const struct filter *filter, const struct endpoint *ep)
 		among(value[FILTER_CARRIER], ep->word[WORD_RX_CARRIER])) &&
 	       (among(value[FILTER_PORT], port_of(ep->word[WORD_LOCAL])) ||
 		among(value[FILTER_PORT], port_of(ep->word[WORD_PEER]))) &&
+	       (wants_address(value[FILTER_ADDRESS], ep->word[WORD_LOCAL]) ||
+		wants_address(value[FILTER_ADDRESS], ep->word[WORD_PEER])) &&
+	       wants_number(value[FILTER_ID], ep->number[NUM_ID]) &&
 	       among(value[FILTER_REASON], ep->word[WORD_REASON]) &&
-	       wants_pid(value[FILTER_PID], ep);
+	       wants_owner(value, ep);
 }

@@ -16,10 +16,13 @@ enum show {
 };
 
 enum filter_name {
+	FILTER_ADDRESS,
 	FILTER_CARRIER,
+	FILTER_ID,
 	FILTER_KIND,
 	FILTER_PID,
 	FILTER_PORT,
+	FILTER_PROGRAM,
 	FILTER_REASON,
 	FILTER_STATE,
 	FILTER_MAX,
@@ -39,6 +42,12 @@ struct filter {
 bool filter_add(struct filter *filter, char *word);
 bool filter_wants(const struct filter *filter, const struct endpoint *ep);
 bool filter_wants_kind(const struct filter *filter, enum kind kind);
+bool filter_wants_owners(const struct filter *filter);
+
+/* read.c: those that may be wanted, and who has them open.  Says once what is left out. */
+void endpoints_read(struct endpoints *list, const struct filter *filter, bool owners);
+/* The same, but only the names of sockets, and of all, if the filter needs no more. */
+void endpoints_read_names(struct endpoints *list, const struct filter *filter);
 
 extern const char *const kind_names[KIND_MAX];
 

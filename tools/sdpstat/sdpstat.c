@@ -32,8 +32,8 @@ static const char usage[] =
 "  -h, --help         show this\n"
 "  -V, --version      show the version\n"
 "\n"
-"Filters, of which each has to hold: carrier=, kind=, pid=, port=, reason=, state=,\n"
-"with one value, or several and commas between, as in\n"
+"Filters, of which each has to hold: address=, carrier=, id=, kind=, pid=, port=,\n"
+"program=, reason=, state=, with one value, or several and commas between, as in\n"
 "  sdpstat carrier=local port=80,443\n";
 
 /**
@@ -55,7 +55,7 @@ struct request {
 __attribute__((noreturn))
 static void wrong(const char *text, const char *value)
 {
-	fprintf(stderr, "sdpstat: %s: %s\n", value, text);
+	complain("%s: %s", value, text);
 	exit(2);
 }
 
@@ -145,36 +145,16 @@ static void parse(int argc, char **argv, struct request *request)
 	request->style.lines = request->interval > 0;
 }
 
-/* Once is enough for what every table lacks. */
-static void say_lacks(const struct endpoints *list, bool processes)
-{
-	static bool said_hidden, said_processes;
-
-	if (list->hidden && !said_hidden)
-		fputs("sdpstat: TCP sockets are left out: they take CAP_NET_ADMIN\n", stderr);
-	if (processes && !said_processes)
-		fputs("sdpstat: other users' processes are left out: they take CAP_SYS_PTRACE\n",
-		      stderr);
-	said_hidden |= list->hidden;
-	said_processes |= processes;
-}
-
 /* Shows the endpoints; false if some could not be asked for. */
 static bool endpoints(const struct request *request, double seconds)
 {
 	static struct endpoints before;
 	struct endpoints now = {};
-	bool denied = false, failed;
+	bool failed;
 
-	if (filter_wants_kind(&request->filter, KIND_DEVICE))
-		device_read(&now);
-	if (filter_wants_kind(&request->filter, KIND_SOCKET))
-		sockets_read(&now);
-	if (request->style.owners || request->filter.value[FILTER_PID])
-		denied = owners_find(&now);
+	endpoints_read(&now, &request->filter, request->style.owners);
 	if (seconds > 0)
 		endpoints_rates(&now, &before, seconds);
-	say_lacks(&now, denied);
 	show_endpoints(&now, &request->filter, &request->style);
 	failed = now.failed;
 	endpoints_free(&before);
@@ -221,7 +201,7 @@ int main(int argc, char **argv)
 			good &= endpoints(&request, i ? now - last : 0);
 		last = now;
 		if (fflush(stdout) || ferror(stdout)) {
-			fprintf(stderr, "sdpstat: writing: %s\n", strerror(errno));
+			complain("writing: %s", strerror(errno));
 			return 1;
 		}
 	}

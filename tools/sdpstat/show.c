@@ -10,8 +10,6 @@
 #include "show.h"
 #include "table.h"
 
-#define CELL_LEN	256
-
 enum content {
 	CELL_WORD,
 	CELL_NUMBER,
@@ -79,7 +77,7 @@ static const char *const number_names[NUM_MAX] = {
 	[NUM_INODE] = "inode",
 };
 
-static void owners_cell(const struct endpoint *ep, char *cell)
+void owners_cell(const struct endpoint *ep, char *cell)
 {
 	size_t i, len = 0;
 

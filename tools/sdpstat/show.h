@@ -19,6 +19,11 @@ struct style {
 	bool lines;
 };
 
+#define CELL_LEN	256
+
+/* Processes that have the endpoint open, as the table shows them, into CELL_LEN characters. */
+void owners_cell(const struct endpoint *ep, char *cell);
+
 /* Prints those that the filter wants. */
 void show_endpoints(const struct endpoints *list, const struct filter *filter,
 		    const struct style *style);

@@ -174,6 +174,28 @@ static void fill_words(struct endpoint *ep, const struct answer *answer)
 	reason(ep->word[WORD_REASON], info->stay);
 }
 
+static void fill_address(uint8_t *to, const void *addr, int family)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (family == AF_INET6) {
+		memcpy(to, addr, 16);
+		return;
+	}
+	memcpy(to, mapped, sizeof(mapped));
+	memcpy(to + sizeof(mapped), addr, 4);
+}
+
+static void fill_end(struct endpoint *ep, const struct inet_diag_msg *msg)
+{
+	fill_address(ep->end.local, msg->id.idiag_src, msg->idiag_family);
+	fill_address(ep->end.peer, msg->id.idiag_dst, msg->idiag_family);
+	ep->end.local_port = msg->id.idiag_sport;
+	ep->end.peer_port = msg->id.idiag_dport;
+	ep->end.ifindex = msg->id.idiag_if;
+	ep->end.cookie = ep->number[NUM_ID];
+}
+
 static void fill_numbers(struct endpoint *ep, const struct answer *answer)
 {
 	const struct inet_diag_msg *msg = &answer->msg;
@@ -192,25 +214,35 @@ static void fill_numbers(struct endpoint *ep, const struct answer *answer)
 	endpoint_number(ep, NUM_INODE, msg->idiag_inode);
 }
 
-/* The kernel's answer about one socket. */
-int sockets_answer(const struct nlmsghdr *nlh, void *data)
+static int take(const struct nlmsghdr *nlh, struct endpoints *list, bool ulp)
 {
-	struct endpoints *list = data;
 	struct answer answer;
 	struct endpoint *ep;
 
 	if (!parse(nlh, &answer))
 		return MNL_CB_OK;
 	list->hidden |= !answer.admin;
-	if (answer.ulp) {
+	if (answer.ulp || !ulp) {
 		ep = endpoint_add(list, KIND_SOCKET);
 		fill_words(ep, &answer);
 		fill_numbers(ep, &answer);
+		fill_end(ep, &answer.msg);
 	}
 	return MNL_CB_OK;
 }
 
-static bool ask(struct mnl_socket *nl, int family)
+/* The kernel's answer about one socket. */
+int sockets_answer(const struct nlmsghdr *nlh, void *data)
+{
+	return take(nlh, data, true);
+}
+
+static int names_answer(const struct nlmsghdr *nlh, void *data)
+{
+	return take(nlh, data, false);
+}
+
+static bool ask(struct mnl_socket *nl, int family, bool ulp)
 {
 	char buffer[NLMSG_HDRLEN + sizeof(struct inet_diag_req_v2)] __attribute__((aligned(4)));
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
@@ -222,30 +254,31 @@ static bool ask(struct mnl_socket *nl, int family)
 	req = mnl_nlmsg_put_extra_header(nlh, sizeof(*req));
 	req->sdiag_family = family;
 	req->sdiag_protocol = IPPROTO_TCP;
-	req->idiag_ext = 1 << (INET_DIAG_INFO - 1);
+	/* The kernel tells of a ULP only if it tells of TCP. */
+	req->idiag_ext = ulp << (INET_DIAG_INFO - 1);
 	req->idiag_states = STATES;
 	return mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) >= 0;
 }
 
-static bool dump(struct mnl_socket *nl, int family, struct endpoints *list)
+static bool dump(struct mnl_socket *nl, int family, struct endpoints *list, bool ulp)
 {
 	static char buffer[65536] __attribute__((aligned(8)));
 	ssize_t len;
 	int more;
 
-	if (!ask(nl, family))
+	if (!ask(nl, family, ulp))
 		return false;
 	do {
 		len = mnl_socket_recvfrom(nl, buffer, sizeof(buffer));
 		if (len < 0)
 			return false;
 		more = mnl_cb_run(buffer, len, family, mnl_socket_get_portid(nl),
-				  sockets_answer, list);
+				  ulp ? sockets_answer : names_answer, list);
 	} while (more > 0);
 	return !more;
 }
 
-static bool read_all(struct endpoints *list)
+static bool read_all(struct endpoints *list, bool ulp)
 {
 	/* An answer whose end is lost shall not be waited for. */
 	const struct timeval patience = { .tv_sec = 10 };
@@ -258,19 +291,29 @@ static bool read_all(struct endpoints *list)
 	done = !setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience)) &&
 	       mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) >= 0 &&
-	       dump(nl, AF_INET, list) && dump(nl, AF_INET6, list);
+	       dump(nl, AF_INET, list, ulp) && dump(nl, AF_INET6, list, ulp);
 	err = errno;
 	mnl_socket_close(nl);
 	errno = err;
 	return done;
 }
 
+static void read_sockets(struct endpoints *list, bool ulp)
+{
+	if (read_all(list, ulp))
+		return;
+	complain("TCP sockets are left out: asking the kernel: %s%s",
+		 errno == EAGAIN ? "the end of its answer did not come" : strerror(errno),
+		 errno == ENOENT ? " (is there a module tcp_diag?)" : "");
+	list->failed = true;
+}
+
 void sockets_read(struct endpoints *list)
 {
-	if (read_all(list))
-		return;
-	fprintf(stderr, "sdpstat: TCP sockets are left out: asking the kernel: %s%s\n",
-		errno == EAGAIN ? "the end of its answer did not come" : strerror(errno),
-		errno == ENOENT ? " (is there a module tcp_diag?)" : "");
-	list->failed = true;
+	read_sockets(list, true);
+}
+
+void names_read(struct endpoints *list)
+{
+	read_sockets(list, false);
 }

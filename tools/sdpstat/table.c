@@ -18,7 +18,7 @@ void table_fail(const struct table *table, size_t line, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "sdpstat: %s:%zu: ", table->path, line);
+	fprintf(stderr, "%s: %s:%zu: ", program_invocation_short_name, table->path, line);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -33,8 +33,8 @@ static char *read_text(const char *path)
 	char *text = NULL;
 
 	if (!file) {
-		fprintf(stderr, "sdpstat: %s: %s%s\n", path, strerror(errno),
-			errno == ENOENT ? " (is the module sdpdev loaded?)" : "");
+		complain("%s: %s%s", path, strerror(errno),
+			 errno == ENOENT ? " (is the module sdpdev loaded?)" : "");
 		exit(1);
 	}
 	do {
@@ -46,7 +46,7 @@ static char *read_text(const char *path)
 		size += n;
 	} while (n);
 	if (ferror(file)) {
-		fprintf(stderr, "sdpstat: %s: %s\n", path, strerror(errno));
+		complain("%s: %s", path, strerror(errno));
 		exit(1);
 	}
 	fclose(file);
