@@ -169,9 +169,13 @@ static int sdp_chan_recv_bufs(struct sdp_chan *chan)
 
 	while (READ_ONCE(chan->credit.bufs) < READ_ONCE(chan->want)) {
 		buf = chan->xprt->buf_alloc(chan->xc, SDP_CHAN_SIZE, true);
-		if (!buf)
-			return -ENOBUFS;
 		spin_lock_bh(&chan->lock);
+		if (!buf) {
+			/* It is tried again when the peer has used up those that there are. */
+			chan->want = chan->credit.bufs;
+			spin_unlock_bh(&chan->lock);
+			return -ENOBUFS;
+		}
 		sdp_chan_post_recv(chan, buf);
 		sdp_chan_settle(chan);
 		spin_unlock_bh(&chan->lock);

@@ -31,7 +31,7 @@
 #include "transport/transport.h"
 
 /* Bytes of a receive buffer's pages, behind the base header. */
-#define SDP_CHAN_SIZE		SZ_16K
+#define SDP_CHAN_SIZE		(PAGE_SIZE > SZ_16K ? PAGE_SIZE : SZ_16K)
 
 /*
  * Bytes of a message behind its base header, at most, whatever the peer's buffers are: whole
@@ -153,6 +153,7 @@ struct sdp_chan_user {
  * @early: messages that have come before the acceptance
  * @sending: that the transport has
  * @wants_room: the user waits for room
+ * @wants_class: enum sdp_chan_class of what was refused
  * @wants_idle: the user waits until nothing is on its way
  * @mseq: of the user's messages that are not acknowledged
  * @sent: messages of the user's
@@ -191,6 +192,7 @@ struct sdp_chan {
 	struct list_head early;
 	u32 sending;
 	bool wants_room;
+	u8 wants_class;
 	bool wants_idle;
 	u32 mseq[SDP_CHAN_WINDOW];
 	u32 sent;

@@ -134,6 +134,8 @@ static void sdp_chan_grow(struct sdp_chan *chan)
 static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 			   struct sdp_chan_in *in)
 {
+	/* Together with its number: what this end sends has to tell of both, or of none. */
+	chan->credit.posted--;
 	if (!sdp_chan_parse(chan, buf, in))
 		goto bad;
 	if (in->len) {
@@ -199,9 +201,9 @@ void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int erro
 	bool now, open = false;
 
 	spin_lock_bh(&chan->lock);
-	chan->credit.posted--;
 	now = !error && chan->state <= SDP_CHAN_OPEN;
 	if (!now) {
+		chan->credit.posted--;
 		list_add(&buf->list, &chan->spare);
 	} else if (chan->accepts && chan->state == SDP_CHAN_OPENING) {
 		/* The peer has heard of the acceptance before this end knows that it has. */
@@ -264,13 +266,13 @@ void sdp_chan_taken(struct sdp_chan *chan, u32 count)
 
 /*
  * Some at a time: the peer hears of no fewer, and the pages of the first ones are free again when
- * the last one is.
+ * the last one is.  But what the peer keeps for messages without bytes is there.
  */
 static void sdp_chan_repost_due(struct sdp_chan *chan)
 {
 	struct sdp_xprt_buf *buf;
 
-	if (chan->due < chan->credit.bufs / 4)
+	if (chan->due < chan->credit.bufs / 4 && chan->credit.posted > SDP_KEPT_CREDITS)
 		return;
 	while (chan->due && chan->state == SDP_CHAN_OPEN) {
 		buf = list_first_entry_or_null(&chan->spare, struct sdp_xprt_buf, list);
@@ -313,7 +315,7 @@ void sdp_chan_late(struct timer_list *timer)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == SDP_CHAN_OPEN) {
 		sdp_chan_repost_due(chan);
-		chan->late = true;
+		chan->late |= chan->taken_told != chan->taken;
 		sdp_chan_settle(chan);
 	}
 	spin_unlock_bh(&chan->lock);

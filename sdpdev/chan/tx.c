@@ -152,6 +152,8 @@ int sdp_chan_send(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	} else if (list_empty(&chan->free) || !sdp_chan_may(chan, out->class) ||
 		   chan->sent - chan->acked >= SDP_CHAN_WINDOW) {
 		chan->wants_room = true;
+		/* The least that would do. */
+		chan->wants_class = max_t(u8, chan->wants_class, out->class);
 		err = -EAGAIN;
 	} else {
 		err = sdp_chan_out(chan, out);
@@ -221,10 +223,11 @@ void sdp_chan_settle(struct sdp_chan *chan)
 bool sdp_chan_roomy(struct sdp_chan *chan)
 {
 	if (!chan->wants_room || chan->state != SDP_CHAN_OPEN || list_empty(&chan->free) ||
-	    !sdp_credit_may_send(&chan->credit) ||
+	    !sdp_chan_may(chan, chan->wants_class) ||
 	    chan->sent - chan->acked >= SDP_CHAN_WINDOW)
 		return false;
 	chan->wants_room = false;
+	chan->wants_class = SDP_CHAN_STREAM;
 	return true;
 }
 

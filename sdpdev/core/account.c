@@ -279,15 +279,35 @@ void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 }
 
 /**
- * sdp_uid_share() - how much of an adapter the connections of a user's sockets may use up
- * @uid: whose they are
+ * sdp_sock_owner() - whose share of an adapter a socket's connection takes
+ * @sk: the socket, locked
+ *
+ * Return: the owner of the uppermost user namespace that is not root's, else of the socket.
+ */
+kuid_t sdp_sock_owner(const struct sock *sk)
+{
+	const struct socket *sock = sk->sk_socket;
+	const struct user_namespace *ns;
+	kuid_t owner = sk->sk_uid;
+
+	if (!sock || !sock->file)
+		return owner;
+	for (ns = sock->file->f_cred->user_ns; ns->parent; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			owner = ns->owner;
+	return owner;
+}
+
+/**
+ * sdp_owner_share() - how much of an adapter the connections of a user's sockets may use up
+ * @payer: of sdp_sock_owner()
  * @owner: out: the user, as a number
  * @share: out: percent; zero: no limit
  */
-void sdp_uid_share(kuid_t uid, u32 *owner, u32 *share)
+void sdp_owner_share(kuid_t payer, u32 *owner, u32 *share)
 {
-	*owner = __kuid_val(uid);
-	*share = uid_eq(uid, GLOBAL_ROOT_UID) ? 0 : READ_ONCE(sdp_user_share);
+	*owner = __kuid_val(payer);
+	*share = uid_eq(payer, GLOBAL_ROOT_UID) ? 0 : READ_ONCE(sdp_user_share);
 }
 
 /**

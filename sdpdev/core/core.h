@@ -161,7 +161,8 @@ int sdp_charge_sparing(struct sdp_account *acc, enum sdp_limit which, long n, lo
 void sdp_uncharge(struct sdp_account *acc, enum sdp_limit which, long n);
 bool sdp_account_is_root(const struct sdp_account *acc);
 struct mem_cgroup *sdp_sock_memcg(const struct sock *sk);
-void sdp_uid_share(kuid_t uid, u32 *owner, u32 *share);
+kuid_t sdp_sock_owner(const struct sock *sk);
+void sdp_owner_share(kuid_t payer, u32 *owner, u32 *share);
 void sdp_account_share(const struct sdp_account *acc, bool incoming, u32 *owner,
 		       u32 *share);
 struct sdp_user *sdp_account_lend(struct sdp_account *acc, long bytes);

@@ -28,6 +28,7 @@
 /* Milliseconds after which an end that was refused may ask again. */
 #define SDP_JOINED_SOON_MS	100
 #define SDP_JOINED_RETRY_MS	10000
+#define SDP_JOINED_MOST_MS	600000
 
 /**
  * struct sdp_joined - a joined connection, or one that is asked for
@@ -223,17 +224,16 @@ static void sdp_joined_refused(struct sdp_joined *j, const struct sdp_chan_end *
 		return;
 	}
 	switch (rej->reason) {
-	case SDP_JOINED_NEVER:
-		sdp_carrier_refused(j->c, SDP_REFUSED_NEVER, 0);
-		break;
-	case SDP_JOINED_PROOF:
-		sdp_carrier_refused(j->c, SDP_REFUSED_PROOF, 0);
-		break;
 	case SDP_JOINED_VERSIONS:
 		sdp_carrier_refused(j->c, SDP_REFUSED_VERSION, 0);
 		break;
+	case SDP_JOINED_LATER:
+		sdp_carrier_refused(j->c, SDP_REFUSED_LATER,
+				    min_t(u32, be32_to_cpu(rej->retry), SDP_JOINED_MOST_MS));
+		break;
 	default:
-		sdp_carrier_refused(j->c, SDP_REFUSED_LATER, be32_to_cpu(rej->retry));
+		/* A refusal of the CM's own has no data: zeros. */
+		sdp_carrier_refused(j->c, SDP_REFUSED_LATER, SDP_JOINED_RETRY_MS);
 	}
 }
 
@@ -321,18 +321,15 @@ static void sdp_joined_refuse(struct sdp_xprt_conn *xc, int why)
 	struct sdp_joined_rej rej = { .version = SDP_JOINED_VERSION };
 
 	switch (why) {
-	case -EACCES:
-		rej.reason = SDP_JOINED_PROOF;
-		break;
 	case -EPROTONOSUPPORT:
 		rej.reason = SDP_JOINED_VERSIONS;
 		break;
 	case -EBUSY:
-	case -ENOENT:
 		rej.reason = SDP_JOINED_LATER;
 		rej.retry = cpu_to_be32(SDP_JOINED_SOON_MS);
 		break;
 	default:
+		/* A wrong proof, too: nobody learns by it whether there is such a connection. */
 		rej.reason = SDP_JOINED_LATER;
 		rej.retry = cpu_to_be32(SDP_JOINED_RETRY_MS);
 	}
@@ -347,8 +344,10 @@ static void sdp_joined_params(const struct sdp_join *join, struct sdp_xprt_param
 	params->mark = join->mark;
 	params->uid = join->uid;
 	params->tos = join->tos;
+	params->brief = true;
+	params->any_port = true;
 	params->timeout_ms = SDP_JOINED_ASK_MS;
-	sdp_uid_share(join->uid, &params->owner, &params->share);
+	sdp_owner_share(join->payer, &params->owner, &params->share);
 }
 
 static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
@@ -431,8 +430,6 @@ static int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct s
 	j->chan.memcg = sdp_carrier_memcg(c);
 	sdp_joined_params(join, &params);
 	sdp_joined_build_req(&req, join, &sdp_joined_own);
-	/* At the same place for both families. */
-	((struct sockaddr_in *)&params.peer)->sin_port = htons(SDP_JOINED_PORT);
 	sdp_chan_connect(&j->chan, &params, &req, sizeof(req));
 	return 0;
 }
@@ -512,6 +509,8 @@ static struct sdp_carrier_ops sdp_joined_ops = {
 	.owner	= THIS_MODULE,
 	.kind	= SDP_SOCK_BY_IB,
 	.rank	= 10,
+	.terms	= SDP_JOINED_TERMS(SDP_JOINED_VERSION, SDP_JOINED_VERSION, SDP_CHAN_BUFS_FIRST,
+				   SDP_JOINED_SIZE),
 	.most	= SDP_CHAN_MOST,
 	.fits	= sdp_joined_fits,
 	.ask	= sdp_joined_ask,

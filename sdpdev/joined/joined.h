@@ -31,9 +31,7 @@ enum sdp_joined_mid {
 /* Why a request is refused, as its private data say. */
 enum sdp_joined_refusal {
 	SDP_JOINED_LATER	= 1,
-	SDP_JOINED_NEVER	= 2,
-	SDP_JOINED_PROOF	= 3,
-	SDP_JOINED_VERSIONS	= 4,
+	SDP_JOINED_VERSIONS	= 2,
 };
 
 /**
@@ -80,7 +78,7 @@ struct sdp_joined_rep {
 	__be32 size;
 	__be64 nonce;
 	__be64 proof;
-};
+} __packed __aligned(4);
 
 /**
  * struct sdp_joined_rej - private data of a refusal
@@ -109,6 +107,10 @@ struct sdp_joined_switch {
 	__be64 pos;
 	__be64 token[2];
 };
+
+/* What an end says of itself, for struct sdp_join: no other end can change it on the way. */
+#define SDP_JOINED_TERMS(highest, lowest, bufs, size)	\
+	cpu_to_be64((u64)(highest) << 56 | (u64)(lowest) << 48 | (u64)(bufs) << 32 | (size))
 
 /* What a request or its answer says of the receive buffers. */
 struct sdp_joined_bufs {

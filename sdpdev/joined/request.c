@@ -74,6 +74,7 @@ bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *
 	join->from_port = req->from_port;
 	join->to_port = req->to_port;
 	join->nonce = req->nonce;
+	join->terms = SDP_JOINED_TERMS(req->highest, req->lowest, peer->bufs, peer->size);
 	join->proof = req->proof;
 	*version = req->lowest <= SDP_JOINED_VERSION && req->highest >= SDP_JOINED_VERSION;
 	return req->lowest <= req->highest &&
@@ -121,6 +122,7 @@ bool sdp_joined_parse_rep(const void *pdata, unsigned int len, const struct sdp_
 	answer->from_port = asked->to_port;
 	answer->to_port = asked->from_port;
 	answer->nonce = rep->nonce;
+	answer->terms = SDP_JOINED_TERMS(rep->version, rep->version, peer->bufs, peer->size);
 	answer->proof = rep->proof;
 	return rep->version == SDP_JOINED_VERSION;
 }

@@ -183,6 +183,11 @@ out:
 
 static void sdp_carrier_event(struct sdp_carrier *c, enum sdp_carrier_event event)
 {
+	/*
+	 * What the module has written is there.  Pairs with the full barrier of xchg() in
+	 * sdp_lane_run().
+	 */
+	smp_mb__before_atomic();
 	set_bit(event, &c->events);
 	sdp_carrier_kick(c);
 }
@@ -320,8 +325,6 @@ void sdp_carrier_refused(struct sdp_carrier *c, enum sdp_refusal why, unsigned i
 {
 	c->refusal = why;
 	c->retry = msecs_to_jiffies(retry_ms);
-	/* Pairs with the full barrier of xchg() in sdp_lane_run(). */
-	smp_mb__before_atomic();
 	sdp_carrier_event(c, SDP_CARRIER_LOST);
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_refused);

@@ -52,9 +52,12 @@ struct sock;
  * @to_port: and that one's
  * @ifindex: device by which the connection's packets leave; the asker's own number for it
  * @nonce: random; the asker's
+ * @terms: what else an end says of itself by which the other one is bound, as the carrier's module
+ *	has it; part of what is proved
  * @proof: shows that the asker knows both initial sequence numbers, and does not tell them
  * @mark: SO_MARK of the end's socket
  * @uid: its owner
+ * @payer: whose share of an adapter it takes
  * @tos: type of service, or traffic class, of its packets
  * @v4: they are IPv4, also if the socket is AF_INET6
  *
@@ -68,9 +71,11 @@ struct sdp_join {
 	__be16 to_port;
 	int ifindex;
 	__be64 nonce;
+	__be64 terms;
 	__be64 proof;
 	u32 mark;
 	kuid_t uid;
+	kuid_t payer;
 	u8 tos;
 	bool v4;
 };
@@ -150,6 +155,7 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @owner: the module
  * @kind: SDP_SOCK_BY_*, which programs and administrators see
  * @rank: where more than one would do, the switch asks the lowest; memory of the host has 0
+ * @terms: of the kind, see struct sdp_join
  * @most: bytes of a message, at most, unless sdp_carrier.most is lower
  * @fits: could a connection have this kind whose packets leave by the device?  Context: any, in
  *	an RCU read section.  NULL: any connection could.
@@ -174,6 +180,7 @@ struct sdp_carrier_ops {
 	struct module *owner;
 	u8 kind;
 	int rank;
+	__be64 terms;
 	u32 most;
 	bool (*fits)(struct net *net, const struct net_device *dev);
 	int (*ask)(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);

@@ -24,6 +24,7 @@ struct sdp_join_text {
 	__be32 step;
 	__be64 nonce;
 	__be64 other;
+	__be64 terms;
 };
 
 /**
@@ -56,6 +57,7 @@ __be64 sdp_join_proof(const siphash_key_t *key, u32 step, const struct sdp_join 
 		.step = cpu_to_be32(step),
 		.nonce = join->nonce,
 		.other = other,
+		.terms = join->terms,
 	};
 
 	return cpu_to_be64(siphash(&text, sizeof(text), key));
@@ -71,6 +73,7 @@ static void sdp_join_name(const struct sock *sk, struct sdp_join *join)
 	join->ifindex = dst ? dst->dev->ifindex : sk->sk_bound_dev_if;
 	join->mark = READ_ONCE(sk->sk_mark);
 	join->uid = sk->sk_uid;
+	join->payer = sdp_sock_owner(sk);
 	join->tos = READ_ONCE(inet_sk(sk)->tos);
 	join->v4 = true;
 #if IS_ENABLED(CONFIG_IPV6)
@@ -99,6 +102,7 @@ void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *
 	sdp_join_name(ss->sk, join);
 	get_random_bytes(&join->nonce, sizeof(join->nonce));
 	c->nonce = join->nonce;
+	join->terms = c->ops->terms;
 	join->proof = sdp_join_proof(&c->key, 1, join, 0);
 }
 
@@ -116,6 +120,7 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
 	get_random_bytes(&answer->nonce, sizeof(answer->nonce));
 	c->nonce = join->nonce;
 	c->answer = answer->nonce;
+	answer->terms = c->ops->terms;
 	answer->proof = sdp_join_proof(&c->key, 2, answer, join->nonce);
 }
 

@@ -433,6 +433,9 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	if (!ss->accepted || sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
 	    sdp_gate(ss, true))
 		return ERR_PTR(-EPERM);
+	/* An old request, sent again by somebody who has seen it. */
+	if (lane && lane->seen == join->nonce)
+		return ERR_PTR(-EPERM);
 	/* What the last one brought back has to be over, and what it brought to be read. */
 	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || sdp_lane_full(lane)))
 		return ERR_PTR(-EBUSY);
@@ -444,6 +447,7 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 		return ERR_PTR(-ENOMEM);
 	c->key = key;
 	c->priv = priv;
+	lane->seen = join->nonce;
 	sdp_join_answer(ss, c, join, answer);
 	sdp_lane_join(lane, c);
 	return c;

@@ -390,7 +390,8 @@ static bool sdp_lane_too_large(const struct sdp_lane *lane)
 /* Another carrier goes on where the last one was lost. */
 static bool sdp_lane_again(struct sdp_lane *lane)
 {
-	if (!lane->carrier || !lane->carrier->joined || sdp_lane_too_large(lane))
+	if (!lane->carrier || !lane->carrier->joined || sdp_lane_too_large(lane) ||
+	    sdp_gate(lane->ss, true))
 		return false;
 	sdp_half_tx_again(&lane->tx, lane->carrier->number);
 	lane->say_switch = true;

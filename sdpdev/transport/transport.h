@@ -328,6 +328,8 @@ struct sdp_xprt_upcalls {
  *	have so many; see struct sdp_xprt_conn.pieces
  * @recv_head: bytes of each message received that go to struct sdp_xprt_buf.head, the rest
  *	into whole pages.  Zero: all of it goes to one place
+ * @any_port: the request goes to the service of port 0, whatever the port of @peer is; that one
+ *	is for routing rules
  * @brief: its bytes have another way, so it ends where the peer's transport acknowledges
  *	nothing for about half a second, or has no buffer for a message.  Otherwise it
  *	outlasts what the transport can
@@ -354,6 +356,7 @@ struct sdp_xprt_params {
 	u32 recv_depth;
 	u32 send_pieces;
 	u32 recv_head;
+	bool any_port;
 	bool brief;
 	u32 rdma_depth;
 	u32 owner;

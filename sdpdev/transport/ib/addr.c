@@ -140,7 +140,6 @@ static int sdp_ib_path_query(struct sdp_ib_conn *conn)
 /* Under conn->mutex. */
 static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 {
-	const struct sockaddr_in *dst = (struct sockaddr_in *)&conn->peer;
 	struct rdma_dev_addr *addr = &conn->addr;
 	union ib_gid sgid;
 	u16 pkey;
@@ -168,7 +167,7 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 	conn->path.pkey = cpu_to_be16(pkey);
 	conn->path.numb_path = 1;
 	conn->path.reversible = 1;
-	conn->path.service_id = sdp_ib_service_id(ntohs(dst->sin_port));
+	conn->path.service_id = sdp_ib_conn_service(conn);
 	return sdp_ib_path_query(conn);
 }
 

@@ -305,10 +305,9 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
  */
 int sdp_ib_cm_request(struct sdp_ib_conn *conn)
 {
-	const struct sockaddr_in *dst = (struct sockaddr_in *)&conn->peer;
 	struct ib_cm_req_param req = {
 		.primary_path = &conn->path,
-		.service_id = sdp_ib_service_id(ntohs(dst->sin_port)),
+		.service_id = sdp_ib_conn_service(conn),
 		.qp_num = conn->qp->qp_num,
 		.qp_type = IB_QPT_RC,
 		.private_data = conn->req_pdata,

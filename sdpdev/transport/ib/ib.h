@@ -65,7 +65,7 @@
 #define SDP_IB_MAX_BUF		SZ_16K
 
 /* The largest page of a buffer with params.recv_head; of PAGE_ALLOC_COSTLY_ORDER itself */
-#define SDP_IB_MAX_SPLIT	SZ_32K
+#define SDP_IB_MAX_SPLIT	(PAGE_SIZE > SZ_32K ? PAGE_SIZE : SZ_32K)
 
 /**
  * struct sdp_ib_dev - an InfiniBand device
@@ -285,6 +285,14 @@ enum sdp_ib_stat {
 static inline __be64 sdp_ib_service_id(u16 port)
 {
 	return IB_SDP_SERVICE_ID | cpu_to_be64(port);
+}
+
+/* The service that a connection asks for.  The port is at one place for both families. */
+static inline __be64 sdp_ib_conn_service(const struct sdp_ib_conn *conn)
+{
+	const struct sockaddr_in *dst = (const struct sockaddr_in *)&conn->peer;
+
+	return sdp_ib_service_id(conn->params.any_port ? 0 : ntohs(dst->sin_port));
 }
 
 static inline struct sdp_ib_conn *sdp_ib_conn(struct sdp_xprt_conn *xc)

@@ -436,7 +436,8 @@ static int local_prepare(struct sdp_xprt_conn *xc, const struct sdp_xprt_params 
 
 static void local_do_connect(struct local_conn *conn)
 {
-	u16 port = ntohs(((struct sockaddr_in *)&conn->params.peer)->sin_port);
+	u16 port = conn->params.any_port ? 0 :
+		   ntohs(((struct sockaddr_in *)&conn->params.peer)->sin_port);
 	int err = local_prepare(&conn->xc, &conn->params);
 
 	if (!err)
