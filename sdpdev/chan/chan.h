@@ -31,7 +31,11 @@
 #include "transport/transport.h"
 
 /* Bytes of a receive buffer's pages, behind the base header. */
-#define SDP_CHAN_SIZE		(PAGE_SIZE > SZ_16K ? PAGE_SIZE : SZ_16K)
+#if PAGE_SHIFT > 14
+#define SDP_CHAN_SIZE		PAGE_SIZE
+#else
+#define SDP_CHAN_SIZE		SZ_16K
+#endif
 
 /*
  * Bytes of a message behind its base header, at most, whatever the peer's buffers are: whole

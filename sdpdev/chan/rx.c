@@ -4,8 +4,8 @@
  *
  * A buffer whose message is the user's counts as used until the user has freed it: so many
  * messages at most wait for a program that does not read, and the sender knows.  A long message
- * has the buffer's page.  The transport gets the buffer again with that page, if it is free by then,
- * or with another one.
+ * has the buffer's page.  The transport gets the buffer again with that page, if it is free by
+ * then, or with another one.
  */
 #include <linux/mm.h>
 #include <linux/tcp.h>

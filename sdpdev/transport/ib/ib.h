@@ -65,7 +65,11 @@
 #define SDP_IB_MAX_BUF		SZ_16K
 
 /* The largest page of a buffer with params.recv_head; of PAGE_ALLOC_COSTLY_ORDER itself */
-#define SDP_IB_MAX_SPLIT	(PAGE_SIZE > SZ_32K ? PAGE_SIZE : SZ_32K)
+#if PAGE_SHIFT > 15
+#define SDP_IB_MAX_SPLIT	PAGE_SIZE
+#else
+#define SDP_IB_MAX_SPLIT	SZ_32K
+#endif
 
 /**
  * struct sdp_ib_dev - an InfiniBand device
