@@ -20,8 +20,9 @@
 #include "offload/offload.h"
 #include "offload/trace.h"
 
-/* The longest pause of the worker. */
+/* The longest pause of the worker, and how many it looks at between two pauses. */
 #define SDP_SEEK_PAUSE	(HZ / 8)
+#define SDP_SEEK_BATCH	256U
 
 /* How long a packet may take before the next one is sent after it. */
 #define SDP_PROBE_PAUSE	(HZ / 4)
@@ -239,13 +240,15 @@ static void sdp_seek_del(struct sdp_sock *ss)
  * sdp_seek() - let the worker look for the other end
  * @ss: the endpoint, its socket locked
  *
+ * The worker looks at new ones first, however many others wait: their peers are mostly there.
+ *
  * Context: any.
  */
 void sdp_seek(struct sdp_sock *ss)
 {
 	spin_lock_bh(&sdp_seek_lock);
 	if (list_empty(&ss->seek)) {
-		list_add_tail(&ss->seek, &sdp_seekers);
+		list_add(&ss->seek, &sdp_seekers);
 		sdp_seek_count++;
 		sdp_seek_pause = 1;
 		mod_delayed_work(system_wq, &sdp_seek_later, 1);
@@ -321,7 +324,7 @@ static void sdp_seek_work(struct work_struct *work)
 	struct sock *sk;
 
 	spin_lock_bh(&sdp_seek_lock);
-	for (left = sdp_seek_count; left && sdp_seek_count; left--) {
+	for (left = min(sdp_seek_count, SDP_SEEK_BATCH); left && sdp_seek_count; left--) {
 		ss = list_first_entry(&sdp_seekers, struct sdp_sock, seek);
 		list_move_tail(&ss->seek, &sdp_seekers);
 		sk = ss->sk;
@@ -335,7 +338,8 @@ static void sdp_seek_work(struct work_struct *work)
 		cond_resched();
 		spin_lock_bh(&sdp_seek_lock);
 	}
-	sdp_seek_pause = min_t(unsigned long, sdp_seek_pause * 2, SDP_SEEK_PAUSE);
+	sdp_seek_pause = sdp_seek_count > SDP_SEEK_BATCH ? 1 :
+			 min_t(unsigned long, sdp_seek_pause * 2, SDP_SEEK_PAUSE);
 	if (sdp_seek_count)
 		schedule_delayed_work(&sdp_seek_later, sdp_seek_pause);
 	spin_unlock_bh(&sdp_seek_lock);

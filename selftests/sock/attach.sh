@@ -165,6 +165,32 @@ try:
 	print(len(a.recv(1)))
 except OSError as e:
 	print(0)"
+# A client that may carry no byte, whose peer sends first: what it reads of that
+first="
+import array, fcntl, socket, sys, time
+kind = int(sys.argv[1])
+s, c = (socket.socket(socket.AF_INET, socket.SOCK_STREAM, kind) for i in range(2))
+s.bind(('127.0.0.1', 0))
+s.listen()
+if kind:
+	c.connect(s.getsockname())
+else:
+	s.setsockopt(6, 23, 5)
+	try:
+		c.sendto(b'x', socket.MSG_FASTOPEN, s.getsockname())
+	except OSError:
+		pass
+a, _ = s.accept()
+a.send(b'y' * 10)
+unsent = array.array('i', [1])
+end = time.monotonic() + 0.5
+while unsent[0] and time.monotonic() < end:
+	fcntl.ioctl(a, 0x5411, unsent)
+c.settimeout(0.5)
+try:
+	print(len(c.recv(10)))
+except OSError:
+	print(0)"
 mptcp="
 import errno, socket
 s, c = (socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) for i in range(2))
@@ -220,7 +246,9 @@ verdicts() {
 	sysctl -qw net.ipv4.tcp_fastopen=0x607
 	check "bytes go with a SYN" gives 1 python3 -c "$syn"
 	check "but not so" gives "EPIPE 0" with only,connect python3 -c "$syn"
+	check "nor do bytes of the peer come" gives 0 with only,connect python3 -c "$first" 0
 	checked || check "nor by MPTCP" gives no with only python3 -c "$mptcp"
+	checked || check "either way" gives 0 with only,connect python3 -c "$first" 262
 	check "never of the program holds against move" gives "never" move python3 -c '
 import socket
 s = socket.create_server(("127.0.0.1", 0))
@@ -590,7 +618,7 @@ fi
 ip link set lo up
 load
 
-plan $((129 - $(checked && echo 27 || echo 0)))
+plan $((131 - $(checked && echo 28 || echo 0)))
 processes
 calls_and_ports
 verdicts

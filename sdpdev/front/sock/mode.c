@@ -102,6 +102,19 @@ static void sdp_mode_refuse(struct sock *sk)
 	tcp_sk(sk)->fastopen_connect = 0;
 }
 
+/*
+ * A client of MPTCP would read what its peer sends first.  TCP has no room for that; and as FIN
+ * finds no room, either, a close resets the connection.  A listener has the room: without it the
+ * peer's send would wait for ever, where it fails now.
+ */
+static void sdp_mode_deafen(struct sock *sk)
+{
+	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_rcvbuf, 0);
+	sock_set_flag(sk, SOCK_LINGER);
+	WRITE_ONCE(sk->sk_lingertime, 0);
+}
+
 static u8 sdp_mode_said(u32 said)
 {
 	return said & BIT(SDP_RULE_ONLY) ? SDP_MODE_ONLY :
@@ -154,6 +167,8 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 	ss = sdp_sk(sk);
 	if (mode == SDP_MODE_ONLY && (!ss || tcp_sk(sk)->fastopen_req))
 		sdp_mode_refuse(sk);
+	if (mode == SDP_MODE_ONLY && !ss && connect)
+		sdp_mode_deafen(sk);
 	if (!ss)
 		return;
 	sdp_mode_rule(ss, said);
