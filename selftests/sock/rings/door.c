@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sdp.h>
+#include <linux/sdp_sock.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -299,6 +302,61 @@ static void scribble(char *map, const struct sdp_attach *arg, unsigned int *seed
 	}
 }
 
+static void random_option(int fd, unsigned int *seed)
+{
+	static const struct {
+		int level, name;
+	} options[] = {
+		{ IPPROTO_SDP, SDP_SOCK_MODE }, { SOL_SOCKET, SO_SNDBUF },
+		{ SOL_SOCKET, SO_RCVBUF }, { SOL_SOCKET, SO_RCVLOWAT },
+		{ SOL_SOCKET, SO_TIMESTAMP },
+	};
+	unsigned int i = random32(seed) % (sizeof(options) / sizeof(*options));
+	int value = random32(seed) % 4 ? (int)(random32(seed) % 4) : (int)random32(seed);
+
+	setsockopt(fd, options[i].level, options[i].name, &value, sizeof(value));
+	if (random32(seed) % 500 == 0)
+		setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3);
+}
+
+static void random_rule(int device, unsigned int *seed)
+{
+	struct sdp_rule rule = {
+		.size = sizeof(rule), .scope = random32(seed) % 5,
+		.verdict = random32(seed) % 6, .calls = random32(seed) % 5,
+	};
+
+	ioctl(device, SDP_IOC_RULE, &rule);
+}
+
+/* Another process of the same user, at all doors but the words of the rings. */
+static void doors(int fd, int rings, unsigned int seed)
+{
+	for (;;) {
+		int again, device = open("/dev/sdp", O_RDWR | O_CLOEXEC);
+		struct sdp_attach arg = {
+			.size = random32(&seed) % 4 ? sizeof(arg) : random32(&seed) % 64,
+			.major = SDP_RING_MAJOR, .fd = random32(&seed) % 4 ? fd : rings,
+			.flags = random32(&seed) % 4,
+		};
+		size_t len = 4096UL << random32(&seed) % 10;
+		char *map = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				 random32(&seed) % 2 ? MAP_SHARED : MAP_PRIVATE, rings,
+				 random32(&seed) % 4 ? 0 : 4096);
+
+		random_rule(device, &seed);
+		again = ioctl(device, SDP_IOC_ATTACH, &arg);
+		random_option(fd, &seed);
+		ioctl(rings, SDP_RING_OPEN, 1 + random32(&seed) % 3);
+		ioctl(rings, SDP_RING_KICK, random32(&seed) % 4);
+		if (map != MAP_FAILED)
+			munmap(map, len);
+		if (again >= 0)
+			close(again);
+		close(device);
+	}
+}
+
 /* One that writes anything anywhere, and makes all calls. */
 static void hostile(int fd, unsigned int seed)
 {
@@ -308,6 +366,10 @@ static void hostile(int fd, unsigned int seed)
 
 	need(rings >= 0);
 	need(!setuid(seed + 1000));
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		doors(fd, rings, seed);
+	}
 	map = mmap(NULL, 2 * ((size_t)arg.head_bytes + arg.ring_bytes), PROT_READ | PROT_WRITE,
 		   MAP_SHARED, rings, 0);
 	need(map != MAP_FAILED);
@@ -352,7 +414,10 @@ static pid_t child(void (*what)(int fd, unsigned int seed), int fd, unsigned int
 	return pid;
 }
 
-/* Two hostile programs, one that is not, and a connection that all of it does not touch. */
+/*
+ * Two hostile users of one connection, a third one whose peer is not hostile, and connections that
+ * all of it does not touch.
+ */
 static void scribbled(void)
 {
 	struct conn c, d, e;
