@@ -45,6 +45,7 @@ static const char * const sdp_stay_names[] = {
 	[SDP_STAY_ONLY] = "only",
 	[SDP_STAY_LOST] = "lost",
 	[SDP_STAY_LEAVE] = "leave",
+	[SDP_STAY_ROUTE] = "route",
 	[SDP_STAY_IDLE] = "idle",
 	[SDP_STAY_AVOID] = "avoid",
 	[SDP_STAY_TOOL] = "tool",

@@ -5,7 +5,7 @@
  *	NONE -- ops->ask() --> ASKED -- sdp_carrier_joined() --> JOINED -- lost, or left --> NONE
  *	   \-------- sdp_carrier_answer() ----------------------/
  *
- * The end that connected asks.  carrier.c has what a carrier's module calls.
+ * The end that connected asks (ask.c).  carrier.c has what a carrier's module calls.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -22,19 +22,18 @@
 #define SDP_LANE_IDLE		(1UL * HZ)
 
 static struct workqueue_struct *sdp_lane_wq;
-static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
 
 static void sdp_lane_work(struct work_struct *work);
 
 /* --- the lane ------------------------------------------------------------------ */
 
-static void sdp_lane_put(struct sdp_lane *lane)
+void sdp_lane_put(struct sdp_lane *lane)
 {
 	if (refcount_dec_and_test(&lane->refs))
 		kfree_rcu(lane, rcu);
 }
 
-static struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp)
+struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp)
 {
 	struct sdp_lane *lane = kzalloc(sizeof(*lane), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
 
@@ -66,7 +65,7 @@ void sdp_lane_data_ready(struct sock *sk)
 }
 
 /* Only in the place of the kernel's own, and only for as long as the lane lives. */
-static void sdp_lane_hear(struct sdp_sock *ss, bool on)
+void sdp_lane_hear(struct sdp_sock *ss, bool on)
 {
 	struct sock *sk = ss->sk;
 
@@ -350,149 +349,6 @@ static void sdp_lane_work(struct work_struct *work)
 	sdp_lane_put(lane);
 }
 
-/* --- asking -------------------------------------------------------------------- */
-
-static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
-{
-	WRITE_ONCE(lane->carrier, c);
-	lane->ss->rests = false;
-	WRITE_ONCE(lane->kind, c->ops->kind);
-	sdp_lane_hear(lane->ss, true);
-}
-
-/* Could the connection, as its packets go now, have this kind? */
-static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
-			  int *ifindex)
-{
-	const struct dst_entry *dst;
-	bool fits;
-
-	rcu_read_lock();
-	dst = __sk_dst_get(ss->sk);
-	fits = !ops->fits || (dst && ops->fits(sock_net(ss->sk), dst->dev));
-	*ifindex = dst ? dst->dev->ifindex : ss->sk->sk_bound_dev_if;
-	rcu_read_unlock();
-	return fits;
-}
-
-/**
- * sdp_lane_ask() - ask for a carrier
- * @ss: the endpoint, its socket locked, that the gate has nothing against
- * @ops: its kind, whose module the caller holds
- *
- * Context: process.
- *
- * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
- */
-enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
-{
-	struct sdp_lane *lane = ss->lane;
-	struct sdp_carrier *c;
-	struct sdp_join join;
-	enum sdp_stay stay;
-	int ifindex;
-
-	if (ss->accepted || ss->pair || sdp_only(ss) || !sdp_lane_fits(ss, ops, &ifindex))
-		return SDP_STAY_PEER;
-	/* What the peer may send on another carrier comes on top of what nobody has read. */
-	if (lane && (lane->carrier || sdp_lane_full(lane)))
-		return SDP_STAY_PEER;
-	stay = sdp_avoid(ss, ops->kind, ifindex);
-	if (stay)
-		return stay;
-	if (!sdp_pair_withdraw(ss))
-		return SDP_STAY_PEER;
-	lane = lane ?: sdp_lane_new(ss, ss->sk->sk_allocation);
-	c = lane ? sdp_carrier_new(lane, ops, ss->sk->sk_allocation) : NULL;
-	if (!c)
-		return SDP_STAY_MEMORY;
-	sdp_join_make(ss, c, &join);
-	c->ifindex = ifindex;
-	if (ops->ask(c, sock_net(ss->sk), &join)) {
-		/* Nobody else has it. */
-		kfree(c);
-		return SDP_STAY_PEER;
-	}
-	sdp_count(SDP_CNT_ASKED);
-	sdp_lane_join(lane, c);
-	return SDP_STAY_PASSING;
-}
-
-/* Returns the carrier, or why there is none. */
-static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
-					   const struct sdp_join *join, struct sdp_join *answer,
-					   void *priv)
-{
-	struct sdp_lane *lane = ss->lane;
-	siphash_key_t key;
-	struct sdp_carrier *c;
-
-	sdp_join_key(ss, &key);
-	if (join->proof != sdp_join_proof(&key, 1, join, 0))
-		return ERR_PTR(-EACCES);
-	if (!ss->accepted || sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
-	    sdp_gate(ss, true))
-		return ERR_PTR(-EPERM);
-	/* An old request, sent again by somebody who has seen it. */
-	if (lane && lane->seen == join->nonce)
-		return ERR_PTR(-EPERM);
-	/* What the last one brought back has to be over, and what it brought to be read. */
-	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || sdp_lane_full(lane)))
-		return ERR_PTR(-EBUSY);
-	if (!sdp_pair_withdraw(ss))
-		return ERR_PTR(-EPERM);
-	lane = lane ?: sdp_lane_new(ss, GFP_ATOMIC);
-	c = lane ? sdp_carrier_new(lane, ops, GFP_ATOMIC) : NULL;
-	if (!c)
-		return ERR_PTR(-ENOMEM);
-	c->key = key;
-	c->priv = priv;
-	lane->seen = join->nonce;
-	sdp_join_answer(ss, c, join, answer);
-	sdp_lane_join(lane, c);
-	return c;
-}
-
-/**
- * sdp_carrier_answer() - a peer asks for a carrier
- * @ops: its kind
- * @net: where the request has come
- * @join: the request
- * @answer: out: what is to be answered
- * @priv: becomes sdp_carrier.priv
- *
- * sdp_carrier_joined() follows when the peer is known to have the answer.
- *
- * Context: any that may take a socket's spinlock.
- *
- * Return: the carrier, with a reference for the module; -ENOENT if there is no such connection;
- * -EACCES if the proof is wrong; -EPERM if the connection stays as it is; -EBUSY or -ENOMEM if it
- * may be asked again.
- */
-struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct net *net,
-				       const struct sdp_join *join, struct sdp_join *answer,
-				       void *priv)
-{
-	struct sdp_carrier *c = ERR_PTR(-ENOENT);
-	struct sock *sk = sdp_join_find(net, join);
-	struct sdp_sock *ss;
-
-	if (!sk)
-		return c;
-	local_bh_disable();
-	bh_lock_sock(sk);
-	ss = sdp_lane_owner(sk);
-	if (sock_owned_by_user(sk))
-		c = ERR_PTR(-EBUSY);
-	else if (ss)
-		c = sdp_lane_answer(ss, ops, join, answer, priv);
-	bh_unlock_sock(sk);
-	local_bh_enable();
-	sock_put(sk);
-	return c;
-}
-EXPORT_SYMBOL_GPL(sdp_carrier_answer);
-
 /**
  * sdp_lane_stop() - the program reads no more, and TCP answers what comes from here on
  * @lane: the lane, its socket locked
@@ -579,7 +435,7 @@ bool sdp_lane_settled(struct sdp_sock *ss)
  */
 int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
 {
-	sdp_lane_owner = owner;
+	sdp_ask_init(owner);
 	sdp_carrier_init();
 	sdp_lane_wq = alloc_workqueue("sdp_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return sdp_lane_wq ? 0 : -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Both directions of a connection that a carrier of messages can have (carrier.h), within the
- * switch: half.c has the rules, lane.c the carriers' coming and going, lane_tx.c the direction
- * that is sent, lane_rx.c the other one.
+ * switch: half.c has the rules, ask.c and lane.c the carriers' coming and going, lane_tx.c the
+ * direction that is sent, lane_rx.c the other one.
  *
  *	sendmsg -> lane_tx.c -> kept -> carrier ->-> inbox -> lane_rx.c -> queue -> recvmsg
  *	                \-> a return: TCP's queue ->-> TCP's queue -/
@@ -127,8 +127,15 @@ struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carr
 				    gfp_t gfp);
 
 /* lane.c */
+struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp);
+void sdp_lane_put(struct sdp_lane *lane);
+void sdp_lane_hear(struct sdp_sock *ss, bool on);
 void sdp_lane_lose(struct sdp_lane *lane);
 void sdp_lane_later(struct sdp_lane *lane, unsigned long delay);
+
+/* ask.c */
+enum sdp_stay sdp_lane_way(const struct sdp_lane *lane);
+void sdp_ask_init(struct sdp_sock *(*owner)(const struct sock *sk));
 
 /* lane_tx.c */
 void sdp_lane_push(struct sdp_lane *lane);

@@ -15,6 +15,9 @@
 /* What a socket may keep that has set no limit: a carrier is not slowed down by less. */
 #define SDP_LANE_SNDBUF		SZ_512K
 
+/* How long a touch waits for what is not acknowledged. */
+#define SDP_LANE_CALM		(HZ / 20)
+
 /* Bytes that TCP has got: a record is a part of them. */
 static u64 sdp_lane_put_count(const struct sdp_sock *ss)
 {
@@ -365,15 +368,9 @@ static void sdp_lane_moved(struct sdp_sock *ss)
 	/* TCP's acknowledgments raise it, and there are none. */
 	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK) && sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
-	ss->moves++;
-	sdp_count(SDP_CNT_MOVED);
-	trace_sdp_sock_move(ss, SDP_STAY_NOT);
 	sdp_stay_set(ss, SDP_STAY_NOT, false);
-	ss->checked = jiffies;
-	ss->touched = jiffies;
-	ss->stalled = false;
-	sdp_sock_show(ss, ss->lane->kind == SDP_SOCK_BY_IB ? ss->base->ulp_ib :
-							     ss->base->ulp_local);
+	sdp_tx_moved(ss, ss->lane->kind == SDP_SOCK_BY_IB ? ss->base->ulp_ib :
+							    ss->base->ulp_local);
 }
 
 /* Were the messages made for a carrier that takes larger ones? */
@@ -412,37 +409,75 @@ static bool sdp_lane_try(struct sdp_lane *lane)
 
 	if (!lane->carrier || !lane->carrier->joined || ss->rests)
 		return false;
-	stay = sdp_gate(ss, true);
+	stay = sdp_gate(ss, true) ?: sdp_lane_way(lane);
 	if (!stay && (ss->sk->sk_write_pending || sdp_tx_held(ss->sk) ||
 		      !after(tp->snd_una, ss->passed)))
 		stay = SDP_STAY_PASSING;
 	if (stay) {
 		sdp_stay_set(ss, stay, false);
+		if (stay == SDP_STAY_ROUTE)
+			sdp_lane_lose(lane);
 		return false;
 	}
 	get_random_bytes(&token, sizeof(token));
 	sdp_half_tx_move(&lane->tx, lane->carrier->number, tp->write_seq, sdp_lane_put_count(ss),
 			 &token);
 	lane->say_switch = true;
+	sdp_tx_touched(ss);
 	sdp_lane_moved(ss);
 	return true;
+}
+
+/* What is acknowledged before a touch need not go by TCP once more: wait for it a little. */
+static int sdp_lane_calm(struct sdp_sock *ss, long *timeo)
+{
+	long most = min_t(long, *timeo, SDP_LANE_CALM), left = most;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sdp_lane *lane = ss->lane;
+	struct sock *sk = ss->sk;
+	int err = 0;
+
+	refcount_inc(&lane->refs);
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (!err && left && ss->lane == lane && lane->tx.state == SDP_HALF_TX_MOVED &&
+	       !skb_queue_empty(&lane->kept) && !signal_pending(current) && !sdp_tx_shut(sk)) {
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		err = min(0, sk_wait_event(sk, &left, sdp_tx_shut(sk) ||
+					   skb_queue_empty_lockless(&lane->kept), &wait));
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo -= most - left;
+	/* A connection that ended meanwhile has let go of it. */
+	if (ss->lane != lane)
+		err = -EPIPE;
+	sdp_lane_put(lane);
+	return err;
 }
 
 /**
  * sdp_lane_route() - where do the next bytes go?
  * @ss: an endpoint that has a lane, its socket locked
+ * @timeo: jiffies that the call may wait; those that are left
+ *
+ * Context: process; may release the lock while it waits.
  *
  * Return: 1 for the carrier, 0 for TCP, or -errno as sdp_tx_return() has it.
  */
-int sdp_lane_route(struct sdp_sock *ss)
+int sdp_lane_route(struct sdp_sock *ss, long *timeo)
 {
 	struct sdp_lane *lane = ss->lane;
 	enum sdp_stay why;
+	int err = 0;
 
 	switch (lane->tx.state) {
 	case SDP_HALF_TX_MOVED:
 		why = sdp_tx_recheck(ss, NULL);
-		return likely(!why) ? 1 : sdp_tx_return(ss, why);
+		if (likely(!why))
+			return 1;
+		if (why == SDP_STAY_TOUCH)
+			err = sdp_lane_calm(ss, timeo);
+		return err ?: sdp_tx_return(ss, why);
 	case SDP_HALF_TX_LOOSE:
 		return sdp_lane_again(lane) ? 1 : sdp_tx_return(ss, SDP_STAY_LOST);
 	case SDP_HALF_TX_BACK:

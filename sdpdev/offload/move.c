@@ -14,6 +14,9 @@
 #include "offload/offload.h"
 #include "offload/trace.h"
 
+/* However often routes change, a direction does not pass by TCP more often for that. */
+#define SDP_TX_CALM		HZ
+
 /**
  * sdp_sock_show() - the name of the ULP, which ss(8) shows, says where the bytes go
  * @ss: the endpoint, its socket locked
@@ -64,6 +67,43 @@ static void sdp_tx_limit(struct sock *sk, struct sdp_pipe *pipe)
 		limit = min_t(u32, limit, READ_ONCE(pipe->rx->sk_rcvbuf));
 	pipe->limit = max_t(u32, limit, PAGE_SIZE);
 	pipe->lands = false;
+}
+
+/* Changes with the namespace's routes, addresses, devices and policies of IPsec. */
+static u32 sdp_tx_routes(const struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+	u32 routes = rt_genid_ipv4(net);
+
+#if IS_ENABLED(CONFIG_IPV6)
+	routes += atomic_read(&net->ipv6.fib6_sernum);
+#endif
+	return routes;
+}
+
+/**
+ * sdp_tx_moved() - a direction has left TCP
+ * @ss: the endpoint, its socket locked
+ * @ulp: the ULP, under the name that says by what it goes
+ */
+void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
+{
+	ss->stalled = false;
+	ss->moves++;
+	sdp_count(SDP_CNT_MOVED);
+	trace_sdp_sock_move(ss, SDP_STAY_NOT);
+	ss->checked = jiffies;
+	sdp_sock_show(ss, ulp);
+}
+
+/**
+ * sdp_tx_touched() - what TCP has carried up to now has gone as all packets do
+ * @ss: the endpoint, its socket locked
+ */
+void sdp_tx_touched(struct sdp_sock *ss)
+{
+	ss->touched = jiffies;
+	ss->routes = sdp_tx_routes(ss->sk);
 }
 
 /**
@@ -118,14 +158,20 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	if (!moved)
 		return false;
 
-	ss->stalled = false;
-	ss->moves++;
-	sdp_count(SDP_CNT_MOVED);
-	trace_sdp_sock_move(ss, SDP_STAY_NOT);
-	ss->checked = jiffies;
-	ss->touched = jiffies;
-	sdp_sock_show(ss, ss->base->ulp_local);
+	sdp_tx_touched(ss);
+	sdp_tx_moved(ss, ss->base->ulp_local);
 	return true;
+}
+
+/*
+ * Is a message to pass by TCP, which looks up its route anew if need be?  The gate is asked behind
+ * it.  A namespace of its own does not decide how late the host's rules take effect.
+ */
+static bool sdp_tx_touches(struct sdp_sock *ss, unsigned int touch)
+{
+	return (touch && time_after_eq(jiffies, ss->touched + touch * HZ)) ||
+	       (unlikely(sdp_tx_routes(ss->sk) != ss->routes) &&
+		time_after_eq(jiffies, ss->touched + SDP_TX_CALM));
 }
 
 /**
@@ -149,14 +195,16 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	if (likely(!time_after(jiffies, ss->checked)))
 		return SDP_STAY_NOT;
 	ss->checked = jiffies;
-	/* A namespace of its own does not decide how late the host's rules take effect. */
 	touch = min(READ_ONCE(sdp_net(sock_net(ss->sk))->touch),
 		    READ_ONCE(sdp_net(&init_net)->touch));
-	if (touch && time_after_eq(jiffies, ss->touched + touch * HZ)) {
-		stay = pipe && pipe->only ? sdp_only_touch(ss, pipe, touch) : SDP_STAY_TOUCH;
-		if (stay)
-			return stay;
-	}
+	if (!(pipe && pipe->only))
+		stay = sdp_tx_touches(ss, touch) ? SDP_STAY_TOUCH : SDP_STAY_NOT;
+	else if (touch && time_after_eq(jiffies, ss->touched + touch * HZ))
+		stay = sdp_only_touch(ss, pipe, touch);
+	else
+		stay = SDP_STAY_NOT;
+	if (stay)
+		return stay;
 	stay = sdp_gate(ss, false);
 	if (stay || !pipe)
 		return stay;

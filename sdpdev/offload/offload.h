@@ -189,6 +189,7 @@ struct sdp_pair {
  * @SDP_STAY_ONLY: no byte may go by TCP, and one has
  * @SDP_STAY_LOST: the carrier is lost
  * @SDP_STAY_LEAVE: the peer wants it back
+ * @SDP_STAY_ROUTE: packets leave by another device than the carrier was asked for
  * @SDP_STAY_IDLE: nothing was sent or received for long
  * @SDP_STAY_AVOID: the peer, or the path to it, has failed of late, or others ask first
  * @SDP_STAY_TOOL: an administrator or the owner wants it back
@@ -224,6 +225,7 @@ enum sdp_stay {
 	SDP_STAY_ONLY,
 	SDP_STAY_LOST,
 	SDP_STAY_LEAVE,
+	SDP_STAY_ROUTE,
 	SDP_STAY_IDLE,
 	SDP_STAY_AVOID,
 	SDP_STAY_TOOL,
@@ -299,6 +301,7 @@ enum sdp_sleeper {
  * @received: bytes that it has received so
  * @checked: jiffies when the gate was asked last
  * @touched: jiffies when the sending direction went by TCP last
+ * @routes: what sdp_tx_routes() was then
  * @probed: jiffies when only.c sent a packet without bytes to see whether it arrives, or 0
  * @segs: packets that had come to the peer before that
  * @seek: in the list of those that only.c lets find their other end; under sdp_seek_lock
@@ -332,6 +335,7 @@ struct sdp_sock {
 	u32 recent;
 	u32 calls;
 	u32 heard;
+	u32 routes;
 	int looks;
 	u64 bytes;
 	u32 moves;
@@ -532,7 +536,7 @@ int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk));
 void sdp_lane_exit(void);
 
 /* lane_tx.c */
-int sdp_lane_route(struct sdp_sock *ss);
+int sdp_lane_route(struct sdp_sock *ss, long *timeo);
 ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo);
 int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why);
 void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info);
@@ -551,6 +555,8 @@ ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, siz
 bool sdp_tx_held(struct sock *sk);
 int sdp_tx_feed(struct sock *sk, void *data, size_t len, bool more);
 bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss));
+void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
+void sdp_tx_touched(struct sdp_sock *ss);
 bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);

@@ -198,7 +198,7 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 	}
 	if (unlikely(ss->lane))
 		return unlikely(sdp_only(ss)) ? sdp_only_end(ss, SDP_STAY_ONLY) :
-						sdp_lane_route(ss);
+						sdp_lane_route(ss, timeo);
 	pipe = sdp_tx_pipe(ss, pair);
 	switch (pipe->state) {
 	case SDP_PIPE_MOVED:

@@ -2,16 +2,19 @@
 /*
  * Connections that carry something and then wait.
  *
- *	joins [-r ROUNDS] [-o END] COUNT
+ *	joins [-r ROUNDS] [-o END] [-s SECONDS] COUNT
  *
  * makes so many connections to itself, one after the other.  Each carries ROUNDS messages of one
  * byte each way, or only those of one end: -o a is the end that connected, and -o b the other one.
  * For each line that the program reads all of them do that again, if it does not begin with "?".
  * After that it prints how many ends a, and ends b, send otherwise than by TCP, and why the last
- * end a does not.
+ * end a does not.  With -s the last connection sends as fast as it can for so long, from a to b,
+ * and the program prints how many bytes of that went by TCP for each time that it moved.
  */
 #include <linux/sdp_sock.h>
 #include <netinet/in.h>
+#include <linux/tcp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,16 +59,57 @@ static void tell(int count)
 	fflush(stdout);
 }
 
+static void *reader(void *arg)
+{
+	struct end *b = arg;
+
+	while (get(b, 1 << 18, 0) > 0)
+		;
+	return NULL;
+}
+
+static void counts(int fd, unsigned long long *moves, unsigned long long *by_tcp)
+{
+	struct sdp_sock_info info = {};
+	struct tcp_info tcp = {};
+	socklen_t len = sizeof(info);
+
+	need(!getsockopt(fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len));
+	len = sizeof(tcp);
+	need(!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len));
+	*moves = info.moves;
+	*by_tcp = tcp.tcpi_bytes_acked - info.tx_bytes;
+}
+
+/* A carrier's bytes count as acknowledged when they are sent, so what goes twice counts. */
+static void stream(struct conn *c, int seconds)
+{
+	unsigned long long moves, more, before, by_tcp;
+	long long end = now_ms() + 1000 * seconds;
+	pthread_t t;
+
+	counts(c->a.fd, &moves, &before);
+	need(!pthread_create(&t, NULL, reader, &c->b));
+	while (now_ms() < end)
+		put(&c->a, 60000, 0);
+	shutdown(c->a.fd, SHUT_WR);
+	pthread_join(t, NULL);
+	counts(c->a.fd, &more, &by_tcp);
+	printf("%llu\n", more > moves ? (by_tcp - before) / (more - moves) : 0);
+}
+
 int main(int argc, char **argv)
 {
-	int c, i, count;
+	int c, i, count, seconds = 0;
 	char line[10];
 
-	while ((c = getopt(argc, argv, "r:o:")) != -1) {
+	while ((c = getopt(argc, argv, "r:o:s:")) != -1) {
 		if (c == 'r')
 			rounds = atoi(optarg);
 		else if (c == 'o')
 			only = *optarg;
+		else if (c == 's')
+			seconds = atoi(optarg);
 		else
 			return 2;
 	}
@@ -78,5 +122,7 @@ int main(int argc, char **argv)
 	for (tell(count); fgets(line, sizeof(line), stdin); tell(count))
 		for (i = 0; i < count && *line != '?'; i++)
 			talk(&conns[i]);
+	if (seconds)
+		stream(&conns[count - 1], seconds);
 	return wrongs() != 0;
 }

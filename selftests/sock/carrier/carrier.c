@@ -30,6 +30,9 @@ MODULE_PARM_DESC(where, "Lost 0: before it arrives, 1: when it has, 2: before it
 static unsigned int odds;
 module_param(odds, uint, 0644);
 MODULE_PARM_DESC(odds, "One message in so many loses its link at a random point; 0: none");
+static bool fit = true;
+module_param(fit, bool, 0644);
+MODULE_PARM_DESC(fit, "Any device will do");
 static bool frozen;
 module_param(frozen, bool, 0644);
 MODULE_PARM_DESC(frozen, "Nothing arrives, and nobody is told");
@@ -227,11 +230,17 @@ static void carrier_end(struct sdp_carrier *c)
 	link_later(link, 0);
 }
 
+static bool carrier_fits(struct net *net, const struct net_device *dev)
+{
+	return READ_ONCE(fit);
+}
+
 static struct sdp_carrier_ops ops = {
 	.name = "test",
 	.owner = THIS_MODULE,
 	.kind = SDP_SOCK_BY_TEST,
 	.rank = -1,
+	.fits = carrier_fits,
 	.ask = carrier_ask,
 	.send = carrier_send,
 	.taken = carrier_taken,
