@@ -113,8 +113,7 @@ void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 	if (!now)
 		return;
 	chan->user->open(chan, pdata, len);
-	if (!chan->accepts)
-		sdp_chan_early(chan);
+	sdp_chan_early(chan);
 }
 
 static int sdp_chan_event(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_xprt_event *ev)

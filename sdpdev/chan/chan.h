@@ -135,7 +135,7 @@ struct sdp_chan_user {
  * @user: whom it is for
  * @lock: for what follows, but for what is said otherwise
  * @state: enum sdp_chan_state
- * @told: the user of an end that has asked knows that it is open
+ * @told: the user knows that it is open, and has got what came before
  * @over_told: the user knows that it is over
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in
@@ -154,7 +154,7 @@ struct sdp_chan_user {
  * @free: buffers to send with
  * @spare: buffers to receive with, that the transport has not
  * @due: of them, those whose messages the user has freed
- * @early: messages that have come before the acceptance
+ * @early: messages that have come before the user knew
  * @sending: that the transport has
  * @wants_room: the user waits for room
  * @wants_class: enum sdp_chan_class of what was refused

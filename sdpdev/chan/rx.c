@@ -198,19 +198,18 @@ static void sdp_chan_take_in(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
  */
 void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int error)
 {
-	bool now, open = false;
+	bool now = false, open = false;
 
 	spin_lock_bh(&chan->lock);
-	now = !error && chan->state <= SDP_CHAN_OPEN;
-	if (!now) {
+	if (error || chan->state > SDP_CHAN_OPEN) {
 		chan->credit.posted--;
 		list_add(&buf->list, &chan->spare);
-	} else if (chan->accepts && chan->state == SDP_CHAN_OPENING) {
-		/* The peer has heard of the acceptance before this end knows that it has. */
-		open = true;
-	} else if (!chan->accepts && !chan->told) {
+	} else if (!chan->told) {
 		list_add_tail(&buf->list, &chan->early);
-		now = false;
+		/* The peer has heard of the acceptance before this end knows that it has. */
+		open = chan->accepts && chan->state == SDP_CHAN_OPENING;
+	} else {
+		now = true;
 	}
 	spin_unlock_bh(&chan->lock);
 	if (open)
@@ -220,10 +219,10 @@ void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int erro
 }
 
 /**
- * sdp_chan_early() - take in what has come before the acceptance
- * @chan: the channel, of which the user knows that it is open
+ * sdp_chan_early() - take in what has come before the user knew that messages flow
+ * @chan: the channel, of which it knows now
  *
- * Context: process.
+ * Context: as sdp_chan_opened().
  */
 void sdp_chan_early(struct sdp_chan *chan)
 {

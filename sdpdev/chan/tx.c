@@ -119,6 +119,9 @@ static int sdp_chan_out(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	list_del(&buf->list);
 	err = sdp_chan_post(chan, buf, rest);
 	if (err) {
+		/* Its pieces could not be mapped, or there were too many. */
+		if (rest && err == -ENOBUFS)
+			err = -ENOMEM;
 		kfree_skb(rest);
 		list_add(&buf->list, &chan->free);
 		return err;

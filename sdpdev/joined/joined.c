@@ -206,10 +206,20 @@ static void sdp_joined_deadline(struct timer_list *timer)
 		sdp_chan_end(&j->chan);
 }
 
+static bool sdp_joined_short(int error)
+{
+	return error == -EDQUOT || error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN;
+}
+
 static void sdp_joined_refused(struct sdp_joined *j, const struct sdp_chan_end *end)
 {
 	const struct sdp_joined_rej *rej = end->pdata;
 
+	/* What this end is short of says nothing of the path, which others use, too. */
+	if (sdp_joined_short(end->error)) {
+		sdp_carrier_refused(j->c, SDP_REFUSED_LATER, SDP_JOINED_RETRY_MS);
+		return;
+	}
 	if (end->type == SDP_XPRT_UNREACHABLE || end->type == SDP_XPRT_DEVICE_GONE) {
 		sdp_carrier_refused(j->c, SDP_REFUSED_UNREACHABLE, 0);
 		return;
@@ -242,7 +252,10 @@ static void sdp_joined_over(struct sdp_chan *chan, const struct sdp_chan_end *en
 	struct sdp_joined *j = sdp_joined_of(chan);
 
 	del_timer_sync(&j->deadline);
-	if (j->ready || chan->accepts)
+	/* Messages that nobody acknowledges tell of the path, as a request without answer does. */
+	if (j->ready && end->error == -ETIMEDOUT)
+		sdp_carrier_refused(j->c, SDP_REFUSED_UNREACHABLE, 0);
+	else if (j->ready || chan->accepts)
 		sdp_carrier_lost(j->c);
 	else
 		sdp_joined_refused(j, end);

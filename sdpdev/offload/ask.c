@@ -111,10 +111,15 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	siphash_key_t key;
 	struct sdp_carrier *c;
 
+	/* Whatever the socket does just now: nobody learns by a wrong proof that there is one. */
+	if (!ss->accepted)
+		return ERR_PTR(-EACCES);
 	sdp_join_key(ss, &key);
 	if (join->proof != sdp_join_proof(&key, 1, join, 0))
 		return ERR_PTR(-EACCES);
-	if (!ss->accepted || sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
+	if (sock_owned_by_user(ss->sk))
+		return ERR_PTR(-EBUSY);
+	if (sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
 	    sdp_gate(ss, true))
 		return ERR_PTR(-EPERM);
 	/* An old request, sent again by somebody who has seen it. */
@@ -167,9 +172,7 @@ struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct
 	local_bh_disable();
 	bh_lock_sock(sk);
 	ss = sdp_lane_owner(sk);
-	if (sock_owned_by_user(sk))
-		c = ERR_PTR(-EBUSY);
-	else if (ss)
+	if (ss)
 		c = sdp_lane_answer(ss, ops, join, answer, priv);
 	bh_unlock_sock(sk);
 	local_bh_enable();

@@ -335,6 +335,15 @@ void sdp_avoid_joined(struct sdp_sock *ss, const struct sdp_carrier *c)
 	spin_unlock_bh(&avoid->lock);
 }
 
+/* A peer that refuses has been reached: others need not wait for the path.  @avoid locked. */
+static void sdp_avoid_heard_of(struct sdp_avoid *avoid, const struct sdp_avoid_entry *path)
+{
+	struct sdp_avoid_entry *e = sdp_avoid_find(avoid, path);
+
+	if (e)
+		e->until = jiffies;
+}
+
 /**
  * sdp_avoid_over() - the module of a carrier has said that it is over
  * @ss: the end, its socket locked
@@ -358,12 +367,16 @@ void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c)
 		sdp_avoid_host(avoid, &path);
 	else if (why == SDP_REFUSED_UNREACHABLE)
 		sdp_avoid_path(avoid, &path, c->began);
+	else if (!c->joined)
+		sdp_avoid_heard_of(avoid, &path);
 	spin_unlock_bh(&avoid->lock);
 	ss->refused |= why == SDP_REFUSED_NEVER || why == SDP_REFUSED_PROOF;
 	if (c->joined || why != SDP_REFUSED_LATER)
 		return;
+	if (c->retry) {
+		sdp_avoid_later(ss, min(c->retry, SDP_AVOID_RETRY));
+		return;
+	}
 	ss->wary = true;
 	ss->heard = sdp_avoid_heard(ss);
-	if (c->retry)
-		sdp_avoid_later(ss, min(c->retry, SDP_AVOID_RETRY));
 }

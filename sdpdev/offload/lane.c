@@ -304,20 +304,25 @@ static void sdp_lane_do(struct sdp_lane *lane)
 /* No worker waits for a call that may hold the socket for ever. */
 static bool sdp_lane_lock(struct sdp_lane *lane, struct sock *sk)
 {
-	bool free;
+	long patience = 0;
 
-	local_bh_disable();
-	bh_lock_sock(sk);
-	free = !sock_owned_by_user(sk);
-	if (!free) {
-		lane->kicked = true;
-		lane->redo = true;
+	while (!sdp_sock_lock(sk, &patience)) {
+		bool kept;
+
+		local_bh_disable();
+		bh_lock_sock(sk);
+		/* Nobody has it whom the lane could wait for: the lane goes with it. */
+		kept = sock_owned_by_user(sk) || !sk->sk_socket;
+		if (kept) {
+			lane->kicked = true;
+			lane->redo = true;
+		}
+		bh_unlock_sock(sk);
+		local_bh_enable();
+		if (kept)
+			return false;
 	}
-	bh_unlock_sock(sk);
-	local_bh_enable();
-	if (free)
-		lock_sock(sk);
-	return free;
+	return true;
 }
 
 static void sdp_lane_work(struct work_struct *work)

@@ -551,6 +551,10 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 		lane->post = NULL;
 		lane->say_switch = false;
 		lane->say_note = false;
+		if (c && why == SDP_STAY_STALL) {
+			c->refusal = SDP_REFUSED_UNREACHABLE;
+			sdp_avoid_over(ss, c);
+		}
 		if (over && c && lane->tx.carrier == c->number)
 			sdp_lane_lose(lane);
 		ss->stalled |= why == SDP_STAY_STALL;

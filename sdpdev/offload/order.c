@@ -92,8 +92,8 @@ int sdp_order_file(compat_ctl_table *table, int write, void *buffer, size_t *len
 	int err;
 
 	mutex_lock(&sdp_order_lock);
-	if (!write)
-		sdp_order_show(sn, text, sizeof(text));
+	/* A write that goes on where another one ended changes nothing. */
+	sdp_order_show(sn, text, sizeof(text));
 	err = proc_dostring(&copy, write, buffer, lenp, ppos);
 	if (!err && write)
 		err = sdp_order_set(sn, text);

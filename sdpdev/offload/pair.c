@@ -83,21 +83,34 @@ static struct sdp_sock *sdp_table_find(const struct sdp_sock *ss)
 	return NULL;
 }
 
+/* Those who look at a pair under RCU look at what is in its pipes, too. */
+static void sdp_pair_free(struct rcu_head *rcu)
+{
+	struct sdp_pair *pair = container_of(rcu, struct sdp_pair, rcu);
+
+	sdp_pipe_free(&pair->pipe[0]);
+	sdp_pipe_free(&pair->pipe[1]);
+	kfree(pair);
+}
+
 /**
  * sdp_pair_put() - let go of a pair
  * @pair: the pair
  */
 void sdp_pair_put(struct sdp_pair *pair)
 {
+	int i;
+
 	if (!refcount_dec_and_test(&pair->refs))
 		return;
 	spin_lock_bh(&sdp_table_lock);
 	list_del(&pair->list);
 	sdp_pairs_count--;
 	spin_unlock_bh(&sdp_table_lock);
-	sdp_pipe_free(&pair->pipe[0]);
-	sdp_pipe_free(&pair->pipe[1]);
-	kfree_rcu(pair, rcu);
+	for (i = 0; i < 2; i++)
+		if (pair->pipe[i].shared)
+			sdp_shared_uncharge(pair->pipe[i].payer, SDP_SHARE_BYTES);
+	call_rcu(&pair->rcu, sdp_pair_free);
 }
 
 /**
@@ -379,6 +392,9 @@ void sdp_sock_renew(struct sdp_sock *ss)
  * @sk: the socket
  * @patience: jiffies to wait for it, at most; those that are left
  *
+ * Nobody has a connection that waits for accept(2), or whose program has closed it: its listener,
+ * or TCP, ends it whenever they like, and counts on nobody who is within.
+ *
  * Context: process; a signal that ends the caller ends its patience.
  *
  * Return: whether it is locked.
@@ -396,7 +412,7 @@ bool sdp_sock_lock(struct sock *sk, long *patience)
 		spin_lock_bh(&sk->sk_lock.slock);
 		finish_wait(&sk->sk_lock.wq, &wait);
 	}
-	free = !sock_owned_by_user(sk);
+	free = !sock_owned_by_user(sk) && sk->sk_socket;
 	if (free)
 		sk->sk_lock.owned = 1;
 	spin_unlock_bh(&sk->sk_lock.slock);
@@ -518,4 +534,6 @@ void sdp_pair_exit(void)
 {
 	sdp_only_exit();
 	cancel_delayed_work_sync(&sdp_pairs_later);
+	/* What sdp_pair_put() has left to do. */
+	rcu_barrier();
 }

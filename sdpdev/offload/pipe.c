@@ -97,10 +97,8 @@ void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *read
 void sdp_pipe_free(struct sdp_pipe *pipe)
 {
 	sdp_pipe_drop(pipe);
-	if (!pipe->shared)
-		return;
-	sdp_pipe_page_free(virt_to_page(pipe->shared));
-	sdp_shared_uncharge(pipe->payer, SDP_SHARE_BYTES);
+	if (pipe->shared)
+		sdp_pipe_page_free(virt_to_page(pipe->shared));
 }
 
 /**

@@ -93,6 +93,8 @@ int sdp_tool_return(struct sdp_sock *ss, bool stay)
 		sdp_mode_set(ss, SDP_MODE_NEVER);
 	if (!err && sdp_lane_asked(ss))
 		sdp_lane_settled(ss);
+	/* Nor does it ask again because it had a carrier. */
+	ss->again = false;
 	return err ?: (away & SDP_CTL_TX) || (away && !told);
 }
 
@@ -124,7 +126,9 @@ int sdp_tool_offload(struct sdp_sock *ss)
 	bool had = (ss->pair || sdp_lane_asked(ss)) && !ss->rests;
 	enum sdp_stay stay;
 
-	if (sdp_tool_away(ss) & SDP_CTL_TX)
+	/* What is owed to TCP, and has no carrier, may have another one. */
+	if (sdp_tool_away(ss) & SDP_CTL_TX &&
+	    !(ss->lane && ss->lane->tx.state == SDP_HALF_TX_LOOSE))
 		return 0;
 	ss->rests = false;
 	stay = sdp_tool_look(ss);

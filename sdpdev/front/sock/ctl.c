@@ -82,6 +82,16 @@ static int sdp_ctl_other(const struct sdp_ctl *ctl, struct sdp_pair *pair, bool 
 	return err;
 }
 
+static bool sdp_ctl_endpoint(const struct sock *sk)
+{
+	bool yes;
+
+	rcu_read_lock();
+	yes = READ_ONCE(sk->sk_socket) && sdp_sk(sk);
+	rcu_read_unlock();
+	return yes;
+}
+
 static int sdp_ctl_sock(const struct sdp_ctl *ctl, struct sock *sk, long *patience)
 {
 	struct sdp_pair *pair = NULL;
@@ -89,6 +99,9 @@ static int sdp_ctl_sock(const struct sdp_ctl *ctl, struct sock *sk, long *patien
 	struct sdp_sock *ss;
 	int err, ret = -ENOPROTOOPT;
 
+	/* Nobody waits for one that is no endpoint, or that no program has. */
+	if (!sdp_ctl_endpoint(sk))
+		return ret;
 	if (!sdp_sock_lock(sk, patience))
 		return -EBUSY;
 	ss = sdp_sk(sk);
