@@ -112,9 +112,11 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define COMPAT_ACCEPT_ARGS	struct proto_accept_arg *arg
 #define COMPAT_ACCEPT_PASS	arg
+#define COMPAT_ACCEPT_FLAGS	((arg)->flags)
 #else
 #define COMPAT_ACCEPT_ARGS	int flags, bool kern
 #define COMPAT_ACCEPT_PASS	flags, kern
+#define COMPAT_ACCEPT_FLAGS	flags
 #endif
 
 /* An acknowledgment, at once. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transports' events: those of joined connections, and the others'.
+ * The transports' events: those of joined connections, of direct sockets, and of others.
  */
 #include <linux/in.h>
 
 #include "chan/chan.h"
+#include "direct/direct.h"
 #include "joined/joined.h"
 #include "switch/switch.h"
 
@@ -18,10 +19,16 @@ static int sdp_events_addrs(const void *pdata, unsigned int len,
 
 static int sdp_events_take(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_xprt_event *ev)
 {
+	int err;
+
+	if (ev->type != SDP_XPRT_CONNECT_REQUEST)
+		return sdp_upcalls.event(xc, ctx, ev);
 	/* Its port is at the same place for both families. */
-	if (ev->type == SDP_XPRT_CONNECT_REQUEST &&
-	    ((const struct sockaddr_in *)ev->local)->sin_port == htons(SDP_JOINED_PORT))
+	if (((const struct sockaddr_in *)ev->local)->sin_port == htons(SDP_JOINED_PORT))
 		return sdp_joined_request(xc, ev);
+	err = sdp_direct_request(xc, ev);
+	if (err != -ENOENT)
+		return err;
 	return sdp_upcalls.event(xc, ctx, ev);
 }
 

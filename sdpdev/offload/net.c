@@ -86,6 +86,7 @@ static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(move_bytes, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
 	SDP_NET_FILE(touch, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_NET_FILE(direct, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(only_wait, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	SDP_NET_ORDER,
 	SDP_NET_FILE(idle, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most_touch),

@@ -23,6 +23,7 @@ struct sdp_order;
  * @move_bytes: so does one that has sent and received so many bytes
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
+ * @direct: not zero: sockets of family 27 are direct SDP, and not TCP
  * @capture: not zero: connections return to TCP while somebody captures packets on their way
  * @idle: seconds after which a carrier goes that nobody uses; 0: it stays
  * @joins: carriers of a kind that are asked for in a second, at most; 0: any number
@@ -40,6 +41,7 @@ struct sdp_net {
 	unsigned int move_bytes;
 	unsigned int touch;
 	unsigned int capture;
+	unsigned int direct;
 	unsigned int only_wait;
 	unsigned int idle;
 	unsigned int joins;

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "chan/chan.h"
+#include "direct/direct.h"
 #include "front/dev/dev.h"
 #include "front/sock/sock.h"
 #include "joined/joined.h"
@@ -41,9 +42,12 @@ static int __init sdp_init(void)
 	err = sdp_joined_start();
 	if (err)
 		goto err_chan;
-	err = sdp_group_init();
+	err = sdp_direct_init();
 	if (err)
 		goto err_joined;
+	err = sdp_group_init();
+	if (err)
+		goto err_direct;
 	/* The device takes rules as soon as it is there. */
 	sdp_attach_start();
 	err = misc_register(&sdp_misc);
@@ -54,6 +58,8 @@ static int __init sdp_init(void)
 err_attach:
 	sdp_attach_stop();
 	sdp_group_exit();
+err_direct:
+	sdp_direct_exit();
 err_joined:
 	sdp_joined_stop();
 err_chan:
@@ -79,6 +85,7 @@ static void __exit sdp_exit(void)
 	sdp_attach_stop();
 	sdp_tree_exit();
 	sdp_group_exit();
+	sdp_direct_exit();
 	sdp_sock_exit();
 	sdp_joined_stop();
 	sdp_chan_stop();

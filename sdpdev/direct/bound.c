@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Addresses and ports.  They are beside TCP's: what is bound here is not bound there.
+ */
+#include <linux/random.h>
+#include <net/inet_sock.h>
+#include <net/ip.h>
+
+#include "direct/direct.h"
+
+static LIST_HEAD(sdp_direct_list);
+static DEFINE_SPINLOCK(sdp_direct_bounds);
+
+/* May two sockets have the same port?  sdp_direct_bounds held. */
+static bool sdp_direct_clash(const struct sdp_direct *a, const struct sdp_direct *b)
+{
+	__be32 one = a->local.sin_addr.s_addr, other = b->local.sin_addr.s_addr;
+
+	if (one && other && one != other)
+		return false;
+	return !a->sk.sk_reuse || !b->sk.sk_reuse || b->sk.sk_state == TCP_LISTEN;
+}
+
+/* Is there another one in the way of an address?  sdp_direct_bounds held. */
+static bool sdp_direct_taken(const struct sdp_direct *direct)
+{
+	const struct sdp_direct *other;
+
+	list_for_each_entry(other, &sdp_direct_list, bound)
+		if (other != direct && other->local.sin_port == direct->local.sin_port &&
+		    net_eq(sock_net(&other->sk), sock_net(&direct->sk)) &&
+		    sdp_direct_clash(direct, other))
+			return true;
+	return false;
+}
+
+/* Any port; sdp_direct_bounds held. */
+static bool sdp_direct_any_port(struct sdp_direct *direct)
+{
+	int low, high, i, n;
+	u32 first;
+
+	inet_get_local_port_range(sock_net(&direct->sk), &low, &high);
+	n = high - low + 1;
+	first = get_random_u32() % n;
+	for (i = 0; i < n; i++) {
+		direct->local.sin_port = htons(low + (first + i) % n);
+		if (!sdp_direct_taken(direct))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * sdp_direct_bind_to() - give a socket an address
+ * @sk: the socket, which has none
+ * @addr: the address, which is this host's, or zero
+ * @port: the port, or zero: any
+ *
+ * Return: zero or -EADDRINUSE.
+ */
+int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool good;
+
+	spin_lock_bh(&sdp_direct_bounds);
+	direct->local.sin_addr.s_addr = addr;
+	direct->local.sin_port = htons(port);
+	good = port ? !sdp_direct_taken(direct) : sdp_direct_any_port(direct);
+	if (good)
+		list_add(&direct->bound, &sdp_direct_list);
+	else
+		direct->local.sin_port = 0;
+	spin_unlock_bh(&sdp_direct_bounds);
+	return good ? 0 : -EADDRINUSE;
+}
+
+/**
+ * sdp_direct_unbind() - the address is free again
+ * @sk: the socket
+ */
+void sdp_direct_unbind(struct sock *sk)
+{
+	spin_lock_bh(&sdp_direct_bounds);
+	list_del_init(&sdp_direct(sk)->bound);
+	spin_unlock_bh(&sdp_direct_bounds);
+}
+
+/**
+ * sdp_direct_may_listen() - let a socket listen, unless another one does at its address
+ * @sk: the socket, bound
+ */
+bool sdp_direct_may_listen(struct sock *sk)
+{
+	bool may;
+
+	spin_lock_bh(&sdp_direct_bounds);
+	may = !sdp_direct_taken(sdp_direct(sk));
+	if (may)
+		sk->sk_state = TCP_LISTEN;
+	spin_unlock_bh(&sdp_direct_bounds);
+	return may;
+}
+
+/**
+ * sdp_direct_listener() - who listens
+ * @net: the namespace
+ * @addr: at which address and port
+ * @ifindex: at which interface
+ *
+ * Return: the socket, held, or NULL.
+ */
+struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr, int ifindex)
+{
+	struct sdp_direct *direct;
+	struct sock *found = NULL;
+	int device;
+
+	spin_lock_bh(&sdp_direct_bounds);
+	list_for_each_entry(direct, &sdp_direct_list, bound) {
+		device = READ_ONCE(direct->sk.sk_bound_dev_if);
+		if (direct->sk.sk_state == TCP_LISTEN && net_eq(sock_net(&direct->sk), net) &&
+		    direct->local.sin_port == addr->sin_port &&
+		    (!direct->local.sin_addr.s_addr ||
+		     direct->local.sin_addr.s_addr == addr->sin_addr.s_addr) &&
+		    (!device || device == ifindex)) {
+			found = &direct->sk;
+			sock_hold(found);
+			break;
+		}
+	}
+	spin_unlock_bh(&sdp_direct_bounds);
+	return found;
+}

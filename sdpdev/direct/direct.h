@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Direct SDP: sockets of family 27 that speak Annex A4 to peers of any make, without TCP
+ * underneath.  What the network stack decides about packets does not concern them, so an
+ * administrator has to want them: net.sdp.direct.
+ *
+ *	family.c	the family, and what is common to all of its sockets
+ *	call.c		connect, listen, accept, shutdown, close
+ *	begin.c		connections that a program asks for, or a peer
+ *	link.c		a connection, as its channel (chan/chan.h) tells of it
+ *	msg.c		messages from the peer
+ *	io.c		send and receive
+ *	bound.c		addresses and ports
+ *
+ * A socket's sk_state is one of
+ *
+ *	TCP_CLOSE ---> TCP_SYN_SENT ---> TCP_ESTABLISHED ---> TCP_CLOSE
+ *	    \-------> TCP_LISTEN
+ *
+ * and one that is accepted begins as TCP_SYN_SENT.  The halves are in sk_shutdown, fin_sent and
+ * fin_came.
+ *
+ * Locks, outermost first: the socket's own (lock_sock()), for connect, bind, listen, accept and
+ * close; sdp_direct.send or .receive, for who writes or reads; sdp_direct.lock, with bottom
+ * halves off, for what the channel changes; the channel's.  sdp_direct_accepts is for the
+ * queues of listeners, and sdp_direct_bounds for addresses: nothing is taken inside of either.
+ *
+ * Lives: a program's socket has a reference to its struct sock, and each link has one until its
+ * channel is free.  A socket has a reference to its link's channel until the channel is over.
+ * A connection that nobody has accepted has a reference of its listener's queue, and one to its
+ * listener.  Each struct sock keeps the module.
+ */
+#ifndef _SDP_DIRECT_H
+#define _SDP_DIRECT_H
+
+#include <linux/in.h>
+#include <linux/mutex.h>
+#include <net/sock.h>
+
+#include "chan/chan.h"
+
+/* AF_INET_SDP to programs for older stacks; to Linux it is AF_IB, which has no sockets. */
+#define SDP_DIRECT_FAMILY	27
+
+/* Bytes of a receive buffer, the base header included. */
+#define SDP_DIRECT_SIZE		(SDP_CHAN_SIZE + sizeof(struct sdp_bsdh))
+
+/**
+ * struct sdp_direct_link - a connection
+ * @chan: its channel
+ * @sk: its socket, held
+ */
+struct sdp_direct_link {
+	struct sdp_chan chan;
+	struct sock *sk;
+};
+
+/**
+ * struct sdp_direct - a socket
+ * @sk: the socket
+ * @send: one writes
+ * @receive: one reads
+ * @lock: sk_state, sk_shutdown, the queues, and what follows
+ * @link: its connection, unless that is over; with a reference to its channel
+ * @local: its address; sdp_direct_bounds as well, where it is bound
+ * @peer: the other end's
+ * @fin_sent: DisConn has been sent
+ * @fin_came: DisConn has come
+ * @ending: the channel ends as soon as nothing is on its way
+ * @advert: a source of the peer's has been told to send
+ * @rx_mode: of the half that receives: enum sdp_mode
+ * @tx_mode: of the half that sends
+ * @send_sm: SendSm messages that are owed
+ * @cancel_acks: SinkCancelAck messages that are owed
+ * @buf_acks: ChRcvBufAck messages that are owed
+ * @readable: bytes in sk_receive_queue
+ * @bound: in the list of those that have an address; sdp_direct_bounds
+ * @port: where a listener listens; the socket's own lock
+ * @payer: whose share of an adapter its connections take; set before they can be made
+ * @parent: the listener, held, while nobody has accepted it; sdp_direct_accepts
+ * @queue: in the listener's @children; sdp_direct_accepts
+ * @children: established, and not accepted; sdp_direct_accepts
+ */
+struct sdp_direct {
+	struct sock sk;
+	struct mutex send;	/* see above */
+	struct mutex receive;	/* see above */
+	spinlock_t lock;	/* see above */
+	struct sdp_direct_link *link;
+	struct sockaddr_in local;
+	struct sockaddr_in peer;
+	bool fin_sent;
+	bool fin_came;
+	bool ending;
+	bool advert;
+	u8 rx_mode;
+	u8 tx_mode;
+	u32 send_sm;
+	u32 cancel_acks;
+	u32 buf_acks;
+	u32 readable;
+	struct list_head bound;
+	struct sdp_xprt_port *port;
+	kuid_t payer;
+	struct sock *parent;
+	struct list_head queue;
+	struct list_head children;
+};
+
+static inline struct sdp_direct *sdp_direct(const struct sock *sk)
+{
+	return (struct sdp_direct *)sk;
+}
+
+/* Of a packet in sk_receive_queue: where the bytes begin that nobody has read. */
+static inline u32 *sdp_direct_off(struct sk_buff *skb)
+{
+	return (u32 *)skb->cb;
+}
+
+extern spinlock_t sdp_direct_accepts;
+
+/* family.c */
+int sdp_direct_init(void);
+void sdp_direct_exit(void);
+struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern);
+int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk));
+
+/* call.c */
+int sdp_direct_bind(struct socket *sock, struct sockaddr *addr, int len);
+int sdp_direct_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+int sdp_direct_listen(struct socket *sock, int backlog);
+struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err);
+int sdp_direct_shutdown(struct socket *sock, int how);
+int sdp_direct_release(struct socket *sock);
+
+/* begin.c */
+int sdp_direct_begin(struct sock *sk, struct sdp_xprt_params *params);
+int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
+
+/* link.c */
+extern const struct sdp_chan_user sdp_direct_user;
+void sdp_direct_ended(struct sock *sk, int err);
+void sdp_direct_forget(struct sock *sk);
+void sdp_direct_drop(struct sock *sk);
+void sdp_direct_push(struct sock *sk);
+void sdp_direct_abort(struct sock *sk, int err);
+void sdp_direct_late(struct timer_list *timer);
+
+/* msg.c */
+bool sdp_direct_stream(u8 mid, u32 len);
+void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
+
+/* io.c */
+int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+int sdp_direct_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);
+__poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait);
+int sdp_direct_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
+
+/* bound.c */
+int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port);
+void sdp_direct_unbind(struct sock *sk);
+bool sdp_direct_may_listen(struct sock *sk);
+struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr, int ifindex);
+
+#endif /* _SDP_DIRECT_H */

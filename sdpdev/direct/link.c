@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A connection: what is sent, how it ends, and what its channel tells of it.
+ */
+#include <linux/slab.h>
+
+#include "direct/direct.h"
+#include "sdp/wire.h"
+
+/* A peer that does not end its half may take so long. */
+#define SDP_DIRECT_LATE		(60 * HZ)
+
+/* What there was no memory for is sent again after so long. */
+#define SDP_DIRECT_AGAIN	max(HZ / 10, 1)
+
+static struct sdp_direct_link *sdp_direct_link(struct sdp_chan *chan)
+{
+	return container_of(chan, struct sdp_direct_link, chan);
+}
+
+/* --- sending control messages, and the end ----------------------------------------- */
+
+/**
+ * sdp_direct_ended() - a socket's connection is at its end
+ * @sk: the socket, its lock held
+ * @err: what the program is told, or zero
+ */
+void sdp_direct_ended(struct sock *sk, int err)
+{
+	if (sk->sk_state == TCP_ESTABLISHED)
+		sk->sk_shutdown = SHUTDOWN_MASK;
+	else if (sk->sk_state != TCP_SYN_SENT)
+		return;
+	sk->sk_state = TCP_CLOSE;
+	__skb_queue_purge(&sk->sk_write_queue);
+	if (err && !sock_flag(sk, SOCK_DEAD)) {
+		WRITE_ONCE(sk->sk_err, err);
+		sk_error_report(sk);
+	}
+	sk->sk_state_change(sk);
+}
+
+/* Whether a message was sent; the socket's lock held. */
+static bool sdp_direct_say(struct sdp_direct *direct, u8 mid, enum sdp_chan_class class)
+{
+	/* The size that a peer has asked for is not that of its messages. */
+	const __be32 size = cpu_to_be32(SDP_DIRECT_SIZE);
+	const struct sdp_chan_out out = {
+		.mid = mid,
+		.class = class,
+		.ext = &size,
+		.ext_len = mid == SDP_MID_CH_RCV_BUF_ACK ? sizeof(size) : 0,
+	};
+
+	return !sdp_chan_send(&direct->link->chan, &out);
+}
+
+/* Sends as many of one kind as are owed; whether that were all. */
+static bool sdp_direct_answer(struct sdp_direct *direct, u32 *owed, u8 mid)
+{
+	while (*owed && sdp_direct_say(direct, mid, SDP_CHAN_ANSWER))
+		--*owed;
+	return !*owed;
+}
+
+/* Sends what was written; whether that was all.  The channel keeps what it needs of it. */
+static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
+{
+	struct sdp_chan_out out = { .mid = SDP_MID_DATA, .class = SDP_CHAN_STREAM };
+	int err;
+
+	while ((out.skb = skb_peek(&sk->sk_write_queue))) {
+		err = sdp_chan_send(chan, &out);
+		/* Room is told of, memory is not. */
+		if (err == -ENOMEM)
+			sk_reset_timer(sk, &sk->sk_timer, jiffies + SDP_DIRECT_AGAIN);
+		if (err)
+			return false;
+		__skb_unlink(out.skb, &sk->sk_write_queue);
+		consume_skb(out.skb);
+	}
+	return true;
+}
+
+/* The channel ends where nobody needs it any more; the socket's lock held. */
+static void sdp_direct_finish(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (direct->fin_sent && direct->fin_came) {
+		sdp_direct_ended(sk, 0);
+		direct->ending = true;
+	}
+	if (direct->ending && !sdp_chan_busy(&direct->link->chan))
+		sdp_chan_end(&direct->link->chan);
+}
+
+/**
+ * sdp_direct_push() - send what there is to be sent
+ * @sk: the socket, its lock held
+ */
+void sdp_direct_push(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (!direct->link)
+		return;
+	if (sk->sk_state == TCP_ESTABLISHED &&
+	    sdp_direct_answer(direct, &direct->send_sm, SDP_MID_SEND_SM) &&
+	    sdp_direct_answer(direct, &direct->cancel_acks, SDP_MID_SINK_CANCEL_ACK) &&
+	    sdp_direct_answer(direct, &direct->buf_acks, SDP_MID_CH_RCV_BUF_ACK) &&
+	    sdp_direct_data(sk, &direct->link->chan) &&
+	    sk->sk_shutdown & SEND_SHUTDOWN && !direct->fin_sent)
+		direct->fin_sent = sdp_direct_say(direct, SDP_MID_DISCONN, SDP_CHAN_ANSWER);
+	sdp_direct_finish(sk);
+}
+
+/**
+ * sdp_direct_abort() - end a connection at once
+ * @sk: the socket, its lock held
+ * @err: what the program is told, or zero
+ */
+void sdp_direct_abort(struct sock *sk, int err)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (!direct->link || direct->ending)
+		return;
+	/* A peer that has no buffer for it sees the end of the connection. */
+	if (sk->sk_state == TCP_ESTABLISHED)
+		sdp_direct_say(direct, SDP_MID_ABORT_CONN, SDP_CHAN_LAST);
+	sdp_direct_ended(sk, err);
+	direct->ending = true;
+	sdp_direct_finish(sk);
+}
+
+/* --- who has not been accepted ------------------------------------------------------ */
+
+/* Lets accept(2) have a connection; false if nobody listens any more. */
+static bool sdp_direct_offer(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sock *parent;
+	bool listens;
+
+	spin_lock_bh(&sdp_direct_accepts);
+	parent = direct->parent;
+	listens = parent && parent->sk_state == TCP_LISTEN;
+	if (listens) {
+		list_add_tail(&direct->queue, &sdp_direct(parent)->children);
+		sock_hold(parent);
+	}
+	spin_unlock_bh(&sdp_direct_accepts);
+	if (!listens)
+		return false;
+	parent->sk_data_ready(parent);
+	sock_put(parent);
+	return true;
+}
+
+/**
+ * sdp_direct_forget() - one is over before it could be accepted
+ * @sk: its socket, which may go with that
+ */
+void sdp_direct_forget(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sock *parent = NULL;
+
+	spin_lock_bh(&sdp_direct_accepts);
+	if (direct->parent && list_empty(&direct->queue)) {
+		swap(parent, direct->parent);
+		sk_acceptq_removed(parent);
+	}
+	spin_unlock_bh(&sdp_direct_accepts);
+	if (!parent)
+		return;
+	sock_put(parent);
+	/* The queue's. */
+	sock_put(sk);
+}
+
+/* --- what the channel tells --------------------------------------------------------- */
+
+static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
+{
+	struct sdp_direct_link *link = sdp_direct_link(chan);
+	struct sdp_direct *direct = sdp_direct(link->sk);
+	bool asked = READ_ONCE(direct->parent), good = true;
+	struct sdp_hello hello;
+
+	if (pdata) {
+		good = !sdp_parse_hello_ack(pdata, len, &hello);
+		if (good)
+			sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
+	}
+	spin_lock_bh(&direct->lock);
+	if (!good)
+		sdp_direct_abort(link->sk, ECONNRESET);
+	else if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT)
+		link->sk->sk_state = TCP_ESTABLISHED;
+	spin_unlock_bh(&direct->lock);
+	if (asked && !sdp_direct_offer(link->sk)) {
+		spin_lock_bh(&direct->lock);
+		sdp_direct_abort(link->sk, 0);
+		spin_unlock_bh(&direct->lock);
+	}
+	link->sk->sk_state_change(link->sk);
+}
+
+static void sdp_direct_acked(struct sdp_chan *chan, u32 count, bool more)
+{
+}
+
+static void sdp_direct_room(struct sdp_chan *chan)
+{
+	struct sdp_direct_link *link = sdp_direct_link(chan);
+	struct sdp_direct *direct = sdp_direct(link->sk);
+
+	spin_lock_bh(&direct->lock);
+	if (direct->link == link)
+		sdp_direct_push(link->sk);
+	spin_unlock_bh(&direct->lock);
+}
+
+/* A negative errno. */
+static int sdp_direct_why(const struct sdp_direct *direct, const struct sdp_chan_end *end)
+{
+	switch (end->type) {
+	case SDP_XPRT_REJECTED:
+		return -ECONNREFUSED;
+	case SDP_XPRT_UNREACHABLE:
+		return end->error == -EDQUOT ? -ENOBUFS : end->error ?: -EHOSTUNREACH;
+	case SDP_XPRT_DEVICE_GONE:
+		return -ENETDOWN;
+	default:
+		if (end->error == -ETIMEDOUT)
+			return -ETIMEDOUT;
+		return direct->fin_came ? -EPIPE : -ECONNRESET;
+	}
+}
+
+static void sdp_direct_over(struct sdp_chan *chan, const struct sdp_chan_end *end)
+{
+	struct sdp_direct_link *link = sdp_direct_link(chan);
+	struct sdp_direct *direct = sdp_direct(link->sk);
+	bool mine;
+
+	spin_lock_bh(&direct->lock);
+	mine = direct->link == link;
+	if (mine) {
+		direct->link = NULL;
+		sdp_direct_ended(link->sk, -sdp_direct_why(direct, end));
+	}
+	spin_unlock_bh(&direct->lock);
+	if (!mine)
+		return;
+	sk_stop_timer(link->sk, &link->sk->sk_timer);
+	sdp_direct_forget(link->sk);
+	sdp_chan_put(chan);
+}
+
+static void sdp_direct_free(struct sdp_chan *chan)
+{
+	struct sdp_direct_link *link = sdp_direct_link(chan);
+
+	sock_put(link->sk);
+	kfree(link);
+}
+
+const struct sdp_chan_user sdp_direct_user = {
+	.stream		= sdp_direct_stream,
+	.open		= sdp_direct_opened,
+	.message	= sdp_direct_message,
+	.acked		= sdp_direct_acked,
+	.room		= sdp_direct_room,
+	.over		= sdp_direct_over,
+	.free		= sdp_direct_free,
+};
+
+/* --- when nobody has the socket any more ---------------------------------------------- */
+
+/**
+ * sdp_direct_drop() - nobody has a socket any more
+ * @sk: the socket
+ */
+void sdp_direct_drop(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool reset;
+
+	spin_lock_bh(&direct->lock);
+	sock_set_flag(sk, SOCK_DEAD);
+	reset = sk->sk_state == TCP_SYN_SENT || !skb_queue_empty(&sk->sk_receive_queue) ||
+		(sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
+	sk->sk_shutdown = SHUTDOWN_MASK;
+	if (reset)
+		sdp_direct_abort(sk, 0);
+	else
+		sdp_direct_push(sk);
+	if (direct->link)
+		sk_reset_timer(sk, &sk->sk_timer, jiffies + SDP_DIRECT_LATE);
+	spin_unlock_bh(&direct->lock);
+}
+
+/**
+ * sdp_direct_late() - a connection that nobody has takes too long to end, or there was no memory
+ * @timer: of its socket
+ */
+void sdp_direct_late(struct timer_list *timer)
+{
+	struct sock *sk = from_timer(sk, timer, sk_timer);
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	spin_lock_bh(&direct->lock);
+	if (!sock_flag(sk, SOCK_DEAD))
+		sdp_direct_push(sk);
+	else if (direct->link)
+		sdp_chan_end(&direct->link->chan);
+	spin_unlock_bh(&direct->lock);
+	sock_put(sk);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages from the peer.
+ *
+ * Memory that a peer advertises is never read or written here: a source is told to send its
+ * bytes (SendSm), and a sink's advertisement is void with the next Data message.
+ */
+#include "direct/direct.h"
+#include "sdp/wire.h"
+
+/* Bytes of the longest headers, of which no more than so many are looked at. */
+#define SDP_DIRECT_HEADERS	64
+
+/* Takes a message apart, whose base header but for these fields the channel has checked. */
+static bool sdp_direct_parse(u8 mid, u8 flags, u32 len, struct sk_buff *skb, struct sdp_pdu *pdu)
+{
+	struct {
+		struct sdp_bsdh bsdh;
+		u8 ext[SDP_DIRECT_HEADERS - sizeof(struct sdp_bsdh)];
+	} headers = {};
+
+	headers.bsdh.mid = mid;
+	headers.bsdh.flags = flags;
+	headers.bsdh.len = cpu_to_be32(sizeof(headers.bsdh) + len);
+	if (skb && skb_copy_bits(skb, 0, headers.ext, min_t(u32, len, sizeof(headers.ext))))
+		return false;
+	return !sdp_parse(&headers, sizeof(headers.bsdh) + len, pdu);
+}
+
+/**
+ * sdp_direct_stream() - struct sdp_chan_user.stream
+ * @mid: kind of a message
+ * @len: bytes behind its base header
+ */
+bool sdp_direct_stream(u8 mid, u32 len)
+{
+	struct sdp_pdu pdu = {};
+
+	/* Without the headers, which do not matter for that. */
+	sdp_direct_parse(mid, 0, len, NULL, &pdu);
+	return pdu.payload;
+}
+
+/* Stream bytes.  Returns whether the packet is in the queue. */
+static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct sdp_pdu *pdu)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (!pdu->payload)
+		return false;
+	if (direct->fin_came) {
+		sdp_direct_abort(sk, ECONNRESET);
+		return false;
+	}
+	/* Nobody will read them; TCP answers late data with a reset, too. */
+	if (sock_flag(sk, SOCK_DEAD)) {
+		sdp_direct_abort(sk, 0);
+		return false;
+	}
+	*sdp_direct_off(skb) = pdu->off - sizeof(struct sdp_bsdh);
+	__skb_queue_tail(&sk->sk_receive_queue, skb);
+	direct->readable += pdu->payload;
+	return true;
+}
+
+/* As in A4.6.1; each half begins in Combined mode. */
+static bool sdp_direct_mode(struct sdp_direct *direct, const struct sdp_pdu *pdu)
+{
+	if (pdu->mode_of_receiver) {
+		if (direct->tx_mode != SDP_MODE_BUFFERED || pdu->mode != SDP_MODE_COMBINED)
+			return false;
+		direct->tx_mode = pdu->mode;
+		return true;
+	}
+	/* From the source: Combined is next to either of the other two. */
+	if (direct->rx_mode == SDP_MODE_BUFFERED || pdu->mode == direct->rx_mode ||
+	    (direct->rx_mode != SDP_MODE_COMBINED && pdu->mode != SDP_MODE_COMBINED))
+		return false;
+	direct->rx_mode = pdu->mode;
+	return true;
+}
+
+static bool sdp_direct_advert(struct sdp_direct *direct, const struct sdp_pdu *pdu)
+{
+	switch (pdu->mid) {
+	case SDP_MID_SRC_AVAIL:
+		if (direct->rx_mode == SDP_MODE_BUFFERED || direct->fin_came ||
+		    (direct->rx_mode == SDP_MODE_COMBINED && !pdu->payload))
+			return false;
+		direct->advert = true;
+		direct->send_sm++;
+		return true;
+	case SDP_MID_SRC_AVAIL_CANCEL:
+		/* It crossed the SendSm, which is the answer to it as well. */
+		if (!direct->advert)
+			return false;
+		direct->advert = false;
+		return true;
+	case SDP_MID_SINK_AVAIL:
+		return direct->tx_mode != SDP_MODE_BUFFERED;
+	default:
+		direct->cancel_acks++;
+		return true;
+	}
+}
+
+/* What a message means.  Returns whether the packet is in the queue. */
+static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp_pdu *pdu)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	switch (pdu->mid) {
+	case SDP_MID_DATA:
+		return sdp_direct_bytes(sk, skb, pdu);
+	case SDP_MID_SRC_AVAIL:
+	case SDP_MID_SINK_AVAIL:
+	case SDP_MID_SRC_AVAIL_CANCEL:
+	case SDP_MID_SINK_AVAIL_CANCEL:
+		if (!sdp_direct_advert(direct, pdu))
+			break;
+		return sdp_direct_bytes(sk, skb, pdu);
+	case SDP_MID_DISCONN:
+		if (direct->fin_came)
+			break;
+		direct->fin_came = true;
+		sk->sk_shutdown |= RCV_SHUTDOWN;
+		return false;
+	case SDP_MID_ABORT_CONN:
+		/* The end of the channel says so. */
+		sdp_chan_end(&direct->link->chan);
+		return false;
+	case SDP_MID_MODE_CHANGE:
+		if (!sdp_direct_mode(direct, pdu))
+			break;
+		return false;
+	case SDP_MID_CH_RCV_BUF:
+		direct->buf_acks++;
+		return false;
+	default:
+		/* Answers to what is never asked here, and what cannot be refused otherwise. */
+		break;
+	}
+	sdp_direct_abort(sk, ECONNRESET);
+	return false;
+}
+
+/**
+ * sdp_direct_message() - struct sdp_chan_user.message
+ * @chan: the channel
+ * @mid: its kind
+ * @flags: of the base header
+ * @skb: what follows that, or NULL
+ */
+void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb)
+{
+	struct sdp_direct_link *link = container_of(chan, struct sdp_direct_link, chan);
+	struct sdp_direct *direct = sdp_direct(link->sk);
+	struct sock *sk = link->sk;
+	struct sdp_pdu pdu;
+	bool kept = false;
+
+	spin_lock_bh(&direct->lock);
+	if (direct->link != link || sk->sk_state != TCP_ESTABLISHED)
+		goto out;
+	if (sdp_direct_parse(mid, flags, skb ? skb->len : 0, skb, &pdu))
+		kept = sdp_direct_do(sk, skb, &pdu);
+	else
+		sdp_direct_abort(sk, ECONNRESET);
+	if (!kept)
+		sdp_chan_freed(chan, 1);
+	sdp_direct_push(sk);
+out:
+	spin_unlock_bh(&direct->lock);
+	if (kept) {
+		sk->sk_data_ready(sk);
+		return;
+	}
+	kfree_skb(skb);
+	if (direct->fin_came)
+		sk->sk_state_change(sk);
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct SDP: sockets of family 27, between each other, and with /dev/sdp as a peer of other
+ * make, which speaks the same annex.
+ */
+#include "end.h"
+
+#include <netinet/tcp.h>
+#include <sys/wait.h>
+
+#define DIRECT	27
+#define PORT	27101
+#define BYTES	(3 << 20)
+
+static void set_direct(const char *value)
+{
+	int fd = open("/proc/sys/net/sdp/direct", O_WRONLY | O_CLOEXEC);
+
+	must(fd >= 0 && write(fd, value, 1) == 1);
+	close(fd);
+}
+
+static int direct(void)
+{
+	int fd = socket(DIRECT, SOCK_STREAM, 0);
+
+	must(fd >= 0);
+	return fd;
+}
+
+static int bind_here(int fd, const char *ip, int port)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address(&ss, ip, port);
+
+	return bind(fd, (struct sockaddr *)&ss, len);
+}
+
+static int connect_to(int fd, int port)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address(&ss, SERVER4, port);
+
+	return connect(fd, (struct sockaddr *)&ss, len);
+}
+
+/* A listener of node 2. */
+static int listen_direct(int port)
+{
+	int fd;
+
+	enter_node(2);
+	fd = direct();
+	must(bind_here(fd, "0.0.0.0", port) == 0 && listen(fd, 4) == 0);
+	enter_node(1);
+	return fd;
+}
+
+/* Two ends: the first has asked. */
+static bool join(int l, int end[2])
+{
+	end[0] = direct();
+	end[1] = -1;
+	if (connect_to(end[0], PORT))
+		return false;
+	end[1] = accept(l, NULL, NULL);
+	return end[1] >= 0;
+}
+
+static void both_close(int end[2])
+{
+	close(end[0]);
+	close(end[1]);
+}
+
+/* Byte @i of a stream. */
+static char byte(size_t i)
+{
+	return i * 7 + (i >> 11);
+}
+
+/* Reads a stream to its end; true where it is as it was written. */
+static bool drain(int fd)
+{
+	static char in[70000];
+	size_t done = 0;
+	ssize_t n, i;
+
+	while ((n = read(fd, in, 1 + done % sizeof(in))) > 0) {
+		for (i = 0; i < n; i++)
+			if (in[i] != byte(done + i))
+				return false;
+		done += n;
+	}
+	return n == 0 && done == BYTES;
+}
+
+/* Writes a stream in pieces of many sizes, and ends it. */
+static bool fill(int fd, bool sdp)
+{
+	static char out[50000];
+	size_t done = 0, n, i, size = 1;
+
+	for (; done < BYTES; done += n, size = size * 3 % sizeof(out)) {
+		n = size < BYTES - done ? size : BYTES - done;
+		for (i = 0; i < n; i++)
+			out[i] = byte(done + i);
+		if (write(fd, out, n) != (ssize_t)n)
+			return false;
+	}
+	return end_shutdown(sdp ? SDP : TCP, fd, SHUT_WR) == 0;
+}
+
+/* A stream from one end to the other, while the other sends one, too. */
+static bool streams(int a, bool a_sdp, int b, bool b_sdp)
+{
+	int status, good;
+
+	if (!fork())
+		_exit(fill(a, a_sdp) ? 0 : 1);
+	if (!fork())
+		_exit(drain(a) ? 0 : 1);
+	if (!fork())
+		_exit(drain(b) ? 0 : 1);
+	good = fill(b, b_sdp);
+	while (wait(&status) > 0)
+		good &= WIFEXITED(status) && !WEXITSTATUS(status);
+	return good;
+}
+
+static int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &len) ? -1 : value;
+}
+
+static int error_of(int fd)
+{
+	return option(fd, SOL_SOCKET, SO_ERROR);
+}
+
+/* Off: family 27 is TCP, on the same ports. */
+static void test_off(void)
+{
+	struct sockaddr_storage ss;
+	int fd, l, one = 1;
+
+	fd = direct();
+	ok(option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET &&
+	   option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP, "off: a TCP socket");
+	enter_node(2);
+	l = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	must(bind_here(l, SERVER4, PORT) == 0 && listen(l, 1) == 0);
+	enter_node(1);
+	address(&ss, SERVER4, PORT);
+	ok(connect_to(fd, PORT) == 0 && write(fd, "x", 1) == 1, "which a TCP server answers");
+	close(fd);
+	close(l);
+	set_direct("1");
+	enter_node(2);
+	set_direct("1");
+	enter_node(1);
+	fd = direct();
+	ok(option(fd, SOL_SOCKET, SO_DOMAIN) == DIRECT, "on: a direct one");
+	close(fd);
+	fd = socket(DIRECT, SOCK_DGRAM, 0);
+	ok(fd == -1 && errno == EAFNOSUPPORT, "streams and nothing else");
+}
+
+static void test_names(int l)
+{
+	struct sockaddr_in a, b;
+	socklen_t len = sizeof(a);
+	int end[2], fd;
+
+	ok(join(l, end), "a connection");
+	must(getsockname(end[0], (struct sockaddr *)&a, &len) == 0);
+	ok(getpeername(end[1], (struct sockaddr *)&b, &len) == 0 && !memcmp(&a, &b, sizeof(a)) &&
+	   a.sin_family == AF_INET && a.sin_port, "each end has the other's name");
+	ok(connect_to(end[0], PORT) == -1 && errno == EISCONN, "connected: EISCONN");
+	both_close(end);
+	fd = direct();
+	ok(connect_to(fd, PORT + 5) == -1 && errno == ECONNREFUSED, "nobody listens: ECONNREFUSED");
+	ok(connect_to(fd, PORT) == 0, "it may try again");
+	end[0] = fd;
+	end[1] = accept(l, NULL, NULL);
+	both_close(end);
+	enter_node(2);
+	fd = direct();
+	ok(bind_here(fd, SERVER4, PORT) == -1 && errno == EADDRINUSE,
+	   "a port is one's: EADDRINUSE");
+	ok(bind_here(fd, "10.77.0.1", 0) == -1 && errno == EADDRNOTAVAIL,
+	   "another's address: EADDRNOTAVAIL");
+	enter_node(1);
+	close(fd);
+	fd = direct();
+	ok(send(fd, "x", 1, MSG_NOSIGNAL) == -1 && errno == ENOTCONN &&
+	   recv(fd, &a, 1, 0) == -1 && errno == ENOTCONN, "no connection: ENOTCONN");
+	close(fd);
+}
+
+static void test_calls(int l)
+{
+	char in[16];
+	int end[2], n, fd;
+
+	fd = direct();
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	ok(connect_to(fd, PORT) == -1 && errno == EINPROGRESS, "without waiting: EINPROGRESS");
+	ok(all_events(fd, POLLOUT, SOON) && error_of(fd) == 0 && connect_to(fd, PORT) == 0,
+	   "and then it is connected");
+	end[0] = fd;
+	ok(all_events(l, POLLIN, SOON), "a listener is readable");
+	end[1] = accept(l, NULL, NULL);
+	ok(recv(end[0], in, 1, 0) == -1 && errno == EAGAIN, "nothing to read: EAGAIN");
+	must(write(end[1], "abcdef", 6) == 6);
+	ok(all_events(end[0], POLLIN, SOON) && ioctl(end[0], FIONREAD, &n) == 0 && n == 6,
+	   "bytes that are there");
+	ok(recv(end[0], in, 4, MSG_PEEK) == 4 && recv(end[0], in, 16, 0) == 6 &&
+	   !memcmp(in, "abcdef", 6), "looked at, and read");
+	fcntl(fd, F_SETFL, 0);
+	must(write(end[1], "gh", 2) == 2);
+	if (!fork()) {
+		usleep(50000);
+		_exit(write(end[1], "ij", 2) == 2 ? 0 : 1);
+	}
+	ok(recv(end[0], in, 4, MSG_WAITALL) == 4 && !memcmp(in, "ghij", 4), "all of it");
+	wait(NULL);
+	n = 1;
+	ok(!setsockopt(fd, SOL_TCP, TCP_NODELAY, &n, sizeof(n)) &&
+	   option(fd, SOL_TCP, TCP_NODELAY) == 1, "what every program sets");
+	ok(send(fd, "x", 1, MSG_OOB) == -1 && errno == EOPNOTSUPP, "no urgent bytes");
+	both_close(end);
+}
+
+/* Fills what there is room for, and nobody reads meanwhile. */
+static void test_full(int l)
+{
+	static char out[8192];
+	size_t all = 0;
+	ssize_t n;
+	int end[2];
+
+	must(join(l, end));
+	do {
+		while ((n = send(end[0], out, sizeof(out), MSG_DONTWAIT)) > 0)
+			all += n;
+		/* Some is still on its way. */
+	} while (all < 8 << 20 && all_events(end[0], POLLOUT, 100));
+	ok(n == -1 && errno == EAGAIN && all > 100000 && all < 8 << 20,
+	   "nobody reads: the sender waits");
+	while (all && (n = recv(end[1], out, sizeof(out), 0)) > 0)
+		all -= n;
+	ok(!all && all_events(end[0], POLLOUT, SOON), "somebody does: it goes on");
+	both_close(end);
+}
+
+static void test_ends(int l)
+{
+	char in[4];
+	int end[2];
+
+	must(join(l, end));
+	ok(shutdown(end[0], SHUT_WR) == 0 && read(end[1], in, 1) == 0, "half of it ends");
+	ok(send(end[0], "x", 1, MSG_NOSIGNAL) == -1 && errno == EPIPE, "nothing more: EPIPE");
+	ok(write(end[1], "ok", 2) == 2 && read(end[0], in, 4) == 2, "the other half goes on");
+	close(end[1]);
+	ok(read(end[0], in, 1) == 0 && all_events(end[0], POLLHUP, SOON), "and ends");
+	close(end[0]);
+
+	must(join(l, end));
+	must(write(end[0], "x", 1) == 1 && all_events(end[1], POLLIN, SOON));
+	close(end[1]);
+	ok(read(end[0], in, 1) == -1 && errno == ECONNRESET, "unread bytes: a reset");
+	close(end[0]);
+
+	must(join(l, end));
+	must(write(end[0], "last", 4) == 4);
+	close(end[0]);
+	ok(recv(end[1], in, 4, MSG_WAITALL) == 4 && read(end[1], in, 1) == 0,
+	   "what was written comes before the end");
+	close(end[1]);
+
+	end[0] = direct();
+	must(connect_to(end[0], PORT) == 0 && all_events(l, POLLIN, SOON));
+	close(l);
+	ok(read(end[0], in, 1) == -1 && errno == ECONNRESET, "not accepted: a reset");
+	close(end[0]);
+}
+
+/* /dev/sdp knows nothing of these sockets. */
+static void test_other(void)
+{
+	int l, end[2];
+
+	l = listen_direct(PORT + 1);
+	end[0] = end_open(SDP, AF_INET);
+	ok(end_connect_flags(SDP, end[0], SERVER4, PORT + 1, SDP_CONNECT_NO_TCP) == 0 &&
+	   (end[1] = accept(l, NULL, NULL)) >= 0, "another implementation asks");
+	ok(streams(end[0], true, end[1], false), "streams both ways");
+	both_close(end);
+	close(l);
+
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	must(end_bind(SDP, l, SERVER4, PORT + 2) == 0 && end_listen(SDP, l, 4) == 0);
+	enter_node(1);
+	end[0] = direct();
+	ok(connect_to(end[0], PORT + 2) == 0 && (end[1] = end_accept(SDP, l)) >= 0,
+	   "another implementation is asked");
+	ok(streams(end[0], false, end[1], true), "streams both ways");
+	both_close(end);
+	close(l);
+}
+
+/* The transport goes while there is a connection. */
+static void test_gone(int l)
+{
+	int end[2], error;
+	char c;
+
+	must(join(l, end));
+	ok(shell("rmmod sdp_ib"), "the transport goes");
+	ok(read(end[0], &c, 1) == -1 && (error = errno) && all_events(end[0], POLLHUP, SOON) &&
+	   (error == ENETDOWN || error == ECONNRESET), "a connection ends");
+	both_close(end);
+	ok(shell("modprobe sdp_ib"), "it comes back");
+	ok(join(l, end), "and the listener has connections again");
+	both_close(end);
+}
+
+int main(void)
+{
+	int l, end[2];
+
+	tap_plan(4 + 8 + 9 + 2 + 1 + 4 + 7 + 4);
+	enter_node(1);
+	test_off();
+	l = listen_direct(PORT);
+	test_names(l);
+	test_calls(l);
+	test_full(l);
+	must(join(l, end));
+	ok(streams(end[0], false, end[1], false), "streams both ways");
+	both_close(end);
+	test_gone(l);
+	test_ends(l);
+	test_other();
+	return tap_exit();
+}
