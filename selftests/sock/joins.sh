@@ -93,11 +93,11 @@ brought_back() {
 	[ "$bytes" -gt 0 ] && [ "$bytes" -lt "$2" ]
 }
 
-# for_a_while SECONDS: turns, five a second
+# for_a_while SECONDS: turns, five a second at most
 for_a_while() {
-	local i
+	local end=$((SECONDS + $1))
 
-	for ((i = 0; i < $1 * 5; i++)); do
+	while [ $SECONDS -lt $end ]; do
 		turn
 		sleep 0.2
 	done
