@@ -70,11 +70,14 @@ void sdp_chan_over(struct sdp_chan *chan)
  * sdp_chan_end() - the user needs it no more
  * @chan: the channel; the user keeps its reference
  *
+ * The peer hears of all that was taken in: it has nothing to send again, by whatever way.
+ *
  * Context: any with bottom halves.
  */
 void sdp_chan_end(struct sdp_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
+	sdp_chan_last(chan);
 	sdp_chan_over(chan);
 	spin_unlock_bh(&chan->lock);
 }

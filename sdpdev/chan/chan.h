@@ -256,6 +256,7 @@ void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 
 /* tx.c, */
 void sdp_chan_settle(struct sdp_chan *chan);
+void sdp_chan_last(struct sdp_chan *chan);
 bool sdp_chan_roomy(struct sdp_chan *chan);
 void sdp_chan_sent(struct sdp_chan *chan, struct sdp_xprt_buf *buf);
 

@@ -218,6 +218,16 @@ void sdp_chan_settle(struct sdp_chan *chan)
 }
 
 /**
+ * sdp_chan_last() - tell the peer what was taken in, before the end
+ * @chan: the channel, locked
+ */
+void sdp_chan_last(struct sdp_chan *chan)
+{
+	chan->late = true;
+	sdp_chan_settle(chan);
+}
+
+/**
  * sdp_chan_roomy() - may a user that waits go on?
  * @chan: the channel, locked
  *
