@@ -93,6 +93,23 @@ slowly() {
 	[ $status -eq 0 ] && [ "$calls" -gt 0 ]
 }
 
+# within PREFIX COMMAND...: a program's results as lines behind a prefix, renumbered; the
+# caller has to plan for as many as there are
+within() {
+	local prefix=$1 line name
+
+	shift
+	while read -r line; do
+		name=${line#* - }
+		case $line in
+		'ok '*) result 0 "$prefix: $name" ;;
+		'not ok '*) result 1 "$prefix: $name" ;;
+		'1..'*|TAP*) ;;
+		*) echo "$line" ;;
+		esac
+	done < <("$@" 2>&1)
+}
+
 # finish: the exit status of the test file.
 finish() {
 	[ $tap_failed -eq 0 ]

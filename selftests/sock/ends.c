@@ -3,7 +3,8 @@
  * All ways to end a connection: both ends see what they see on TCP, the wire has the same FIN and
  * RST, the same end is in TIME_WAIT, and the module has no reference left.
  *
- *	ends [ROW...]
+ *	ends [-w] [-l LISTEN] [-c CONNECT] [-S NETNS] [-C NETNS] [ROW...]
+ *			-w: by a carrier of messages, and only how connections are closed
  *	ends --leave	leaves sockets in TIME_WAIT
  *	ends --hold	holds a listener, a connection, or a child that nobody accepts
  */
@@ -16,7 +17,7 @@
 #include "common/row.h"
 #include "ends/rows.h"
 
-static const struct row *const lists[] = { close_rows, queue_rows, twin_rows, NULL };
+static const struct row *lists[] = { close_rows, queue_rows, twin_rows, NULL };
 
 /* Either end closes first, in turn. */
 static int leave(void)
@@ -55,9 +56,34 @@ static int hold(const char *what)
 
 int main(int argc, char **argv)
 {
+	int c;
+
 	if (argc > 1 && !strcmp(argv[1], "--leave"))
 		return leave();
 	if (argc > 2 && !strcmp(argv[1], "--hold"))
 		return hold(argv[2]);
-	return rows_main(lists, argv + 1);
+	nothing_yet();
+	while ((c = getopt(argc, argv, "l:c:S:C:w")) != -1) {
+		switch (c) {
+		case 'w':
+			late = true;
+			lists[1] = NULL;
+			break;
+		case 'l':
+			place.listen = optarg;
+			break;
+		case 'c':
+			place.connect = optarg;
+			break;
+		case 'S':
+			place.server = optarg;
+			break;
+		case 'C':
+			place.client = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	return rows_main(lists, argv + optind);
 }

@@ -2,6 +2,8 @@
 /*
  * The rules of the network act on a connection that has moved: at the next touch, if they came
  * after it.  The connection is one between the namespaces red and blue (sock.sh).
+ *
+ *	gate [-w] [ROW...]	-w: by a carrier of messages
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -425,11 +427,16 @@ static const struct row rows[] = {
 int main(int argc, char **argv)
 {
 	const struct row *const lists[] = { rows, NULL };
+	int c;
 
-	(void)argc;
 	place.listen = "10.9.0.2";
 	place.connect = "10.9.0.2";
 	place.server = "blue";
 	place.client = "red";
-	return rows_main(lists, argv + 1);
+	while ((c = getopt(argc, argv, "w")) != -1) {
+		if (c != 'w')
+			return 2;
+		late = true;
+	}
+	return rows_main(lists, argv + optind);
 }

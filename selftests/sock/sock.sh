@@ -57,20 +57,3 @@ tell() {
 	read -r -t 60 answer <&"${sockets[0]}"
 	[ "$answer" = "done" ] || { echo "$answer"; return 1; }
 }
-
-# within PREFIX COMMAND...: a program's results as lines behind a prefix, renumbered; the
-# caller has to plan for as many as there are
-within() {
-	local prefix=$1 line name
-
-	shift
-	while read -r line; do
-		name=${line#* - }
-		case $line in
-		'ok '*) result 0 "$prefix: $name" ;;
-		'not ok '*) result 1 "$prefix: $name" ;;
-		'1..'*|TAP*) ;;
-		*) echo "$line" ;;
-		esac
-	done < <("$@" 2>&1)
-}

@@ -56,6 +56,9 @@ extern struct place place;
 /* Directions move by a carrier of messages, and do not at once. */
 extern bool late;
 
+/* Be in a network namespace from now on; where one is if it has no name. */
+void netns_enter(const char *name);
+
 /* A socket, with the ULP unless this is TCP's run. */
 int sock_new(const char *netns);
 void sock_ulp(int fd);

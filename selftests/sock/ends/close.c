@@ -19,44 +19,12 @@
 #include "rows.h"
 
 /* Milliseconds in which all packets of an end have been sent, but for late acknowledgements. */
-#define SETTLED	10
+#define SETTLED	(late ? 50 : 10)
 
-void fresh(void)
-{
-	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	int fd;
+/* What had been counted before. */
+static long resets_sent, resets;
 
-	need(!unshare(CLONE_NEWNET));
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	need(fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &r));
-	close(fd);
-}
-
-void sysctl(const char *name, const char *value)
-{
-	char path[200];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/sys/%s", name);
-	fd = open(path, O_WRONLY);
-	need(fd >= 0 && write(fd, value, strlen(value)) > 0);
-	close(fd);
-}
-
-void nothing_left(void)
-{
-	char text[20] = "";
-	int fd, i;
-
-	for (i = 0; i < 3000 && strcmp(text, "0\n"); i++) {
-		usleep(i ? 1000 : 0);
-		fd = open("/sys/module/sdpdev/refcnt", O_RDONLY);
-		need(fd >= 0 && read(fd, text, sizeof(text)) > 0);
-		close(fd);
-	}
-	if (strcmp(text, "0\n"))
-		wrong("references to the module: %s", text);
-}
+static char references[20];
 
 /* A number of /proc/net/snmp or /proc/net/netstat: two lines, one of names, one of values. */
 static long counter(const char *file, const char *group, const char *name)
@@ -82,28 +50,111 @@ static long counter(const char *file, const char *group, const char *name)
 	return value;
 }
 
+/* A counter of TCP's in all namespaces of the connection. */
+static long counters(const char *name)
+{
+	const char *const in[] = { place.server, place.client };
+	long all = 0;
+	int i;
+
+	for (i = 0; i < (place.server ? 2 : 1); i++) {
+		netns_enter(in[i]);
+		all += counter("/proc/thread-self/net/snmp", "Tcp:", name);
+	}
+	return all;
+}
+
+void fresh(void)
+{
+	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd;
+
+	resets_sent = counters("OutRsts");
+	resets = counters("EstabResets");
+	if (place.server)
+		return;
+	resets_sent = 0;
+	resets = 0;
+	need(!unshare(CLONE_NEWNET));
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	need(fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &r));
+	close(fd);
+}
+
+void sysctl(const char *name, const char *value)
+{
+	char path[200];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	fd = open(path, O_WRONLY);
+	need(fd >= 0 && write(fd, value, strlen(value)) > 0);
+	close(fd);
+}
+
+static void look_at_references(char text[20])
+{
+	int fd = open("/sys/module/sdpdev/refcnt", O_RDONLY);
+
+	memset(text, 0, 20);
+	need(fd >= 0 && read(fd, text, 19) > 0);
+	close(fd);
+}
+
+void nothing_yet(void)
+{
+	look_at_references(references);
+}
+
+void nothing_left(void)
+{
+	char text[20] = "";
+	int i;
+
+	for (i = 0; i < 3000 && strcmp(text, references); i++) {
+		usleep(i ? 1000 : 0);
+		look_at_references(text);
+	}
+	if (strcmp(text, references))
+		wrong("references to the module: %s", text);
+}
+
 /* When FIN is acknowledged is TCP's business: FIN_WAIT1 is as good as FIN_WAIT2. */
 static unsigned int awaited(unsigned int state)
 {
 	return state == TCP_FIN_WAIT1 ? TCP_FIN_WAIT2 : state % 13;
 }
 
-/* The sockets in the namespace but for listeners: which end, and its state. */
-static void say_states(int server_port)
+/* The connection's sockets in a namespace: how many are in which state, by which end. */
+static void count_states(const unsigned int ports[2], unsigned int count[2][13])
 {
-	unsigned int local, remote, state, count[2][13] = {};
+	unsigned int local, remote, state;
 	char line[300];
 	FILE *f = fopen("/proc/thread-self/net/tcp", "r");
-	int i, j;
 
 	need(f && fgets(line, sizeof(line), f));
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " %*d: %*x:%x %*x:%x %x", &local, &remote, &state) == 3)
-			count[local == (unsigned int)server_port][awaited(state)]++;
+		if (sscanf(line, " %*d: %*x:%x %*x:%x %x", &local, &remote, &state) == 3 &&
+		    ((local == ports[0] && remote == ports[1]) ||
+		     (local == ports[1] && remote == ports[0])))
+			count[local == ports[1]][awaited(state)]++;
 	fclose(f);
+}
+
+/* @ports: of the client and of the server */
+static void say_states(const unsigned int ports[2])
+{
+	const char *const in[] = { place.server, place.client };
+	unsigned int count[2][13] = {};
+	int i, j;
+
+	for (i = 0; i < (place.server ? 2 : 1); i++) {
+		netns_enter(in[i]);
+		count_states(ports, count);
+	}
 	for (i = 0; i < 2; i++)
 		for (j = 0; j < 13; j++)
-			if (count[i][j] && j != 10)
+			if (count[i][j])
 				say("%s in state %d: %u", i ? "server" : "client", j, count[i][j]);
 }
 
@@ -111,12 +162,12 @@ static void say_states(int server_port)
  * What shows on the wire.  How TCP counts an abort beside it hangs on whether the kernel keeps an
  * orphan as a socket or as a TIME_WAIT one, and that is chance.
  */
-static void say_wire(int server_port)
+static void say_wire(const unsigned int ports[2])
 {
 	/* A packet more or less that is late has its own. */
-	say("RST sent: %d", !!counter("/proc/thread-self/net/snmp", "Tcp:", "OutRsts"));
-	say("reset: %ld", counter("/proc/thread-self/net/snmp", "Tcp:", "EstabResets"));
-	say_states(server_port);
+	say("RST sent: %d", counters("OutRsts") != resets_sent);
+	say("reset: %ld", counters("EstabResets") - resets);
+	say_states(ports);
 }
 
 static int port_of(int fd)
@@ -258,46 +309,52 @@ static bool killed(struct end *e)
 	return true;
 }
 
-/* @by ends it; bit 0 of @unread: it has not read all; bit 1: the other one has not. */
 /* An administrator ends it. */
 static bool destroyed(struct end *e)
 {
 	char command[100];
 
+	netns_enter(e->way ? place.server : place.client);
 	snprintf(command, sizeof(command), "ss -K -t state established sport = :%d > /dev/null",
 		 port_of(e->fd));
 	need(!system(command));
 	return false;
 }
 
+/* @by ends it; bit 0 of @unread: it has not read all; bit 1: the other one has not. */
 static void end_once(ending *ending, bool by_a, int unread)
 {
 	struct conn c;
 	struct end *by, *other;
+	unsigned int ports[2];
 	bool gone;
-	int port;
 
 	fresh();
 	c = conn_moved();
 	by = by_a ? &c.a : &c.b;
 	other = by_a ? &c.b : &c.a;
-	port = port_of(c.b.fd);
+	ports[0] = port_of(c.a.fd);
+	ports[1] = port_of(c.b.fd);
 	say("%s ends it, unread %d", by_a ? "client" : "server", unread);
 	if (unread & 1)
 		put(other, 1500, 0);
 	if (unread & 2)
 		put(by, 2500, 0);
+	if (unread & 1)
+		arrived(by, 1500);
+	if (unread & 2)
+		arrived(other, 2500);
 	want(by, true);
 	want(other, true);
 	gone = ending(by);
 	usleep(SETTLED * 1000);
-	say_wire(port);
+	say_wire(ports);
 	if (!gone)
 		look_at(by, "by");
 	use_up(other, "other");
 	if (!gone)
 		use_up(by, "by");
-	say_wire(port);
+	say_wire(ports);
 	close(other->fd);
 	usleep(SETTLED * 1000);
 	if (!gone) {
@@ -305,7 +362,7 @@ static void end_once(ending *ending, bool by_a, int unread)
 		close(by->fd);
 	}
 	usleep(SETTLED * 1000);
-	say_wire(port);
+	say_wire(ports);
 	nothing_left();
 }
 

@@ -6,9 +6,13 @@
 
 extern const struct row close_rows[], queue_rows[], twin_rows[];
 
-/* A network namespace of its own, with a loopback device and all counters at zero. */
+/*
+ * A network namespace of its own, with a loopback device; unless the connection's place has
+ * namespaces.  What has been counted before does not count.
+ */
 void fresh(void);
-/* Nothing holds the module when all sockets are closed. */
+/* Nothing holds the module when all sockets are closed, but what holds it now. */
+void nothing_yet(void);
 void nothing_left(void);
 /* Write @value to a file of /proc/sys. */
 void sysctl(const char *name, const char *value);

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -140,7 +141,7 @@ static void signatures(void)
 	int port, listener = sock_listen(4, &port);
 
 	memcpy(&sig.tcpm_addr, &a, sizeof(a));
-	c.a.fd = sock_new(NULL);
+	c.a.fd = sock_new(place.client);
 	if (SAY(setsockopt(listener, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig))))
 		return;
 	SAY(setsockopt(c.a.fd, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof(sig)));
@@ -289,8 +290,14 @@ static void listens_and_connects(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct conn c = { { .way = 0 }, { .way = 1 } };
-	int port, port2, listener = sock_listen(4, &port), other = sock_listen(4, &port2);
+	int port, port2, listener = sock_listen(4, &port), other;
+	const struct place was = place;
 
+	/* Where the clients are. */
+	place.server = place.client;
+	place.listen = place.family == AF_INET ? "0.0.0.0" : "::";
+	other = sock_listen(4, &port2);
+	place = was;
 	SAY(connect(other, &none, sizeof(none)));
 	SAY(sock_connect(other, port));
 	c.a.fd = other;
@@ -323,16 +330,17 @@ static bool with_syn(int fd)
 /* The second connection has a cookie: its first bytes come with the SYN. */
 static void fast_open(void)
 {
-	int fd = open("/proc/sys/net/ipv4/tcp_fastopen", O_WRONLY);
 	struct conn c;
 	int i, port, listener = sock_listen(4, &port);
+	/* The listener's. */
+	int fd = open("/proc/sys/net/ipv4/tcp_fastopen", O_WRONLY);
 
 	need(fd >= 0 && write(fd, "3", 1) == 1);
 	close(fd);
 	SAY(set(listener, IPPROTO_TCP, TCP_FASTOPEN, 5));
 	for (i = 0; i < 2; i++) {
 		c = (struct conn){ { .way = 0 }, { .way = 1 } };
-		c.a.fd = sock_new(NULL);
+		c.a.fd = sock_new(place.client);
 		SAY(set(c.a.fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1));
 		SAY(sock_connect(c.a.fd, port));
 		put(&c.a, 100, 0);
@@ -351,7 +359,7 @@ static void deferred(void)
 	int port, listener = sock_listen(4, &port);
 
 	SAY(set(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, 5));
-	c.a.fd = sock_new(NULL);
+	c.a.fd = sock_new(place.client);
 	SAY(sock_connect(c.a.fd, port));
 	put(&c.a, 100, 0);
 	c.b.fd = accept(listener, NULL, NULL);
@@ -365,9 +373,17 @@ static void address_form(void)
 	const struct place was = place;
 	int family = AF_INET;
 	socklen_t len = sizeof(family);
+	char listen[40], connect[40];
 	struct conn c;
 
-	place = (struct place){ AF_INET6, "::ffff:127.0.0.1", "::ffff:127.0.0.1", NULL, NULL };
+	/* Another run has it. */
+	if (place.family == AF_INET6)
+		return;
+	snprintf(listen, sizeof(listen), "::ffff:%s", place.listen);
+	snprintf(connect, sizeof(connect), "::ffff:%s", place.connect);
+	place.family = AF_INET6;
+	place.listen = listen;
+	place.connect = connect;
 	c = conn_moved();
 	place = was;
 	/* With bytes of a pipe unread it has to wait. */
