@@ -154,6 +154,23 @@ int sdp_direct_connect(struct socket *sock, struct sockaddr *addr, int len, int 
 	return err;
 }
 
+/* Listens at the address that it has. */
+static int sdp_direct_hear(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sdp_xprt_port *port;
+
+	port = sdp_xprt_listen(sock_net(sk), ntohs(direct->local.sin_port), SDP_XPRT_SOCKETS);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	direct->port = port;
+	if (sdp_direct_may_listen(sk))
+		return 0;
+	direct->port = NULL;
+	sdp_xprt_unlisten(port);
+	return -EADDRINUSE;
+}
+
 /**
  * sdp_direct_listen() - struct proto_ops.listen
  * @sock: the socket
@@ -175,17 +192,8 @@ int sdp_direct_listen(struct socket *sock, int backlog)
 	err = list_empty(&direct->bound) ? sdp_direct_bind_to(sk, 0, 0) : 0;
 	if (err)
 		goto out;
-	err = -ENOMEM;
 	direct->payer = sdp_sock_owner(sk);
-	direct->port = sdp_xprt_listen(sock_net(sk), ntohs(direct->local.sin_port));
-	if (!direct->port)
-		goto out;
-	err = 0;
-	if (!sdp_direct_may_listen(sk)) {
-		sdp_xprt_unlisten(direct->port);
-		direct->port = NULL;
-		err = -EADDRINUSE;
-	}
+	err = sdp_direct_hear(sk);
 out:
 	release_sock(sk);
 	return err;

@@ -81,11 +81,11 @@ static bool sdp_port_taken(struct sdp_ep *ep, u16 port)
  */
 int sdp_port_add(struct sdp_ep *ep, u16 port)
 {
-	struct sdp_xprt_port *heard = sdp_xprt_listen(ep->net, port);
+	struct sdp_xprt_port *heard = sdp_xprt_listen(ep->net, port, SDP_XPRT_ENDPOINTS);
 	int err = 0;
 
-	if (!heard)
-		return -ENOBUFS;
+	if (IS_ERR(heard))
+		return PTR_ERR(heard);
 	spin_lock_bh(&sdp_ports_lock);
 	if (sdp_port_taken(ep, port)) {
 		err = -EADDRINUSE;

@@ -40,6 +40,7 @@ struct sdp_xprt {
  * @node: in the table of all
  * @net: the namespace, which those who listen hold
  * @port: host byte order
+ * @whose: the kind of all who listen there
  * @count: how many listen there
  * @heard: by its number, each transport whose listen() returned zero
  *
@@ -49,6 +50,7 @@ struct sdp_xprt_port {
 	struct hlist_node node;
 	struct net *net;
 	u16 port;
+	enum sdp_xprt_whose whose;
 	unsigned int count;
 	unsigned long heard;
 };
@@ -232,7 +234,8 @@ static struct sdp_xprt_port *sdp_xprt_port_find(const struct net *net, u16 port)
 	return NULL;
 }
 
-static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number)
+static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number,
+						enum sdp_xprt_whose whose)
 {
 	struct sdp_xprt_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
@@ -240,6 +243,7 @@ static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number)
 		return NULL;
 	port->net = net;
 	port->port = number;
+	port->whose = whose;
 	hash_add(sdp_xprt_ports, &port->node, sdp_xprt_port_key(net, number));
 	return port;
 }
@@ -262,13 +266,16 @@ static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xpr
  * sdp_xprt_listen() - let requests for a port in, by every transport there is or will be
  * @net: the namespace, which the caller holds until sdp_xprt_unlisten()
  * @number: host byte order
+ * @whose: who listens
  *
- * A transport that cannot is counted, and left out.
+ * A transport that cannot is counted, and left out.  Those of one kind settle among themselves
+ * who has which address; a port of the other kind is taken at all addresses, so that nobody
+ * gets another user's connections.
  *
  * Context: process context.
- * Return: what sdp_xprt_unlisten() takes, or NULL: no memory.
+ * Return: what sdp_xprt_unlisten() takes; or an ERR_PTR: -EADDRINUSE or -ENOBUFS.
  */
-struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number)
+struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number, enum sdp_xprt_whose whose)
 {
 	struct sdp_xprt_port *port;
 	struct sdp_xprt *xprt;
@@ -276,12 +283,17 @@ struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number)
 	mutex_lock(&sdp_xprt_mutex);
 	port = sdp_xprt_port_find(net, number);
 	if (!port) {
-		port = sdp_xprt_port_make(net, number);
-		if (!port)
+		port = sdp_xprt_port_make(net, number, whose);
+		if (!port) {
+			port = ERR_PTR(-ENOBUFS);
 			goto out;
+		}
 		list_for_each_entry(xprt, &sdp_xprts, list)
 			if (!xprt->going)
 				sdp_xprt_port_open(port, xprt);
+	} else if (port->whose != whose) {
+		port = ERR_PTR(-EADDRINUSE);
+		goto out;
 	}
 	port->count++;
 out:

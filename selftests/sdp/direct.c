@@ -291,6 +291,29 @@ static void test_ends(int l)
 	close(end[0]);
 }
 
+/* A port is that of /dev/sdp, or of these sockets. */
+static void test_ports(void)
+{
+	int l, fd;
+
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	must(end_bind(SDP, l, SERVER4, PORT + 4) == 0 && end_listen(SDP, l, 4) == 0);
+	fd = direct();
+	must(bind_here(fd, "0.0.0.0", PORT + 4) == 0);
+	ok(listen(fd, 4) == -1 && errno == EADDRINUSE, "another implementation's port: EADDRINUSE");
+	close(fd);
+	close(l);
+	fd = listen_direct(PORT + 5);
+	enter_node(2);
+	l = end_open(SDP, AF_INET);
+	must(end_bind(SDP, l, SERVER4, PORT + 5) == 0);
+	ok(end_listen(SDP, l, 4) == -1 && errno == EADDRINUSE, "and the reverse");
+	enter_node(1);
+	close(l);
+	close(fd);
+}
+
 /* /dev/sdp knows nothing of these sockets. */
 static void test_other(void)
 {
@@ -336,7 +359,7 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 9 + 2 + 1 + 4 + 7 + 4);
+	tap_plan(4 + 8 + 9 + 2 + 1 + 4 + 7 + 2 + 4);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
@@ -348,6 +371,7 @@ int main(void)
 	both_close(end);
 	test_gone(l);
 	test_ends(l);
+	test_ports();
 	test_other();
 	return tap_exit();
 }
