@@ -32,6 +32,15 @@ static struct sdp_direct_link *sdp_direct_new_link(struct sock *sk, const struct
 	link->sk = sk;
 	spin_lock_bh(&direct->lock);
 	direct->link = link;
+	direct->fin_sent = false;
+	direct->fin_came = false;
+	direct->ending = false;
+	direct->advert = false;
+	direct->rx_mode = SDP_MODE_COMBINED;
+	direct->tx_mode = SDP_MODE_COMBINED;
+	direct->send_sm = 0;
+	direct->cancel_acks = 0;
+	direct->buf_acks = 0;
 	sk->sk_state = TCP_SYN_SENT;
 	spin_unlock_bh(&direct->lock);
 	return link;

@@ -2,14 +2,23 @@
 /*
  * Addresses and ports.  They are beside TCP's: what is bound here is not bound there.
  */
+#include <linux/hashtable.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <net/inet_sock.h>
 #include <net/ip.h>
+#include <net/netns/hash.h>
 
 #include "direct/direct.h"
 
-static LIST_HEAD(sdp_direct_list);
+/* By namespace and port. */
+static DEFINE_HASHTABLE(sdp_direct_ports, 10);
 static DEFINE_SPINLOCK(sdp_direct_bounds);
+
+static u32 sdp_direct_key(const struct net *net, __be16 port)
+{
+	return net_hash_mix(net) + ntohs(port);
+}
 
 /* May two sockets have the same port?  sdp_direct_bounds held. */
 static bool sdp_direct_clash(const struct sdp_direct *a, const struct sdp_direct *b)
@@ -24,17 +33,35 @@ static bool sdp_direct_clash(const struct sdp_direct *a, const struct sdp_direct
 /* Is there another one in the way of an address?  sdp_direct_bounds held. */
 static bool sdp_direct_taken(const struct sdp_direct *direct)
 {
+	const struct net *net = sock_net(&direct->sk);
+	__be16 port = direct->local.sin_port;
 	const struct sdp_direct *other;
 
-	list_for_each_entry(other, &sdp_direct_list, bound)
-		if (other != direct && other->local.sin_port == direct->local.sin_port &&
-		    net_eq(sock_net(&other->sk), sock_net(&direct->sk)) &&
-		    sdp_direct_clash(direct, other))
+	hash_for_each_possible(sdp_direct_ports, other, bound, sdp_direct_key(net, port))
+		if (other != direct && other->local.sin_port == port &&
+		    net_eq(sock_net(&other->sk), net) && sdp_direct_clash(direct, other))
 			return true;
 	return false;
 }
 
-/* Any port; sdp_direct_bounds held. */
+/* Takes a port if it is free. */
+static bool sdp_direct_take_port(struct sdp_direct *direct, u16 port)
+{
+	bool good;
+
+	spin_lock_bh(&sdp_direct_bounds);
+	direct->local.sin_port = htons(port);
+	good = !sdp_direct_taken(direct);
+	if (good)
+		hash_add(sdp_direct_ports, &direct->bound,
+			 sdp_direct_key(sock_net(&direct->sk), direct->local.sin_port));
+	else
+		direct->local.sin_port = 0;
+	spin_unlock_bh(&sdp_direct_bounds);
+	return good;
+}
+
+/* Takes any port.  Others may have the lock, and the processor, between two of them. */
 static bool sdp_direct_any_port(struct sdp_direct *direct)
 {
 	int low, high, i, n;
@@ -44,9 +71,9 @@ static bool sdp_direct_any_port(struct sdp_direct *direct)
 	n = high - low + 1;
 	first = get_random_u32() % n;
 	for (i = 0; i < n; i++) {
-		direct->local.sin_port = htons(low + (first + i) % n);
-		if (!sdp_direct_taken(direct))
+		if (sdp_direct_take_port(direct, low + (first + i) % n))
 			return true;
+		cond_resched();
 	}
 	return false;
 }
@@ -57,6 +84,7 @@ static bool sdp_direct_any_port(struct sdp_direct *direct)
  * @addr: the address, which is this host's, or zero
  * @port: the port, or zero: any
  *
+ * Context: process.
  * Return: zero or -EADDRINUSE.
  */
 int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
@@ -64,15 +92,8 @@ int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
 	struct sdp_direct *direct = sdp_direct(sk);
 	bool good;
 
-	spin_lock_bh(&sdp_direct_bounds);
 	direct->local.sin_addr.s_addr = addr;
-	direct->local.sin_port = htons(port);
-	good = port ? !sdp_direct_taken(direct) : sdp_direct_any_port(direct);
-	if (good)
-		list_add(&direct->bound, &sdp_direct_list);
-	else
-		direct->local.sin_port = 0;
-	spin_unlock_bh(&sdp_direct_bounds);
+	good = port ? sdp_direct_take_port(direct, port) : sdp_direct_any_port(direct);
 	return good ? 0 : -EADDRINUSE;
 }
 
@@ -83,7 +104,7 @@ int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
 void sdp_direct_unbind(struct sock *sk)
 {
 	spin_lock_bh(&sdp_direct_bounds);
-	list_del_init(&sdp_direct(sk)->bound);
+	hash_del(&sdp_direct(sk)->bound);
 	spin_unlock_bh(&sdp_direct_bounds);
 }
 
@@ -118,7 +139,8 @@ struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr
 	int device;
 
 	spin_lock_bh(&sdp_direct_bounds);
-	list_for_each_entry(direct, &sdp_direct_list, bound) {
+	hash_for_each_possible(sdp_direct_ports, direct, bound,
+			       sdp_direct_key(net, addr->sin_port)) {
 		device = READ_ONCE(direct->sk.sk_bound_dev_if);
 		if (direct->sk.sk_state == TCP_LISTEN && net_eq(sock_net(&direct->sk), net) &&
 		    direct->local.sin_port == addr->sin_port &&

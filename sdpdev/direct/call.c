@@ -57,7 +57,7 @@ int sdp_direct_bind(struct socket *sock, struct sockaddr *addr, int len)
 	if (err)
 		return err;
 	lock_sock(sk);
-	if (sk->sk_state != TCP_CLOSE || !list_empty(&sdp_direct(sk)->bound))
+	if (sk->sk_state != TCP_CLOSE || !hlist_unhashed(&sdp_direct(sk)->bound))
 		err = -EINVAL;
 	else
 		err = sdp_direct_bind_to(sk, to.sin_addr.s_addr, ntohs(to.sin_port));
@@ -78,9 +78,9 @@ static int sdp_direct_start(struct sock *sk, const struct sockaddr_in *to)
 	const struct sdp_xprt_ops *xprt;
 	int err = 0;
 
-	if (sk->sk_state != TCP_CLOSE || sk->sk_shutdown)
+	if (sk->sk_state != TCP_CLOSE || sk->sk_shutdown || READ_ONCE(direct->link))
 		return -EINVAL;
-	if (list_empty(&direct->bound))
+	if (hlist_unhashed(&direct->bound))
 		err = sdp_direct_bind_to(sk, 0, 0);
 	if (err)
 		return err;
@@ -187,9 +187,10 @@ int sdp_direct_listen(struct socket *sock, int backlog)
 	if (sk->sk_state == TCP_LISTEN)
 		goto out;
 	err = -EINVAL;
-	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE || sk->sk_shutdown)
+	if (sock->state != SS_UNCONNECTED || sk->sk_state != TCP_CLOSE || sk->sk_shutdown ||
+	    READ_ONCE(direct->link))
 		goto out;
-	err = list_empty(&direct->bound) ? sdp_direct_bind_to(sk, 0, 0) : 0;
+	err = hlist_unhashed(&direct->bound) ? sdp_direct_bind_to(sk, 0, 0) : 0;
 	if (err)
 		goto out;
 	direct->payer = sdp_sock_owner(sk);
@@ -250,6 +251,26 @@ struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err)
 	}
 }
 
+/* Nobody listens any more. */
+static void sdp_direct_unlisten(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sock *child;
+
+	spin_lock_bh(&sdp_direct_accepts);
+	sk->sk_state = TCP_CLOSE;
+	spin_unlock_bh(&sdp_direct_accepts);
+	/* Waits for requests that are under way. */
+	sdp_xprt_unlisten(direct->port);
+	direct->port = NULL;
+	while ((child = sdp_direct_first(sk))) {
+		sock_set_flag(child, SOCK_LINGER);
+		child->sk_lingertime = 0;
+		sdp_direct_drop(child);
+		sock_put(child);
+	}
+}
+
 /**
  * sdp_direct_shutdown() - struct proto_ops.shutdown
  * @sock: the socket
@@ -263,6 +284,13 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 
 	if (how < SHUT_RD || how > SHUT_RDWR)
 		return -EINVAL;
+	lock_sock(sk);
+	if (sk->sk_state == TCP_LISTEN) {
+		/* As with TCP: who waits to accept hears of it, and the address stays. */
+		if (how != SHUT_WR)
+			sdp_direct_unlisten(sk);
+		err = 0;
+	}
 	spin_lock_bh(&direct->lock);
 	if (sk->sk_state == TCP_ESTABLISHED) {
 		sk->sk_shutdown |= how + 1;
@@ -270,32 +298,22 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 		err = 0;
 	}
 	spin_unlock_bh(&direct->lock);
+	release_sock(sk);
 	sk->sk_state_change(sk);
 	return err;
 }
 
-/* Nobody listens any more. */
-static void sdp_direct_unlisten(struct sock *sk)
+/* Has the peer got all that it is to get? */
+static bool sdp_direct_is_out(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
-	struct sock *child;
+	bool out;
 
-	spin_lock_bh(&sdp_direct_accepts);
-	sk->sk_state = TCP_CLOSE;
-	spin_unlock_bh(&sdp_direct_accepts);
-	/* Waits for requests that are under way. */
-	sdp_xprt_unlisten(direct->port);
-	while ((child = sdp_direct_first(sk))) {
-		sock_set_flag(child, SOCK_LINGER);
-		child->sk_lingertime = 0;
-		sdp_direct_drop(child);
-		sock_put(child);
-	}
-}
-
-static bool sdp_direct_is_over(struct sock *sk)
-{
-	return !READ_ONCE(sdp_direct(sk)->link);
+	spin_lock_bh(&direct->lock);
+	out = !direct->link ||
+	      ((direct->fin_sent || direct->ending) && !sdp_chan_busy(&direct->link->chan));
+	spin_unlock_bh(&direct->lock);
+	return out;
 }
 
 /**
@@ -316,7 +334,7 @@ int sdp_direct_release(struct socket *sock)
 		sdp_direct_drop(sk);
 	timeo = sock_flag(sk, SOCK_LINGER) ? sk->sk_lingertime : 0;
 	if (timeo && !(current->flags & PF_EXITING))
-		sdp_direct_wait(sk, &timeo, sdp_direct_is_over);
+		sdp_direct_wait(sk, &timeo, sdp_direct_is_out);
 	sdp_direct_unbind(sk);
 	sock_orphan(sk);
 	release_sock(sk);

@@ -74,7 +74,8 @@ struct sdp_direct_link {
  * @cancel_acks: SinkCancelAck messages that are owed
  * @buf_acks: ChRcvBufAck messages that are owed
  * @readable: bytes in sk_receive_queue
- * @bound: in the list of those that have an address; sdp_direct_bounds
+ * @deadline: jiffies at which the connection of a closed socket ends; what is sent moves it on
+ * @bound: in the table of those that have an address; sdp_direct_bounds
  * @port: where a listener listens; the socket's own lock
  * @payer: whose share of an adapter its connections take; set before they can be made
  * @parent: the listener, held, while nobody has accepted it; sdp_direct_accepts
@@ -99,7 +100,8 @@ struct sdp_direct {
 	u32 cancel_acks;
 	u32 buf_acks;
 	u32 readable;
-	struct list_head bound;
+	unsigned long deadline;
+	struct hlist_node bound;
 	struct sdp_xprt_port *port;
 	kuid_t payer;
 	struct sock *parent;

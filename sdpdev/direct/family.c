@@ -144,13 +144,11 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 	mutex_init(&direct->send);
 	mutex_init(&direct->receive);
 	spin_lock_init(&direct->lock);
-	INIT_LIST_HEAD(&direct->bound);
+	INIT_HLIST_NODE(&direct->bound);
 	INIT_LIST_HEAD(&direct->queue);
 	INIT_LIST_HEAD(&direct->children);
 	direct->local.sin_family = AF_INET;
 	direct->peer.sin_family = AF_INET;
-	direct->rx_mode = SDP_MODE_COMBINED;
-	direct->tx_mode = SDP_MODE_COMBINED;
 	timer_setup(&sk->sk_timer, sdp_direct_late, 0);
 	return sk;
 }

@@ -28,8 +28,7 @@ static struct sk_buff *sdp_direct_packet(struct sock *sk, struct msghdr *msg, si
 	struct sk_buff *skb;
 	int err;
 
-	skb = sock_alloc_send_pskb(sk, n - pages, pages, msg->msg_flags & MSG_DONTWAIT, &err,
-				   PAGE_ALLOC_COSTLY_ORDER);
+	skb = sock_alloc_send_pskb(sk, n - pages, pages, true, &err, PAGE_ALLOC_COSTLY_ORDER);
 	if (!skb)
 		return ERR_PTR(err);
 	skb_put(skb, n - pages);
@@ -74,6 +73,7 @@ static u32 sdp_direct_most(struct sock *sk)
 	return most;
 }
 
+/* Sends what there is room for; the mutex held, so that it never waits for the peer. */
 static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 {
 	u32 most = sdp_direct_most(sk);
@@ -96,6 +96,31 @@ static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 	return 0;
 }
 
+static bool sdp_direct_has_room(struct sock *sk)
+{
+	return sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf) || READ_ONCE(sk->sk_err) ||
+	       READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN;
+}
+
+/* Sends all of it.  Others may write while this one waits for room. */
+static int sdp_direct_send_all(struct sock *sk, struct msghdr *msg, size_t *sent, long timeo)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	int err;
+
+	for (;;) {
+		if (mutex_lock_interruptible(&direct->send))
+			return sock_intr_errno(timeo);
+		err = sdp_direct_send(sk, msg, sent);
+		mutex_unlock(&direct->send);
+		if (err != -EAGAIN || !timeo)
+			return err;
+		err = sdp_direct_wait(sk, &timeo, sdp_direct_has_room);
+		if (err)
+			return err;
+	}
+}
+
 /**
  * sdp_direct_sendmsg() - struct proto_ops.sendmsg
  * @sock: the socket
@@ -104,7 +129,6 @@ static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
  */
 int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
-	struct sdp_direct *direct = sdp_direct(sock->sk);
 	struct sock *sk = sock->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
 	size_t sent = 0;
@@ -116,10 +140,7 @@ int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		err = timeo ? sdp_direct_wait(sk, &timeo, sdp_direct_is_connected) : -EAGAIN;
 	if (err)
 		return err;
-	if (mutex_lock_interruptible(&direct->send))
-		return -ERESTARTSYS;
-	err = sdp_direct_send(sk, msg, &sent);
-	mutex_unlock(&direct->send);
+	err = sdp_direct_send_all(sk, msg, &sent, timeo);
 	if (sent)
 		return sent;
 	if (err == -EPIPE && !(msg->msg_flags & MSG_NOSIGNAL))
@@ -219,6 +240,9 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 		done += n;
 		if (done >= target || (done && flags & MSG_PEEK))
 			return done;
+		/* As with TCP, a read of nothing waits for bytes and leaves them there. */
+		if (!len && !skb_queue_empty_lockless(&sk->sk_receive_queue))
+			return 0;
 		err = done && sk->sk_err ? 0 : sdp_direct_nothing(sk);
 		if (err <= 0)
 			return done ?: err;

@@ -78,6 +78,7 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 			return false;
 		__skb_unlink(out.skb, &sk->sk_write_queue);
 		consume_skb(out.skb);
+		sdp_direct(sk)->deadline = jiffies + SDP_DIRECT_LATE;
 	}
 	return true;
 }
@@ -195,8 +196,9 @@ static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned
 			sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
 	}
 	spin_lock_bh(&direct->lock);
+	/* The socket may connect again as soon as over() has put the link. */
 	if (!good)
-		sdp_direct_abort(link->sk, ECONNRESET);
+		sdp_chan_end(chan);
 	else if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT)
 		link->sk->sk_state = TCP_ESTABLISHED;
 	spin_unlock_bh(&direct->lock);
@@ -221,6 +223,9 @@ static void sdp_direct_room(struct sdp_chan *chan)
 	if (direct->link == link)
 		sdp_direct_push(link->sk);
 	spin_unlock_bh(&direct->lock);
+	/* close(2) waits until nothing is on its way. */
+	if (sock_flag(link->sk, SOCK_DEAD))
+		link->sk->sk_state_change(link->sk);
 }
 
 /* A negative errno. */
@@ -255,6 +260,8 @@ static void sdp_direct_over(struct sdp_chan *chan, const struct sdp_chan_end *en
 	spin_unlock_bh(&direct->lock);
 	if (!mine)
 		return;
+	/* close(2) waits for it where the socket itself was at its end before. */
+	link->sk->sk_state_change(link->sk);
 	sk_stop_timer(link->sk, &link->sk->sk_timer);
 	sdp_direct_forget(link->sk);
 	sdp_chan_put(chan);
@@ -298,13 +305,14 @@ void sdp_direct_drop(struct sock *sk)
 		sdp_direct_abort(sk, 0);
 	else
 		sdp_direct_push(sk);
-	if (direct->link)
-		sk_reset_timer(sk, &sk->sk_timer, jiffies + SDP_DIRECT_LATE);
+	direct->deadline = jiffies + SDP_DIRECT_LATE;
+	if (direct->link && !timer_pending(&sk->sk_timer))
+		sk_reset_timer(sk, &sk->sk_timer, direct->deadline);
 	spin_unlock_bh(&direct->lock);
 }
 
 /**
- * sdp_direct_late() - a connection that nobody has takes too long to end, or there was no memory
+ * sdp_direct_late() - there was no memory, or a connection that nobody has takes too long to end
  * @timer: of its socket
  */
 void sdp_direct_late(struct timer_list *timer)
@@ -313,10 +321,14 @@ void sdp_direct_late(struct timer_list *timer)
 	struct sdp_direct *direct = sdp_direct(sk);
 
 	spin_lock_bh(&direct->lock);
-	if (!sock_flag(sk, SOCK_DEAD))
+	if (!sock_flag(sk, SOCK_DEAD) || time_before(jiffies, direct->deadline))
 		sdp_direct_push(sk);
 	else if (direct->link)
 		sdp_chan_end(&direct->link->chan);
+	/* Unless there is still no memory, it is called again at the deadline. */
+	if (sock_flag(sk, SOCK_DEAD) && direct->link && !timer_pending(&sk->sk_timer) &&
+	    time_before(jiffies, direct->deadline))
+		sk_reset_timer(sk, &sk->sk_timer, direct->deadline);
 	spin_unlock_bh(&direct->lock);
 	sock_put(sk);
 }

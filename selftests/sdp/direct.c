@@ -219,6 +219,8 @@ static void test_calls(int l)
 	must(write(end[1], "abcdef", 6) == 6);
 	ok(all_events(end[0], POLLIN, SOON) && ioctl(end[0], FIONREAD, &n) == 0 && n == 6,
 	   "bytes that are there");
+	ok(recv(end[0], in, 0, 0) == 0 && recv(end[0], in, 0, MSG_PEEK) == 0 &&
+	   recv(end[0], in, 0, MSG_DONTWAIT) == 0, "nothing of them is read: zero");
 	ok(recv(end[0], in, 4, MSG_PEEK) == 4 && recv(end[0], in, 16, 0) == 6 &&
 	   !memcmp(in, "abcdef", 6), "looked at, and read");
 	fcntl(fd, F_SETFL, 0);
@@ -234,6 +236,30 @@ static void test_calls(int l)
 	   option(fd, SOL_TCP, TCP_NODELAY) == 1, "what every program sets");
 	ok(send(fd, "x", 1, MSG_OOB) == -1 && errno == EOPNOTSUPP, "no urgent bytes");
 	both_close(end);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* One who waits for room keeps nobody else waiting. */
+static void test_beside(int fd)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	pid_t waits = fork();
+
+	if (!waits) {
+		send(fd, "x", 1, 0);
+		_exit(0);
+	}
+	usleep(100000);
+	must(sigaction(SIGALRM, &sa, NULL) == 0);
+	alarm(5);
+	ok(send(fd, "x", 1, MSG_DONTWAIT) == -1 && errno == EAGAIN, "another one does not wait");
+	alarm(0);
+	kill(waits, SIGKILL);
+	waitpid(waits, NULL, 0);
 }
 
 /* Fills what there is room for, and nobody reads meanwhile. */
@@ -252,6 +278,7 @@ static void test_full(int l)
 	} while (all < 8 << 20 && all_events(end[0], POLLOUT, 100));
 	ok(n == -1 && errno == EAGAIN && all > 100000 && all < 8 << 20,
 	   "nobody reads: the sender waits");
+	test_beside(end[0]);
 	while (all && (n = recv(end[1], out, sizeof(out), 0)) > 0)
 		all -= n;
 	ok(!all && all_events(end[0], POLLOUT, SOON), "somebody does: it goes on");
@@ -289,6 +316,41 @@ static void test_ends(int l)
 	close(l);
 	ok(read(end[0], in, 1) == -1 && errno == ECONNRESET, "not accepted: a reset");
 	close(end[0]);
+}
+
+/* close(2) with SO_LINGER waits until the peer has all, and no longer. */
+static void test_linger(int l)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 10 };
+	char in[4];
+	int end[2];
+	long t;
+
+	must(join(l, end));
+	must(!setsockopt(end[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	must(write(end[0], "last", 4) == 4);
+	t = milliseconds();
+	close(end[0]);
+	ok(milliseconds() - t < 5000 && recv(end[1], in, 4, MSG_DONTWAIT) == 4,
+	   "SO_LINGER: as long as it takes");
+	close(end[1]);
+}
+
+static void test_unlisten(void)
+{
+	int l = listen_direct(PORT + 3), status;
+
+	if (!fork()) {
+		alarm(5);
+		_exit(accept(l, NULL, NULL) == -1 && errno == EINVAL ? 0 : 1);
+	}
+	usleep(100000);
+	ok(shutdown(l, SHUT_WR) == 0 && option(l, SOL_SOCKET, SO_ACCEPTCONN) == 1,
+	   "a listener has nothing to write");
+	ok(shutdown(l, SHUT_RD) == 0 && wait(&status) > 0 && status == 0,
+	   "its end: accept says EINVAL");
+	ok(listen(l, 4) == 0, "it may listen again");
+	close(l);
 }
 
 /* A port is that of /dev/sdp, or of these sockets. */
@@ -359,7 +421,7 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 9 + 2 + 1 + 4 + 7 + 2 + 4);
+	tap_plan(4 + 8 + 10 + 3 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
@@ -370,7 +432,9 @@ int main(void)
 	ok(streams(end[0], false, end[1], false), "streams both ways");
 	both_close(end);
 	test_gone(l);
+	test_linger(l);
 	test_ends(l);
+	test_unlisten();
 	test_ports();
 	test_other();
 	return tap_exit();
