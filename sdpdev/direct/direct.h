@@ -123,7 +123,7 @@ static inline u32 *sdp_direct_off(struct sk_buff *skb)
 extern spinlock_t sdp_direct_accepts;
 
 /* family.c */
-int sdp_direct_init(void);
+void sdp_direct_init(void);
 void sdp_direct_exit(void);
 struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern);
 int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk));

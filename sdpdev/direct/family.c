@@ -17,6 +17,9 @@ static struct proto sdp_direct_proto = {
 	.obj_size	= sizeof(struct sdp_direct),
 };
 
+/* What sdp_direct_init() has registered. */
+static bool sdp_direct_protocol, sdp_direct_registered;
+
 static void sdp_direct_destruct(struct sock *sk)
 {
 	skb_queue_purge(&sk->sk_receive_queue);
@@ -140,7 +143,8 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 		return NULL;
 	sock_init_data(sock, sk);
 	sk->sk_destruct = sdp_direct_destruct;
-	sk->sk_protocol = IPPROTO_TCP;
+	/* Whoever sees IPPROTO_TCP, BPF for one, takes it for a struct tcp_sock. */
+	sk->sk_protocol = IPPROTO_SDP;
 	mutex_init(&direct->send);
 	mutex_init(&direct->receive);
 	spin_lock_init(&direct->lock);
@@ -194,20 +198,18 @@ static const struct net_proto_family sdp_direct_family = {
 };
 
 /**
- * sdp_direct_init() - the family is there from now on
- *
- * Return: zero or a negative errno.
+ * sdp_direct_init() - the family is there from now on, unless another module has it
  */
-int sdp_direct_init(void)
+void sdp_direct_init(void)
 {
 	int err = proto_register(&sdp_direct_proto, 0);
 
+	sdp_direct_protocol = !err;
+	if (!err)
+		err = sock_register(&sdp_direct_family);
+	sdp_direct_registered = !err;
 	if (err)
-		return err;
-	err = sock_register(&sdp_direct_family);
-	if (err)
-		proto_unregister(&sdp_direct_proto);
-	return err;
+		pr_warn("sdpdev: no sockets of family %d: error %d\n", SDP_DIRECT_FAMILY, err);
 }
 
 /**
@@ -215,8 +217,10 @@ int sdp_direct_init(void)
  */
 void sdp_direct_exit(void)
 {
-	sock_unregister(SDP_DIRECT_FAMILY);
-	proto_unregister(&sdp_direct_proto);
+	if (sdp_direct_registered)
+		sock_unregister(SDP_DIRECT_FAMILY);
+	if (sdp_direct_protocol)
+		proto_unregister(&sdp_direct_proto);
 }
 
 MODULE_ALIAS_NETPROTO(27);

@@ -42,24 +42,21 @@ static int __init sdp_init(void)
 	err = sdp_joined_start();
 	if (err)
 		goto err_chan;
-	err = sdp_direct_init();
-	if (err)
-		goto err_joined;
 	err = sdp_group_init();
 	if (err)
-		goto err_direct;
+		goto err_joined;
 	/* The device takes rules as soon as it is there. */
 	sdp_attach_start();
 	err = misc_register(&sdp_misc);
 	if (err)
 		goto err_attach;
+	/* Programs open its sockets at once, so nothing may fail behind it. */
+	sdp_direct_init();
 	return 0;
 
 err_attach:
 	sdp_attach_stop();
 	sdp_group_exit();
-err_direct:
-	sdp_direct_exit();
 err_joined:
 	sdp_joined_stop();
 err_chan:
@@ -81,11 +78,11 @@ err_wq:
  */
 static void __exit sdp_exit(void)
 {
+	sdp_direct_exit();
 	misc_deregister(&sdp_misc);
 	sdp_attach_stop();
 	sdp_tree_exit();
 	sdp_group_exit();
-	sdp_direct_exit();
 	sdp_sock_exit();
 	sdp_joined_stop();
 	sdp_chan_stop();
