@@ -149,7 +149,7 @@ static void sdp_avoid_name(const struct sock *sk, struct sdp_avoid_entry *name, 
 static struct sdp_avoid_entry *sdp_avoid_set(struct sdp_avoid *avoid,
 					     const struct sdp_avoid_entry *name)
 {
-	u32 hash = jhash2(name->host.s6_addr32, ARRAY_SIZE(name->host.s6_addr32),
+	u32 hash = jhash2((__force const u32 *)&name->host, sizeof(name->host) / sizeof(u32),
 			  avoid->seed ^ name->ifindex ^ (u32)name->kind << 24);
 
 	return avoid->entry[hash & (SDP_AVOID_SETS - 1)];
@@ -363,10 +363,11 @@ void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c)
 	}
 	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
 	spin_lock_bh(&avoid->lock);
-	if (why == SDP_REFUSED_NO_SERVICE || why == SDP_REFUSED_VERSION)
-		sdp_avoid_host(avoid, &path);
-	else if (why == SDP_REFUSED_UNREACHABLE)
+	/* Where a connection had a carrier before the service is there: it comes back. */
+	if (why == SDP_REFUSED_UNREACHABLE || (why == SDP_REFUSED_NO_SERVICE && ss->moves))
 		sdp_avoid_path(avoid, &path, c->began);
+	else if (why == SDP_REFUSED_NO_SERVICE || why == SDP_REFUSED_VERSION)
+		sdp_avoid_host(avoid, &path);
 	else if (!c->joined)
 		sdp_avoid_heard_of(avoid, &path);
 	spin_unlock_bh(&avoid->lock);

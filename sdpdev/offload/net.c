@@ -71,14 +71,6 @@ static const unsigned int sdp_net_most = INT_MAX;
 		.extra2 = (void *)(most),		\
 	}
 
-#define SDP_NET_ORDER					\
-	{						\
-		.procname = "carriers",			\
-		.data = (void *)offsetof(struct sdp_net, order),	\
-		.mode = 0644,				\
-		.proc_handler = sdp_order_file,		\
-	}
-
 /* Their data are offsets into struct sdp_net.  Older kernels look for the empty one. */
 static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(attach, sdp_net_attach_file, SYSCTL_ZERO, SYSCTL_ONE),
@@ -88,7 +80,12 @@ static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(direct, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(only_wait, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
-	SDP_NET_ORDER,
+	{
+		.procname = "carriers",
+		.data = (void *)offsetof(struct sdp_net, order),
+		.mode = 0644,
+		.proc_handler = sdp_order_file,
+	},
 	SDP_NET_FILE(idle, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most_touch),
 	SDP_NET_FILE(joins, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
 	{ }

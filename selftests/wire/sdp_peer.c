@@ -39,7 +39,7 @@
 #include "peer.h"
 
 #define SETTLE_MS	200
-#define COUNTERS	128
+#define COUNTERS	512
 /* The other side leaves its peer 20 s for the RTU, and tells of it a bit later. */
 #define RTU_MS		20000
 #define OVER_MS		(RTU_MS + 30000)
@@ -149,6 +149,9 @@ static unsigned int read_counters(struct counter *c)
 	while (n < COUNTERS && fscanf(f, "%47s %lu", c[n].name, &c[n].value) == 2)
 		n++;
 	fclose(f);
+	/* What is not seen cannot have moved. */
+	if (n == COUNTERS)
+		die("more counters than there is room for");
 	return n;
 }
 
