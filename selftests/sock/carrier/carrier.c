@@ -127,8 +127,9 @@ static void link_put(struct link *link)
 static void link_later(struct link *link, unsigned long delay)
 {
 	refcount_inc(&link->refs);
+	/* The work that is pending may have run, and let go of all others, by now. */
 	if (!queue_delayed_work(wq, &link->work, delay))
-		refcount_dec(&link->refs);
+		link_put(link);
 }
 
 /* --- what the switch calls ----------------------------------------------------- */
@@ -223,11 +224,14 @@ static void carrier_end(struct sdp_carrier *c)
 	struct end *end = c->priv;
 	struct link *link = end->link;
 
+	/* The end's own may go as soon as it is said to have ended. */
+	refcount_inc(&link->refs);
 	spin_lock_bh(&link->lock);
 	link->dead = true;
 	end->ended = true;
 	spin_unlock_bh(&link->lock);
 	link_later(link, 0);
+	link_put(link);
 }
 
 static bool carrier_fits(struct net *net, const struct net_device *dev)
