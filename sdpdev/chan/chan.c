@@ -13,6 +13,7 @@
 
 static struct workqueue_struct *sdp_chan_wq;
 static LIST_HEAD(sdp_chans);
+static atomic_t sdp_chans_count;
 static DEFINE_SPINLOCK(sdp_chans_lock);
 static DECLARE_WAIT_QUEUE_HEAD(sdp_chans_wait);
 
@@ -36,8 +37,9 @@ void sdp_chan_put(struct sdp_chan *chan)
 	user->free(chan);
 	mem_cgroup_put(memcg);
 	put_net(net);
-	/* Pairs with sdp_chan_stop(). */
-	wake_up(&sdp_chans_wait);
+	/* Pairs with sdp_chan_stop(): all but this is done. */
+	if (atomic_dec_and_test(&sdp_chans_count))
+		wake_up(&sdp_chans_wait);
 }
 
 /**
@@ -322,6 +324,7 @@ bool sdp_chan_init(struct sdp_chan *chan, const struct sdp_chan_user *user, stru
 	spin_lock_bh(&sdp_chans_lock);
 	list_add_tail(&chan->list, &sdp_chans);
 	spin_unlock_bh(&sdp_chans_lock);
+	atomic_inc(&sdp_chans_count);
 	return true;
 }
 
@@ -438,6 +441,8 @@ int sdp_chan_start(void)
  */
 void sdp_chan_stop(void)
 {
-	wait_event(sdp_chans_wait, list_empty_careful(&sdp_chans));
+	wait_event(sdp_chans_wait, !atomic_read(&sdp_chans_count));
+	/* The last one's end may be on its way out of a softirq. */
+	synchronize_rcu();
 	destroy_workqueue(sdp_chan_wq);
 }

@@ -286,7 +286,7 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 		return -EINVAL;
 	lock_sock(sk);
 	if (sk->sk_state == TCP_LISTEN) {
-		/* As with TCP: who waits to accept hears of it, and the address stays. */
+		/* As with TCP: a call that waits to accept hears of it, and the address stays. */
 		if (how != SHUT_WR)
 			sdp_direct_unlisten(sk);
 		err = 0;

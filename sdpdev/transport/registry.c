@@ -266,11 +266,11 @@ static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xpr
  * sdp_xprt_listen() - let requests for a port in, by every transport there is or will be
  * @net: the namespace, which the caller holds until sdp_xprt_unlisten()
  * @number: host byte order
- * @whose: who listens
+ * @whose: the kind that listens
  *
- * A transport that cannot is counted, and left out.  Those of one kind settle among themselves
- * who has which address; a port of the other kind is taken at all addresses, so that nobody
- * gets another user's connections.
+ * A transport that cannot is counted, and left out.  Listeners of one kind share out the addresses
+ * among themselves.  A port of the other kind is taken at all addresses, so that no user gets
+ * another one's connections.
  *
  * Context: process context.
  * Return: what sdp_xprt_unlisten() takes; or an ERR_PTR: -EADDRINUSE or -ENOBUFS.

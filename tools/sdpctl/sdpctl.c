@@ -21,7 +21,7 @@ static const char usage[] =
 "TCP, or have them look for a better carrier now.\n"
 "\n"
 "  -a, --all           every connection; list: listening endpoints too\n"
-"  -w, --wait SECONDS  return: until TCP alone has the connections; who has not is named\n"
+"  -w, --wait SECONDS  return: until TCP alone has the connections; names the others\n"
 "  -s, --stay          return: for good\n"
 "  -l, --listening     list: only listening endpoints\n"
 "  -p, --processes     list: and who has them open\n"

@@ -27,7 +27,7 @@
  * @memory: what is mapped
  * @copy: what the device sees
  * @len: bytes
- * @dir: who writes
+ * @dir: which side writes
  */
 struct bounce {
 	struct list_head list;
