@@ -384,7 +384,7 @@ static void test_ports(void)
 /* /dev/sdp knows nothing of these sockets. */
 static void test_other(void)
 {
-	int l, end[2];
+	int l, end[2] = { -1, -1 };
 
 	l = listen_direct(PORT + 1);
 	end[0] = end_open(SDP, AF_INET);

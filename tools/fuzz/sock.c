@@ -303,11 +303,14 @@ void op_ctl(struct worker *w)
 		.size = sizeof(arg), .command = w->r->b & 3, .flags = w->r->c >> 2 & 3,
 		.count = w->r->b >> 4 & 3, .ends = (uintptr_t)ends, .end_size = sizeof(*ends),
 	};
-	struct sockaddr_storage local = {}, peer = {};
+	struct sockaddr_storage local, peer;
 	socklen_t len = sizeof(local), cookie = sizeof(ends->cookie);
 	int fd = one_of(w, ENDS);
 
 	memset(ends, 0, 2 * sizeof(*ends));
+	/* The descriptor may be no socket. */
+	memset(&local, 0, sizeof(local));
+	memset(&peer, 0, sizeof(peer));
 	getsockopt(fd, SOL_SOCKET, SO_COOKIE, &ends[0].cookie, &cookie);
 	getsockname(fd, (struct sockaddr *)&local, &len);
 	len = sizeof(peer);

@@ -50,7 +50,7 @@ static bool choose(struct job *job)
 	if (job->list.failed || job->list.hidden)
 		return false;
 	job->ends = grow(NULL, job->list.count + 1, sizeof(*job->ends));
-	job->which = grow(NULL, job->list.count + 1, sizeof(*job->which));
+	job->which = grow(NULL, job->list.count + 1, sizeof(struct endpoint *));
 	for (i = 0; i < job->list.count; i++) {
 		if (!filter_wants(filter, &job->list.all[i]) || !job->list.all[i].end.peer_port)
 			continue;
