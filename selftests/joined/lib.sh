@@ -9,6 +9,7 @@
 build=${BUILD:-$(dirname "$(readlink -f "$0")")/../../build}
 # shellcheck disable=SC2034 # for the tests
 sock=$build/selftests/sock
+talk=$build/selftests/joined/talk
 
 # in_node N COMMAND...
 in_node() {
@@ -31,3 +32,40 @@ only_ib() {
 
 order=$(in_node 1 sysctl -n net.sdp.carriers)
 trap 'all_nodes carriers "$order"' EXIT
+
+# begin [OPTION...]: connections from node1 to node2, which talk.
+begin() {
+	local fifo=/tmp/talk.$$
+
+	mkfifo "$fifo" || return
+	exec {said}< <(exec "$talk" -l 10.77.0.2 -S node2 -c 10.77.0.2 -C node1 "$@" < "$fifo" 2>&1)
+	talker=$!
+	exec {asks}> "$fifo"
+	rm "$fifo"
+	answer listens && answer ready
+}
+
+# answer WORD: what the program says begins so.
+answer() {
+	local line=
+
+	read -r -t $((100 * tap_slow)) -u "$said" line
+	[[ $line = "$1"* && $line != *WRONG* ]] || { echo "$line"; return 1; }
+}
+
+# ask LINE...: so it is (talk.c).
+ask() {
+	echo "$*" >&"$asks"
+	answer ok
+}
+
+# by_ib: bytes go both ways, by InfiniBand.
+by_ib() {
+	ask by ib && ask more
+}
+
+# leave: what was asked for is over.
+leave() {
+	kill "$talker"
+	exec {asks}>&- {said}<&-
+}
