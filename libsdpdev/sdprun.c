@@ -42,19 +42,19 @@
 
 static const char usage[] =
 "Usage: sdprun PROGRAM [ARG...]\n"
+"       sdprun --endpoint PROGRAM [ARG...]\n"
 "       sdprun --move[=RULE] [--rings] PROGRAM [ARG...]\n"
 "       sdprun --only[=RULE] PROGRAM [ARG...]\n"
 "       sdprun --cgroup DIR RULE\n"
 "       sdprun --user USER RULE\n"
 "       sdprun --check HOST PORT [PROGRAM]\n"
 "\n"
-"Run PROGRAM with its TCP connections over the Sockets Direct Protocol where the\n"
-"route to the peer leaves by an IPoIB interface and the peer listens on SDP, and\n"
-"over TCP everywhere else.\n"
+"Run PROGRAM as it is.  Its TCP connections leave TCP while they run, where the\n"
+"kernel has something better: memory within this machine, SDP over InfiniBand\n"
+"between machines.  Also those of every program that PROGRAM runs.\n"
 "\n"
-"      --move     leave PROGRAM and its sockets as they are: connections within this\n"
-"                 machine leave TCP for shared memory while they run; also those of\n"
-"                 static programs, of Go's, and of every program that PROGRAM runs\n"
+"      --endpoint  connections are made over SDP first, by a library; this goes soon\n"
+"      --move     the same as without an option, or what RULE says\n"
 "      --must-move  the same, or do not run PROGRAM where the kernel cannot do it\n"
 "      --rings    behind these two: a library lets PROGRAM send and receive by that memory\n"
 "                 without system calls, where it can\n"
@@ -719,7 +719,7 @@ int main(int argc, char **argv)
 {
 	const char *option = argc > 1 && argv[1][0] == '-' ? argv[1] : NULL;
 	const char *rule, *must, *only;
-	bool rings = false;
+	bool rings = false, endpoint;
 
 	if (option && (!strcmp(option, "--help") || !strcmp(option, "-h"))) {
 		fputs(usage, stdout);
@@ -746,7 +746,8 @@ int main(int argc, char **argv)
 	rule = option_value(option, "--move");
 	must = option_value(option, "--must-move");
 	only = option_value(option, "--only");
-	if (option && strcmp(option, "--") && !rule && !must && !only) {
+	endpoint = option && !strcmp(option, "--endpoint");
+	if (option && strcmp(option, "--") && !rule && !must && !only && !endpoint) {
 		say("unknown option %s; see sdprun --help", option);
 		return EXIT_TROUBLE;
 	}
@@ -755,7 +756,7 @@ int main(int argc, char **argv)
 		rings = true;
 		argv++;
 	}
-	if ((rule || must || only) && *argv && !strcmp(*argv, "--"))
+	if (option && strcmp(option, "--") && *argv && !strcmp(*argv, "--"))
 		argv++;
 	if (!*argv) {
 		say("no program given; see sdprun --help");
@@ -765,5 +766,7 @@ int main(int argc, char **argv)
 		return run_move(only, STRICT_ONLY, rings, argv);
 	if (must)
 		return run_move(must, STRICT_MUST, rings, argv);
-	return rule ? run_move(rule, STRICT_MAY, rings, argv) : run(argv);
+	if (endpoint)
+		return run(argv);
+	return run_move(rule ? rule : "move", STRICT_MAY, rings, argv);
 }

@@ -35,7 +35,7 @@ settled() {
 plan 6
 make_file part 1
 head -c 100000 "$WORK/www/part" > "$WORK/www/slow-part"
-start_nginx 2 "$SDPRUN"
+start_nginx 2 "$SDPRUN" --endpoint
 fds=0
 until_true 10 settled
 
@@ -44,7 +44,7 @@ for ((i = 0; i < CONNECTIONS; i++)); do
 	printf 'url = "http://%s:8080/slow/slow-part"\noutput = "%s"\n' \
 		"$SERVER4" "$WORK/part.$i"
 done > "$config"
-SDPDEV_DEBUG=1 "$SDPRUN" curl -sS -Z --parallel-immediate --parallel-max "$CONNECTIONS" \
+SDPDEV_DEBUG=1 "$SDPRUN" --endpoint curl -sS -Z --parallel-immediate --parallel-max "$CONNECTIONS" \
 	-K "$config" 2> "$WORK/curl.err" &
 curl=$!
 most=0

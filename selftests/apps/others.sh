@@ -11,7 +11,7 @@
 MODES=(plain-plain sdp-sdp sdp-plain plain-sdp)
 
 runner() {
-	[ "$1" = plain ] || echo "$SDPRUN"
+	[ "$1" = plain ] || echo "$SDPRUN --endpoint"
 }
 
 # all_modes NAME CONNECTIONS: that function says the same each time, and connects

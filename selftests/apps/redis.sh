@@ -36,9 +36,9 @@ suite "$WORK/tcp"
 check "the suite over TCP" test $? -eq 0
 stop_redis
 
-start_redis "$WORK/server.sdp" "$SDPRUN"
+start_redis "$WORK/server.sdp" "$SDPRUN" --endpoint
 before_it
-suite "$WORK/sdp" "$SDPRUN"
+suite "$WORK/sdp" "$SDPRUN" --endpoint
 check "the suite over SDP" test $? -eq 0
 for unit in "${UNITS[@]}"; do
 	check "unit/$unit" one "$unit"

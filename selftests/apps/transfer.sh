@@ -21,11 +21,11 @@ whole() {
 
 plan 10
 make_file big "$MEGABYTES"
-start_nginx 2 "$SDPRUN"
+start_nginx 2 "$SDPRUN" --endpoint
 
 # Down: nginx and curl, IPv4.
 before=$(ib_bytes 1)
-SDPDEV_DEBUG=1 "$SDPRUN" curl -sS -o "$WORK/down" "http://$SERVER4:8080/big" \
+SDPDEV_DEBUG=1 "$SDPRUN" --endpoint curl -sS -o "$WORK/down" "http://$SERVER4:8080/big" \
 	2> "$WORK/curl.err"
 check "nginx to curl, $MEGABYTES MiB over IPv4" test $? -eq 0
 check "its SHA-256" same "$WORK/www/big" "$WORK/down"
@@ -36,12 +36,12 @@ stop_nginx
 
 # Up: socat both, IPv6; the sender stays connected to be looked at.
 before=$(ib_bytes 1)
-start 2 "$SDPRUN" socat -u TCP6-LISTEN:9000,reuseaddr "CREATE:$WORK/up" 2> "$WORK/server.err"
+start 2 "$SDPRUN" --endpoint socat -u TCP6-LISTEN:9000,reuseaddr "CREATE:$WORK/up" 2> "$WORK/server.err"
 server=$PID
 wait_port 2 9000 || bail "socat did not start"
 mkfifo "$WORK/hold"
 { cat "$WORK/www/big"; cat "$WORK/hold"; } |
-	SDPDEV_DEBUG=1 "$SDPRUN" socat -u - "TCP6:[$SERVER6]:9000" 2> "$WORK/client.err" &
+	SDPDEV_DEBUG=1 "$SDPRUN" --endpoint socat -u - "TCP6:[$SERVER6]:9000" 2> "$WORK/client.err" &
 check "socat to socat, $MEGABYTES MiB over IPv6" until_true 120 whole "$WORK/up"
 check "sdpstat shows the bytes, sent over SDP" test "$(moved 5)" -ge "$BYTES"
 check "sdpstat shows them in messages" test "$(moved 7)" -ge "$((BYTES >> 16))"

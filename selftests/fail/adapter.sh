@@ -85,10 +85,10 @@ ended() {
 breaks() {
 	local server client status
 
-	on node2 "$sdprun" socat -u TCP-LISTEN:7100,reuseaddr - > /dev/null 2> /tmp/server &
+	on node2 "$sdprun" --endpoint socat -u TCP-LISTEN:7100,reuseaddr - > /dev/null 2> /tmp/server &
 	server=$!
 	until_true 20 listening node2 7100
-	"$sdprun" socat -u /dev/zero TCP:10.77.0.2:7100 > /dev/null 2> /tmp/client &
+	"$sdprun" --endpoint socat -u /dev/zero TCP:10.77.0.2:7100 > /dev/null 2> /tmp/client &
 	client=$!
 	until_true 20 sending && fail "$1" && until_true 30 ended $server $client
 	status=$?
@@ -100,9 +100,9 @@ breaks() {
 }
 
 carries() {
-	on node2 "$sdprun" socat -u TCP-LISTEN:7101,reuseaddr - > /tmp/got 2>&1 &
+	on node2 "$sdprun" --endpoint socat -u TCP-LISTEN:7101,reuseaddr - > /tmp/got 2>&1 &
 	until_true 20 listening node2 7101
-	"$sdprun" socat -u FILE:/tmp/file TCP:10.77.0.2:7101 && wait $! && cmp /tmp/file /tmp/got
+	"$sdprun" --endpoint socat -u FILE:/tmp/file TCP:10.77.0.2:7101 && wait $! && cmp /tmp/file /tmp/got
 }
 
 # asks WHAT: a line to the connection that is open all the time, and back
@@ -217,11 +217,11 @@ connected node1 node2
 check "a send of a connection" fails node1 conn_lost 1 -s 20000
 check "a receive" fails node2 rx_completion_error 2 -s 20000
 datagram node1 node2
-on node2 "$sdprun" socat TCP-LISTEN:7102,reuseaddr EXEC:cat &
+on node2 "$sdprun" --endpoint socat TCP-LISTEN:7102,reuseaddr EXEC:cat &
 server=$!
 until_true 20 listening node2 7102
 mkfifo /tmp/to /tmp/from
-"$sdprun" socat - TCP:10.77.0.2:7102 < /tmp/to > /tmp/from &
+"$sdprun" --endpoint socat - TCP:10.77.0.2:7102 < /tmp/to > /tmp/from &
 client=$!
 exec 8> /tmp/to 9< /tmp/from
 check "a connection of SDP" asks one

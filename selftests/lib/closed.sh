@@ -3,4 +3,4 @@
 
 folder=$(dirname "$(readlink -f "$0")")
 build=${BUILD:-$folder/../../build}
-SDPDEV_RINGS=always exec "$build/libsdpdev/sdprun" "$build/selftests/lib/closed"
+SDPDEV_RINGS=always exec "$build/libsdpdev/sdprun" --endpoint "$build/selftests/lib/closed"

@@ -79,8 +79,8 @@ pair() {
 	shift
 	serve -- "${server[@]}"
 	check "TCP:$title" client tcp "${@//HOST/10.77.0.2}"
-	serve "$SDPRUN" -- "${server[@]}"
-	check "SDP:$title" client sdp "$SDPRUN" "${@//HOST/10.77.0.2}"
+	serve "$SDPRUN" --endpoint -- "${server[@]}"
+	check "SDP:$title" client sdp "$SDPRUN" --endpoint "${@//HOST/10.77.0.2}"
 	check "  says the same" cmp "$WORK/tcp" "$WORK/sdp"
 	check "  over SDP, accepted" carried "$WORK/server.err"
 	check "  over SDP, connected" carried "$WORK/client.err"

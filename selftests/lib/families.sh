@@ -3,4 +3,4 @@
 
 folder=$(dirname "$(readlink -f "$0")")
 build=${BUILD:-$folder/../../build}
-exec "$build/libsdpdev/sdprun" "$build/selftests/lib/families" sdp
+exec "$build/libsdpdev/sdprun" --endpoint "$build/selftests/lib/families" sdp

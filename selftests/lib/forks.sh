@@ -3,4 +3,4 @@
 
 folder=$(dirname "$(readlink -f "$0")")
 build=${BUILD:-$folder/../../build}
-exec "$build/libsdpdev/sdprun" "$build/selftests/lib/forks"
+exec "$build/libsdpdev/sdprun" --endpoint "$build/selftests/lib/forks"

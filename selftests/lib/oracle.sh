@@ -83,7 +83,7 @@ for run in "${runs[@]}"; do
 	sdp=$WORK/$family.$name.sdp
 	when=auto
 	[ "$family" != rings ] || when=always
-	SDPDEV_RINGS=$when SDPDEV_DEBUG=1 transcript "$family" "$name" "$sdp" "$SDPRUN"
+	SDPDEV_RINGS=$when SDPDEV_DEBUG=1 transcript "$family" "$name" "$sdp" "$SDPRUN" --endpoint
 	echo "# $family, $name: exit status $?"
 	while IFS= read -r want <&3; do
 		IFS= read -r got <&4 || got='(nothing)'

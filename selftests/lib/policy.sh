@@ -21,7 +21,7 @@ wrong() {
 
 	shift
 	rules "$@"
-	"$SDPRUN" touch "$WORK/ran" 2> "$WORK/err" || status=$?
+	"$SDPRUN" --endpoint touch "$WORK/ran" 2> "$WORK/err" || status=$?
 	if [ $status -ne 125 ] || [ -e "$WORK/ran" ] || [ "$(wc -l < "$WORK/err")" -ne 1 ] ||
 	   ! grep -qF "sdprun: $SDPDEV_CONF:$text" "$WORK/err"; then
 		status=1
@@ -43,7 +43,7 @@ goes() {
 	local want=$1 port=$2
 
 	shift 2
-	SDPDEV_DEBUG=1 "$@" "$SDPRUN" socat -u OPEN:/dev/null "TCP:10.77.0.2:$port" 2> "$WORK/err"
+	SDPDEV_DEBUG=1 "$@" "$SDPRUN" --endpoint socat -u OPEN:/dev/null "TCP:10.77.0.2:$port" 2> "$WORK/err"
 	carried "$want"
 }
 
@@ -54,7 +54,7 @@ carried() {
 
 # serve PORT: socat there, by the rules of now; it ends with its first connection
 serve() {
-	start 2 "$SDPRUN" socat -u "TCP-LISTEN:$1,reuseaddr" OPEN:/dev/null 2> "$WORK/server.err"
+	start 2 "$SDPRUN" --endpoint socat -u "TCP-LISTEN:$1,reuseaddr" OPEN:/dev/null 2> "$WORK/server.err"
 	SERVER=$PID
 	until_true 20 listens "$1" || bail "socat does not listen"
 }
@@ -82,7 +82,7 @@ refuses() {
 	local how=$1 status=0
 
 	shift
-	"$@" "$SDPRUN" "$BUILD/selftests/lib/refused" "$how" > "$WORK/out" 2> "$WORK/err" ||
+	"$@" "$SDPRUN" --endpoint "$BUILD/selftests/lib/refused" "$how" > "$WORK/out" 2> "$WORK/err" ||
 		status=$?
 	[ "$(grep -c "sdpdev\[.*conf:1 says 'use sdp" "$WORK/err")" -eq 1 ] || status=1
 	[ "$status" -eq 0 ] ||
@@ -108,11 +108,11 @@ wrong "1: user 'no-such-user'" "use sdp connect * * user no-such-user"
 wrong "1: words are missing" "use sdp connect * * user"
 wrong "1: 'root' is one word too many" "use sdp connect * * user root root"
 rm "$SDPDEV_CONF"
-"$SDPRUN" true 2> "$WORK/err"
+"$SDPRUN" --endpoint true 2> "$WORK/err"
 check "a file that is not there is missed" test $? -eq 125
 check "by its name" grep -q "conf: No such file" "$WORK/err"
 mkdir "$SDPDEV_CONF"
-"$SDPRUN" true 2> "$WORK/err"
+"$SDPRUN" --endpoint true 2> "$WORK/err"
 check "and a folder in its place has no rules" test $? -eq 125
 check "as is said, too" grep -q "conf: Is a directory" "$WORK/err"
 rmdir "$SDPDEV_CONF"
@@ -142,13 +142,13 @@ check "nor with no endpoint left" refuses nothing setpriv --reuid nobody --clear
 echo "$endpoints" > $limit
 check "as is said" grep -q "and /dev/sdp: No buffer space" "$WORK/err"
 rules "use sdp * busybox *"
-"$SDPRUN" busybox true 2> "$WORK/err"
+"$SDPRUN" --endpoint busybox true 2> "$WORK/err"
 check "nor without the library" test $? -eq 125
 check "as is said" grep -q "statically linked.*conf:1 refuses TCP: use sdp" "$WORK/err"
 rules "use sdp * * *"
 cp /bin/true "$WORK/unreadable"
 chmod 711 "$WORK/unreadable"
-setpriv --reuid nobody --clear-groups "$SDPRUN" "$WORK/unreadable" 2> "$WORK/err"
+setpriv --reuid nobody --clear-groups "$SDPRUN" --endpoint "$WORK/unreadable" 2> "$WORK/err"
 check "nor in a program that cannot be read" test $? -eq 125
 check "as is said" grep -q "cannot be read.*conf:1 refuses TCP: use sdp" "$WORK/err"
 # As many interpreters as the kernel follows.
@@ -158,13 +158,13 @@ for i in 5 4 3 2 1; do
 	chmod 755 "$WORK/script$i"
 	next=$WORK/script$i
 done
-"$SDPRUN" "$next" 2> "$WORK/err"
+"$SDPRUN" --endpoint "$next" 2> "$WORK/err"
 check "nor behind a chain of interpreters" test $? -eq 125
 
 # A server that stays.
 rules "use both * * *"
-start 2 "$SDPRUN" socat -u TCP-LISTEN:9000,fork,reuseaddr OPEN:/dev/null
-start 2 "$SDPRUN" socat -u TCP6-LISTEN:9001,fork,reuseaddr OPEN:/dev/null
+start 2 "$SDPRUN" --endpoint socat -u TCP-LISTEN:9000,fork,reuseaddr OPEN:/dev/null
+start 2 "$SDPRUN" --endpoint socat -u TCP6-LISTEN:9001,fork,reuseaddr OPEN:/dev/null
 wait_port 2 9000 && wait_port 2 9001 || bail "socat did not start"
 
 rules ""
@@ -194,20 +194,20 @@ check "another" goes SDP 9000
 rules "use tcp connect * * user 65534"
 check "a user's number" goes TCP 9000 setpriv --reuid nobody --clear-groups
 rules "use tcp connect * [fd77::]/16:9001"
-SDPDEV_DEBUG=1 "$SDPRUN" socat -u OPEN:/dev/null "TCP:[fd77::2]:9001" 2> "$WORK/err"
+SDPDEV_DEBUG=1 "$SDPRUN" --endpoint socat -u OPEN:/dev/null "TCP:[fd77::2]:9001" 2> "$WORK/err"
 check "an IPv6 prefix" carried TCP
 rules "use tcp connect * 10.77.0.0/24"
-SDPDEV_DEBUG=1 "$SDPRUN" socat -u OPEN:/dev/null "TCP:[::ffff:10.77.0.2]:9001" 2> "$WORK/err"
+SDPDEV_DEBUG=1 "$SDPRUN" --endpoint socat -u OPEN:/dev/null "TCP:[::ffff:10.77.0.2]:9001" 2> "$WORK/err"
 check "IPv4 by IPv6" carried TCP
 rules "use tcp server * *:*" "use tcp client * *"
-SDPDEV_DEBUG=1 "$SDPRUN" socat -u OPEN:/dev/null "TCP:10.77.0.2:9000" 2> "$WORK/err"
+SDPDEV_DEBUG=1 "$SDPRUN" --endpoint socat -u OPEN:/dev/null "TCP:10.77.0.2:9000" 2> "$WORK/err"
 check "all is TCP's: no endpoint is made" test ! -s "$WORK/err"
-"$SDPRUN" "$BUILD/selftests/lib/families" tcp > "$WORK/out"
+"$SDPRUN" --endpoint "$BUILD/selftests/lib/families" tcp > "$WORK/out"
 check "except for who asks for one" test $? -eq 0
 SDPDEV_MODE=only
 export SDPDEV_MODE
 check "SDPDEV_MODE goes before it" goes SDP 9000
-"$SDPRUN" "$BUILD/selftests/lib/refused" only > "$WORK/out" 2> "$WORK/err"
+"$SDPRUN" --endpoint "$BUILD/selftests/lib/refused" only > "$WORK/out" 2> "$WORK/err"
 status=$?
 [ $status -eq 0 ] || diag "$WORK/out"
 result $status "only: no connection over TCP, whoever made the socket"
@@ -233,7 +233,7 @@ rules "use both connect socat *"
 check "a server without the library: TCP" goes TCP 9004
 rules "use sdp connect socat *:9004"
 socat_status=0
-"$SDPRUN" socat -u OPEN:/dev/null TCP:10.77.0.2:9004 2> "$WORK/err" || socat_status=$?
+"$SDPRUN" --endpoint socat -u OPEN:/dev/null TCP:10.77.0.2:9004 2> "$WORK/err" || socat_status=$?
 check "not where the rule says SDP" grep -q "Connection refused" "$WORK/err"
 check "as the program's exit status says" test $socat_status -eq 1
 

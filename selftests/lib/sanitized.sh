@@ -11,7 +11,7 @@ where=(10.77.0.2 node2 node1)
 
 # over_sdp COMMAND...: succeeds, by a connection over SDP
 over_sdp() {
-	SDPDEV_DEBUG=1 "$SDPRUN" "$@" > "$WORK/out" 2>&1 && grep -q "over SDP" "$WORK/out" &&
+	SDPDEV_DEBUG=1 "$SDPRUN" --endpoint "$@" > "$WORK/out" 2>&1 && grep -q "over SDP" "$WORK/out" &&
 		return
 	diag "$WORK/out"
 	return 1
@@ -19,7 +19,7 @@ over_sdp() {
 
 # caught PROGRAM: its runtime sees what recv() writes
 caught() {
-	"$SDPRUN" "$programs/$1" "${where[@]}" overflow > "$WORK/out" 2>&1
+	"$SDPRUN" --endpoint "$programs/$1" "${where[@]}" overflow > "$WORK/out" 2>&1
 	grep -q "heap-buffer-overflow" "$WORK/out" && return
 	diag "$WORK/out"
 	return 1
@@ -38,8 +38,8 @@ check "one of them runs a shell" over_sdp "$programs/address" "${where[@]}" \
 	'case $LD_PRELOAD in *asan*) exit 1; esac; test -z "$SDPDEV_RUNTIME"'
 # shellcheck disable=SC2016
 check "a runtime that is preloaded already stays first" env LD_PRELOAD=libasan.so.8 \
-	"$SDPRUN" sh -c 'case $LD_PRELOAD in libasan.so.8:*sdpdev*) ;; *) exit 1; esac'
+	"$SDPRUN" --endpoint sh -c 'case $LD_PRELOAD in libasan.so.8:*sdpdev*) ;; *) exit 1; esac'
 # shellcheck disable=SC2016
 check "options that there are stay" env ASAN_OPTIONS=exitcode=9 \
-	"$SDPRUN" sh -c 'case $ASAN_OPTIONS in *:exitcode=9) ;; *) exit 1; esac'
+	"$SDPRUN" --endpoint sh -c 'case $ASAN_OPTIONS in *:exitcode=9) ;; *) exit 1; esac'
 finish

@@ -48,7 +48,7 @@ sink_listens() {
 
 sdp() {
 	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_ib.ko" &&
-	transfer env SDPDEV_MODE=only "$sdprun"
+	transfer env SDPDEV_MODE=only "$sdprun" --endpoint
 }
 
 few=$(fewer 20)
