@@ -6,7 +6,6 @@
 . "$(dirname "$0")/ip.sh"
 
 modules=$BUILD/$KERNEL
-sdprun=$BUILD/libsdpdev/sdprun
 file=/tmp/poor.file
 
 # The kernel's module brings what ours needs.
@@ -34,21 +33,26 @@ connected() {
 	until_true 20 pings 2000
 }
 
-# transfer COMMAND...: a file by TCP, or what the command makes of it
 transfer() {
 	rm -f "$file.got"
-	on_ip sink_listens "$@" socat -u TCP-LISTEN:7000,reuseaddr "OPEN:$file.got,creat" -- \
-		"$@" socat -u "OPEN:$file" TCP:10.1.0.1:7000 &&
+	on_ip sink_listens socat -u TCP-LISTEN:7000,reuseaddr "OPEN:$file.got,creat" -- \
+		socat -u "OPEN:$file" TCP:10.1.0.1:7000 &&
 	cmp "$file" "$file.got"
 }
 
 sink_listens() {
-	port_open 7000 || grep LISTEN /proc/net/sdp/endpoints
+	port_open 7000
+}
+
+# Each connection may move, to InfiniBand alone.
+wants_sdp() {
+	"$@" sysctl -q -w net.sdp.attach=1 net.sdp.carriers=ib
 }
 
 sdp() {
 	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_ib.ko" &&
-	transfer env SDPDEV_MODE=only "$sdprun" --endpoint
+	wants_sdp && wants_sdp ip netns exec peer && transfer &&
+	grep '^carrier_joined [1-9]' /proc/net/sdp/snmp
 }
 
 few=$(fewer 20)
