@@ -1,64 +1,95 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Where SDP does not go, the same programs go over TCP, on the same descriptors,
-# and nobody notices.
+# Where InfiniBand cannot carry a connection TCP does, and sdpstat says why. This runs in the
+# first of two machines, the second of which has the kernel's own ib_ipoib.
 
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
-# fetch NAME REASON URL [RUNNER]: curl gets the file, and says over what
-fetch() {
-	local name=$1 reason=$2 url=$3
+PORT=9000
 
-	shift 3
-	rm -f "$WORK/got"
-	SDPDEV_DEBUG=1 "$@" curl -sS -o "$WORK/got" "$url" 2> "$WORK/curl.err"
-	check "$name: the file arrives" same "$WORK/www/file" "$WORK/got"
-	[ -n "$reason" ] || return
-	check "$name: over TCP, and says why" grep -q "over TCP ($reason)" "$WORK/curl.err"
-	grep -q "over TCP ($reason)" "$WORK/curl.err" || diag "$WORK/curl.err"
+# serve [RUNNER]: an echo on the second machine, in the place of the one before
+serve() {
+	[ -z "$PID" ] || { kill "$PID" && wait "$PID"; } 2> /dev/null
+	until_true 20 not_there
+	machine 2 run "$@" socat "TCP-LISTEN:$PORT,reuseaddr,fork" EXEC:cat < /dev/null &
+	PID=$!
+	until_true 20 there || bail "socat does not listen"
 }
 
-plan 18
-make_file file 2
+there() {
+	machine 2 run ss -Hltn "sport = :$PORT" | grep -q .
+}
 
-# The server without the library.
-start_nginx 2
-fetch "plain server, IPv4" "the peer has no SDP listener" "http://$SERVER4:8080/file" "$SDPRUN" --endpoint
-fetch "plain server, IPv6" "the peer has no SDP listener" "http://[$SERVER6]:8080/file" "$SDPRUN" --endpoint
-SDPDEV_MODE=only "$SDPRUN" --endpoint curl -sS "http://$SERVER4:8080/file" > /dev/null 2>&1
-check "plain server, SDPDEV_MODE=only: curl cannot connect" test $? -eq 7
-stop_nginx
+not_there() {
+	! there
+}
 
-# The client without it.
-start_nginx 2 "$SDPRUN" --endpoint
-before=$(ib_bytes 1)
-fetch "plain client, IPv4" "" "http://$SERVER4:8080/file" env
-fetch "plain client, IPv6" "" "http://[$SERVER6]:8080/file" env
-check "plain client: the bytes went through the IPoIB interface" \
-	test $(($(ib_bytes 1) - before)) -gt $((4 << 20))
-before=$(ib_bytes 1)
-fetch "SDPDEV_MODE=off" "" "http://$SERVER4:8080/file" env SDPDEV_MODE=off "$SDPRUN" --endpoint
-check "SDPDEV_MODE=off: the bytes went through the IPoIB interface" \
-	test $(($(ib_bytes 1) - before)) -gt $((2 << 20))
-before=$(ib_bytes 1)
-fetch "both with the library" "" "http://$SERVER4:8080/file" "$SDPRUN" --endpoint
-few_bytes "$before" 500000 "both with the library: they did not"
-stop_nginx
+# seen CARRIER REASON [MACHINE]: so sdpstat shows the connection there.
+seen() {
+	machine "${3:-1}" run "$stat" "port=$PORT" state=established | tee "$WORK/seen" |
+		awk -v carrier="$1" -v reason="$2" '
+			NR == 1 { at = index($0, "Reason") }
+			NR > 1 && index($2, carrier) == 1 {
+				split(substr($0, at), word, " ")
+				good += word[1] == reason
+			}
+			END { exit !good }'
+}
 
-# Routes that leave by other interfaces.
-start_nginx 1 "$SDPRUN" --endpoint
-fetch "loopback, IPv4" "the route does not leave by IPoIB" "http://127.0.0.1:8080/file" "$SDPRUN" --endpoint
-fetch "loopback, IPv6" "the route does not leave by IPoIB" "http://[::1]:8080/file" "$SDPRUN" --endpoint
-stop_nginx
+# echoed: 200 kB come back as they were.
+echoed() {
+	local i
 
-start_nginx 2 "$SDPRUN" --endpoint
-on 1 ip link add veth1 type veth peer name veth2 netns node2
-on 1 ip addr add 10.78.0.1/24 dev veth1
-on 2 ip addr add 10.78.0.2/24 dev veth2
-on 1 ip link set veth1 up
-on 2 ip link set veth2 up
-fetch "another interface" "the route does not leave by IPoIB" "http://10.78.0.2:8080/file" "$SDPRUN" --endpoint
-on 1 ip link del veth1
-stop_nginx
+	for ((i = 0; i < 20; i++)); do
+		cat "$WORK/file" >&"$to"
+		head -c 10000 <&"$from" | cmp "$WORK/file" || return
+	done
+}
+
+# goes CARRIER REASON MACHINE: what is sent next
+goes() {
+	echoed && seen "$@"
+}
+
+# carried NAME CARRIER REASON MACHINE [RUNNER]: a connection of a client that runs so
+carried() {
+	local name=$1 to from
+
+	coproc talk { exec "${@:5}" socat - "TCP:10.77.0.2:$PORT" 2> "$WORK/err"; }
+	# Subshells have those two.
+	exec {to}>&"${talk[1]}" {from}<&"${talk[0]}"
+	check "$name: the bytes come back" echoed
+	check "$name: $2" until_true 20 goes "$2" "$3" "$4"
+	diag "$WORK/seen"
+	diag "$WORK/err"
+	# shellcheck disable=SC2154 # coproc sets it
+	kill "$talk_PID"
+	wait "$talk_PID" 2> /dev/null
+	exec {to}>&- {from}<&-
+}
+
+counted() {
+	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+}
+
+plan 12
+head -c 10000 /dev/urandom > "$WORK/file"
+until_true 60 ping -q -c 1 -W 5 10.77.0.2 || bail "the machines do not reach each other"
+run=$(readlink -f "$SDPRUN") stat=$(readlink -f "$SDPSTAT")
+serve "$run"
+carried "both by sdprun" ib - 1 "$run"
+carried "the server alone" TCP peer 2 env
+serve
+carried "the client alone" TCP peer 1 "$run"
+serve "$run"
+rmmod sdp_ib
+carried "no transport" TCP peer 1 "$run"
+modprobe sdp_ib
+machine 2 run rmmod sdp_ib
+refused=$(counted carrier_refused_no_service)
+carried "no transport at the peer" TCP avoid 1 "$run"
+check "it says so" test "$(counted carrier_refused_no_service)" -gt "$refused"
+machine 2 run modprobe sdp_ib
+check "the transport is back" modprobe sdp_ib
 finish

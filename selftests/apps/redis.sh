@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Units of Redis's own test suite, as its authors published it: over TCP first,
-# where every test that passes is one that has to pass over SDP.
+# where every test that passes is one that has to pass over InfiniBand.
 
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/units.sh"
@@ -36,13 +36,13 @@ suite "$WORK/tcp"
 check "the suite over TCP" test $? -eq 0
 stop_redis
 
-start_redis "$WORK/server.sdp" "$SDPRUN" --endpoint
+start_redis "$WORK/server.sdp" "$SDPRUN"
 before_it
-suite "$WORK/sdp" "$SDPRUN" --endpoint
-check "the suite over SDP" test $? -eq 0
+suite "$WORK/sdp" "$SDPRUN"
+check "the suite over InfiniBand" test $? -eq 0
 for unit in "${UNITS[@]}"; do
 	check "unit/$unit" one "$unit"
 done
-all_sdp "its connections" 10
+joined "its connections" 10 1000
 stop_redis
 finish

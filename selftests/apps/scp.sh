@@ -14,7 +14,7 @@ MIB=${SCP_MIB:-$MIB}
 copy() {
 	local before=$SECONDS status=0
 
-	"$SDPRUN" --endpoint scp "${SSH[@]}" -P 2222 "$2" "$3" 2> "$WORK/scp.err" || status=$?
+	"$SDPRUN" scp "${SSH[@]}" -P 2222 "$2" "$3" 2> "$WORK/scp.err" || status=$?
 	echo "# $1: $MIB MiB in $((SECONDS - before)) s"
 	[ "$status" -eq 0 ] && return
 	diag "$WORK/scp.err"
@@ -30,13 +30,13 @@ arrived() {
 plan 5
 make_file file "$MIB"
 want=$(sum "$WORK/www/file")
-start_sshd "$SDPRUN" --endpoint
+start_sshd "$SDPRUN"
 before_it
 check "scp to the server" copy up "$WORK/www/file" "root@$SERVER4:$WORK/up"
 check "with the same SHA-256" arrived "$WORK/up"
 rm -f "$WORK/www/file"
 check "scp from the server" copy down "root@$SERVER4:$WORK/up" "$WORK/down"
 check "with the same SHA-256" arrived "$WORK/down"
-all_sdp "scp" 2
+joined "scp" 2 $((2 * 1024 * MIB * 3 / 4))
 kill "$PID"
 finish

@@ -6,29 +6,31 @@
 
 . "$(dirname "$0")/common.sh"
 
-plan 13
+plan 12
 make_file file 4
 
 # socat forks for each connection and executes cat on it; the client closes its
 # half and reads the echo.
-start 2 "$SDPRUN" --endpoint socat TCP-LISTEN:9001,fork,reuseaddr EXEC:cat,nofork 2> "$WORK/echo.err"
+start 2 "$SDPRUN" socat TCP-LISTEN:9001,fork,reuseaddr EXEC:cat,nofork 2> "$WORK/echo.err"
 wait_port 2 9001 || bail "socat did not start"
 echo_ok=0
+before_it
 for i in 1 2 3; do
-	SDPDEV_DEBUG=1 "$SDPRUN" --endpoint socat -t 30 - "TCP:$SERVER4:9001" \
-		< "$WORK/www/file" > "$WORK/echo.$i" 2> "$WORK/socat.err"
+	"$SDPRUN" socat -t 30 - "TCP:$SERVER4:9001" \
+		< "$WORK/www/file" > "$WORK/echo.$i"
 	same "$WORK/www/file" "$WORK/echo.$i" || echo_ok=1
 done
 check "a forking server executes cat on the descriptor: echo after half close" \
 	test $echo_ok -eq 0
-check "the program says SDP" over SDP "$WORK/socat.err"
+joined "socat" 3 10000
 
 # Python: blocking sockets and a thread for each.
-start 2 "$SDPRUN" --endpoint python3 -m http.server -d "$WORK/www" 8081 > "$WORK/python.err" 2>&1
+start 2 "$SDPRUN" python3 -m http.server -d "$WORK/www" 8081 > "$WORK/python.err" 2>&1
 wait_port 2 8081 || { diag "$WORK/python.err"; bail "python3 did not start"; }
-SDPDEV_DEBUG=1 "$SDPRUN" --endpoint curl -sS -o "$WORK/got" "http://$SERVER4:8081/file" 2> "$WORK/curl.err"
+before_it
+"$SDPRUN" curl -sS -o "$WORK/got" "http://$SERVER4:8081/file"
 check "python3 -m http.server to curl" same "$WORK/www/file" "$WORK/got"
-check "the program says SDP" over SDP "$WORK/curl.err"
+joined "python3" 1 2000
 
 # Python asyncio: epoll, non-blocking connects, and two listeners on one port.
 cat > "$WORK/echo.py" <<'EOF'
@@ -63,22 +65,23 @@ if sys.argv[1] == "server":
 else:
     asyncio.run(client(sys.argv[2], int(sys.argv[3]), sys.argv[4]))
 EOF
-start 2 "$SDPRUN" --endpoint python3 "$WORK/echo.py" server 8082 2> "$WORK/asyncio.err"
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8082 2> "$WORK/asyncio.err"
 wait_port 2 8082 || { diag "$WORK/asyncio.err"; bail "python3 did not start"; }
 head -c 500000 "$WORK/www/file" > "$WORK/part"
 for host in "$SERVER4" "$SERVER6"; do
-	SDPDEV_DEBUG=1 "$SDPRUN" --endpoint python3 "$WORK/echo.py" client "$host" 8082 "$WORK/part" \
-		> "$WORK/out" 2> "$WORK/client.err"
+	before_it
+	"$SDPRUN" python3 "$WORK/echo.py" client "$host" 8082 "$WORK/part" \
+		> "$WORK/out"
 	check "asyncio: ten echoes at once, $host" test "$(< "$WORK/out")" = 10
-	check "the program says SDP" over SDP "$WORK/client.err"
+	joined "asyncio" 5 200
 done
 
 # A server that was killed with a connection open starts again on its port.
-start 2 "$SDPRUN" --endpoint python3 "$WORK/echo.py" server 8083 2> "$WORK/first.err"
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/first.err"
 first=$PID
 wait_port 2 8083 || bail "python3 did not start"
 mkfifo "$WORK/hold"
-"$SDPRUN" --endpoint socat - "TCP:$SERVER4:8083" < "$WORK/hold" > "$WORK/echoed" &
+"$SDPRUN" socat - "TCP:$SERVER4:8083" < "$WORK/hold" > "$WORK/echoed" &
 client=$!
 exec 9> "$WORK/hold"
 echo hello >&9
@@ -88,18 +91,18 @@ exec 9>&-
 wait "$client"
 # It listens until it is gone.
 wait "$first" 2> /dev/null
-start 2 "$SDPRUN" --endpoint python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
+start 2 "$SDPRUN" python3 "$WORK/echo.py" server 8083 2> "$WORK/second.err"
 check "a killed server starts again on its port" until_true 20 listening 2 8083
-SDPDEV_DEBUG=1 "$SDPRUN" --endpoint python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
-	> "$WORK/out" 2> "$WORK/client.err"
+"$SDPRUN" python3 "$WORK/echo.py" client "$SERVER4" 8083 "$WORK/part" \
+	> "$WORK/out"
 check "and serves" test "$(< "$WORK/out")" = 10
-check "the program says SDP" over SDP "$WORK/client.err"
 
 # iperf3: select(), a control connection and several for the data.
-start 2 "$SDPRUN" --endpoint iperf3 -s -1 -p 5201 > "$WORK/iperf.srv" 2>&1
+start 2 "$SDPRUN" iperf3 -s -1 -p 5201 > "$WORK/iperf.srv" 2>&1
 wait_port 2 5201 || { diag "$WORK/iperf.srv"; bail "iperf3 did not start"; }
-SDPDEV_DEBUG=1 "$SDPRUN" --endpoint iperf3 -c "$SERVER4" -p 5201 -P 4 -n 4M --bidir \
-	> "$WORK/iperf.out" 2> "$WORK/iperf.err"
+before_it
+"$SDPRUN" iperf3 -c "$SERVER4" -p 5201 -P 4 -n 16M --bidir \
+	> "$WORK/iperf.out"
 check "iperf3: four connections each way" test $? -eq 0
-check "the program says SDP" over SDP "$WORK/iperf.err"
+joined "iperf3" 2 2000
 finish
