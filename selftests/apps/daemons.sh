@@ -22,7 +22,7 @@ redis() {
 	"$SDPRUN" redis-cli -h "$SERVER4" --raw get key | head -c 300000 > "$WORK/back"
 	head -c 300000 "$WORK/www/file" > "$WORK/want"
 	check "redis-cli: a value comes back" same "$WORK/want" "$WORK/back"
-	joined "redis" 40 100
+	joined "redis" 20 50
 	kill "$server"
 	wait "$server" 2>/dev/null
 	check "redis-server leaves in order" grep -q 'bye bye' "$WORK/redis.log"
@@ -38,7 +38,7 @@ openssh() {
 		> "$WORK/ssh.out" 2> "$WORK/ssh.err"
 	check "ssh over IPv6 gives the exit status" test $? -eq 7
 	check "and what the command said" same "$WORK/www/file" "$WORK/ssh.out"
-	joined "OpenSSH" 2 1000
+	joined "OpenSSH" 2 500
 	[ -s "$WORK/scp.up" ] || diag "$WORK/sshd.log"
 	kill "$PID"
 }
@@ -67,7 +67,7 @@ rsyncd() {
 	"$SDPRUN" rsync -a "$WORK/mirror/" "rsync://$SERVER4:8730/files/" 2> "$WORK/rsync.err" ||
 		diag "$WORK/rsync.err"
 	check "and to it" grep -q new "$WORK/www/many/1"
-	joined "rsync" 2 1000
+	joined "rsync" 1 500
 	kill "$PID"
 }
 
@@ -82,7 +82,7 @@ inetd() {
 	check "inetd: cat" same "$WORK/www/file" "$WORK/cat.out"
 	"$SDPRUN" socat -t 30 - "TCP:$SERVER4:7001" < "$WORK/www/file" > "$WORK/sum.out"
 	check "inetd: sha256sum" grep -q "^$(sum "$WORK/www/file") " "$WORK/sum.out"
-	joined "inetd" 2 1000
+	joined "inetd" 1 500
 	kill "$PID"
 }
 

@@ -27,7 +27,7 @@ all_modes() {
 		ended "$name"
 		check "$name, $mode" as_tcp "$name" "$mode"
 		case $mode in
-		sdp-sdp) joined "  $mode" "$least" 1000 ;;
+		sdp-sdp) joined "  $mode" "$least" 500 ;;
 		plain-sdp)
 			check "  over TCP" test "$(counted carrier_joined)" -eq "$joined" ;;
 		esac
@@ -203,8 +203,8 @@ haproxy_() {
 
 plan 24
 make_file file 2
-all_modes memcached_ 12
+all_modes memcached_ 6
 all_modes git_ 2
-all_modes ftp_ 6
-all_modes haproxy_ 6
+all_modes ftp_ 3
+all_modes haproxy_ 3
 finish

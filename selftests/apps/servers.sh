@@ -22,7 +22,7 @@ for i in 1 2 3; do
 done
 check "a forking server executes cat on the descriptor: echo after half close" \
 	test $echo_ok -eq 0
-joined "socat" 3 10000
+joined "socat" 2 500
 
 # Python: blocking sockets and a thread for each.
 start 2 "$SDPRUN" python3 -m http.server -d "$WORK/www" 8081 > "$WORK/python.err" 2>&1
@@ -30,7 +30,7 @@ wait_port 2 8081 || { diag "$WORK/python.err"; bail "python3 did not start"; }
 before_it
 "$SDPRUN" curl -sS -o "$WORK/got" "http://$SERVER4:8081/file"
 check "python3 -m http.server to curl" same "$WORK/www/file" "$WORK/got"
-joined "python3" 1 2000
+joined "python3" 1 500
 
 # Python asyncio: epoll, non-blocking connects, and two listeners on one port.
 cat > "$WORK/echo.py" <<'EOF'
@@ -73,7 +73,7 @@ for host in "$SERVER4" "$SERVER6"; do
 	"$SDPRUN" python3 "$WORK/echo.py" client "$host" 8082 "$WORK/part" \
 		> "$WORK/out"
 	check "asyncio: ten echoes at once, $host" test "$(< "$WORK/out")" = 10
-	joined "asyncio" 5 200
+	joined "asyncio" 5 100
 done
 
 # A server that was killed with a connection open starts again on its port.
@@ -104,5 +104,5 @@ before_it
 "$SDPRUN" iperf3 -c "$SERVER4" -p 5201 -P 4 -n 16M --bidir \
 	> "$WORK/iperf.out"
 check "iperf3: four connections each way" test $? -eq 0
-joined "iperf3" 2 2000
+joined "iperf3" 2 500
 finish
