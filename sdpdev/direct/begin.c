@@ -41,6 +41,8 @@ static struct sdp_direct_link *sdp_direct_new_link(struct sock *sk, const struct
 	direct->send_sm = 0;
 	direct->cancel_acks = 0;
 	direct->buf_acks = 0;
+	direct->tx_bytes = 0;
+	direct->rx_bytes = 0;
 	sk->sk_state = TCP_SYN_SENT;
 	spin_unlock_bh(&direct->lock);
 	return link;

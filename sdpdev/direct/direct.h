@@ -11,6 +11,7 @@
  *	msg.c		messages from the peer
  *	io.c		send and receive
  *	bound.c		addresses and ports
+ *	list.c		/proc/net/sdp/direct
  *
  * A socket's sk_state is one of
  *
@@ -74,7 +75,10 @@ struct sdp_direct_link {
  * @cancel_acks: SinkCancelAck messages that are owed
  * @buf_acks: ChRcvBufAck messages that are owed
  * @readable: bytes in sk_receive_queue
+ * @tx_bytes: bytes that were taken from the program
+ * @rx_bytes: bytes that have come
  * @deadline: jiffies at which the connection of a closed socket ends; what is sent moves it on
+ * @all: in the list of all; list.c
  * @bound: in the table of those that have an address; sdp_direct_bounds
  * @port: where a listener listens; the socket's own lock
  * @payer: whose share of an adapter its connections take; set before they can be made
@@ -100,7 +104,10 @@ struct sdp_direct {
 	u32 cancel_acks;
 	u32 buf_acks;
 	u32 readable;
+	u64 tx_bytes;
+	u64 rx_bytes;
 	unsigned long deadline;
+	struct hlist_node all;
 	struct hlist_node bound;
 	struct sdp_xprt_port *port;
 	kuid_t payer;
@@ -164,5 +171,10 @@ int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port);
 void sdp_direct_unbind(struct sock *sk);
 bool sdp_direct_may_listen(struct sock *sk);
 struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr, int ifindex);
+
+/* list.c */
+void sdp_direct_list(struct sock *sk);
+void sdp_direct_unlist(struct sock *sk);
+extern const struct seq_operations sdp_direct_seq_ops;
 
 #endif /* _SDP_DIRECT_H */

@@ -22,6 +22,7 @@ static bool sdp_direct_protocol, sdp_direct_registered;
 
 static void sdp_direct_destruct(struct sock *sk)
 {
+	sdp_direct_unlist(sk);
 	skb_queue_purge(&sk->sk_receive_queue);
 	WARN_ON_ONCE(sdp_direct(sk)->link || !skb_queue_empty(&sk->sk_write_queue));
 }
@@ -154,6 +155,7 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 	direct->local.sin_family = AF_INET;
 	direct->peer.sin_family = AF_INET;
 	timer_setup(&sk->sk_timer, sdp_direct_late, 0);
+	sdp_direct_list(sk);
 	return sk;
 }
 

@@ -51,6 +51,7 @@ static int sdp_direct_queue(struct sock *sk, struct sk_buff *skb)
 	open = sk->sk_state == TCP_ESTABLISHED && !(sk->sk_shutdown & SEND_SHUTDOWN);
 	if (open) {
 		__skb_queue_tail(&sk->sk_write_queue, skb);
+		direct->tx_bytes += skb->len;
 		sdp_direct_push(sk);
 	}
 	spin_unlock_bh(&direct->lock);

@@ -60,6 +60,7 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 	*sdp_direct_off(skb) = pdu->off - sizeof(struct sdp_bsdh);
 	__skb_queue_tail(&sk->sk_receive_queue, skb);
 	direct->readable += pdu->payload;
+	direct->rx_bytes += pdu->payload;
 	return true;
 }
 

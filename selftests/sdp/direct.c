@@ -6,6 +6,7 @@
 #include "end.h"
 
 #include <netinet/tcp.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define DIRECT	27
@@ -358,6 +359,49 @@ static void test_unlisten(void)
 	close(l);
 }
 
+struct row {
+	char local[32], peer[32], state[16];
+	unsigned int tx_queue, rx_queue, uid;
+	unsigned long long tx_bytes, rx_bytes;
+	unsigned long inode;
+};
+
+/* What this node's table says of a socket; false: it is not there. */
+static bool listed(int fd, struct row *row)
+{
+	FILE *table = fopen("/proc/net/sdp/direct", "r");
+	struct stat st;
+	bool found = false;
+
+	must(table && !fstat(fd, &st));
+	must(fscanf(table, "%*[^\n]\n") == 0);
+	while (!found && fscanf(table, "%31s %31s %15s %u %u %llu %llu %u %lu", row->local,
+				row->peer, row->state, &row->tx_queue, &row->rx_queue,
+				&row->tx_bytes, &row->rx_bytes, &row->uid, &row->inode) == 9)
+		found = row->inode == st.st_ino;
+	fclose(table);
+	return found;
+}
+
+static void test_listed(int l)
+{
+	struct row a = { 0 }, b = { 0 }, c;
+	int end[2];
+
+	must(join(l, end));
+	must(write(end[0], "abcdef", 6) == 6 && all_events(end[1], POLLIN, SOON));
+	must(read(end[1], &c, 2) == 2);
+	ok(listed(end[0], &a) && !strcmp(a.state, "ESTABLISHED") && a.tx_bytes == 6 &&
+	   a.rx_bytes == 0 && a.uid == 0, "/proc/net/sdp/direct has a socket");
+	ok(!listed(end[1], &c), "and none of another namespace");
+	enter_node(2);
+	ok(listed(end[1], &b) && b.rx_bytes == 6 && b.rx_queue == 4 && !strcmp(a.local, b.peer) &&
+	   !strcmp(a.peer, b.local), "there is the other end");
+	ok(listed(l, &c) && !strcmp(c.state, "LISTEN") && !strcmp(c.peer, "-"), "and the listener");
+	enter_node(1);
+	both_close(end);
+}
+
 /* A port is that of /dev/sdp, or of these sockets. */
 static void test_ports(void)
 {
@@ -426,13 +470,14 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 10 + 3 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
+	tap_plan(4 + 8 + 10 + 3 + 4 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
 	test_names(l);
 	test_calls(l);
 	test_full(l);
+	test_listed(l);
 	must(join(l, end));
 	ok(streams(end[0], false, end[1], false), "streams both ways");
 	both_close(end);

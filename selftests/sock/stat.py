@@ -111,6 +111,17 @@ def slow(*sockets):
         sock.setsockopt(SOL_SOCKET, SO_MAX_PACING_RATE, 1 << 30)
 
 
+def direct(port):
+    """A listener of direct SDP."""
+    with open("/proc/sys/net/sdp/direct", "w") as setting:
+        setting.write("1")
+    sock = socket(27, SOCK_STREAM)
+    address = struct.pack("=H", AF_INET) + struct.pack("!H", port) + bytes(12)
+    if libc.bind(sock.fileno(), address, len(address)) or libc.listen(sock.fileno(), 1):
+        raise ValueError(os.strerror(ctypes.get_errno()))
+    return sock
+
+
 def wrong_words(sock):
     for wrong in (dict(command=0), dict(command=3), dict(flags=2), dict(count=65537),
                   dict(command=OFFLOAD, flags=1), dict(size=79), dict(size=81)):

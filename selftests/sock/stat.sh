@@ -156,7 +156,12 @@ counter_rates() {
 		! grep -Eqv '^[a-z_]+ +[0-9]+ +[0-9.]+/s$' "$work/change"
 }
 
-plan 31
+# Another namespace's table has its titles alone.
+elsewhere() {
+	[ "$(unshare --net "$work/sdpstat" -l kind=direct | wc -l)" -eq 1 ]
+}
+
+plan 34
 check "a machine" start
 check "no endpoint: titles" lines 1
 check "and valid JSON" json 'not e'
@@ -192,6 +197,10 @@ check "every name and type of JSON is documented" documented
 check "every second's bytes" rates
 check "every second's counters" counter_rates
 check "every reason is documented" reasons
+check "a listener of direct SDP" tell 'd = direct(7008)'
+check "is one" shows \
+	'^LISTEN +- +0\.0\.0\.0:7008 +- +0 +0 +0 +-  .*\('"$program"'\)$' -lp kind=direct
+check "of its own namespace" elsewhere
 check "a connection by IPv6" tell 'c6, s6 = connect(AF_INET6, "::1", 7002)'
 check "has its addresses" shows '^ESTABLISHED +TCP +\[::1\]:7002 +\[::1\]:[0-9]+ ' port=7002
 tell 'c6.close(); s6.close(); c2.close(); s2.close()'

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "act.h"
@@ -109,31 +108,16 @@ static bool tell(struct job *job)
 	return true;
 }
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void rest(double seconds)
-{
-	struct timespec time = { .tv_nsec = (long)(seconds * 1e9) };
-
-	nanosleep(&time, NULL);
-}
-
 /* Nothing tells when a program has read, or when a peer has returned. */
 static bool tell_again(struct job *job)
 {
-	double end = now() + job->order->wait, pause = PAUSE_LEAST;
+	double end = clock_seconds() + job->order->wait, pause = PAUSE_LEAST;
 
 	/* Where both ends were asked, the second one finds the first. */
 	if (job->order->command == SDP_CTL_OFFLOAD)
 		return tell(job);
-	while (job->count && now() < end) {
-		rest(pause);
+	while (job->count && clock_seconds() < end) {
+		sleep_for(pause);
 		pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
 		if (!tell(job))
 			return false;

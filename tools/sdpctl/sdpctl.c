@@ -3,7 +3,6 @@
  * sdpctl - lists connections of TCP sockets with the ULP "sdp", and moves them.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,25 +64,6 @@ struct request {
 	int filters;
 };
 
-__attribute__((noreturn))
-static void wrong(void)
-{
-	complain("try --help");
-	exit(2);
-}
-
-static double read_seconds(const char *value)
-{
-	char *end;
-	double seconds = strtod(value, &end);
-
-	if (end == value || *end || !(seconds > 0 && seconds <= 86400)) {
-		complain("%s: not a time up to 86400 seconds", value);
-		exit(2);
-	}
-	return seconds;
-}
-
 static void take_option(struct request *request, int c)
 {
 	switch (c) {
@@ -103,16 +83,10 @@ static void take_option(struct request *request, int c)
 		request->order.flags |= SDP_CTL_STAY;
 		break;
 	case 'w':
-		request->order.wait = read_seconds(optarg);
+		request->order.wait = read_seconds(optarg, 0.001);
 		break;
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("sdpctl " VERSION);
-		exit(0);
 	default:
-		wrong();
+		take_last(c, usage, VERSION);
 	}
 }
 
@@ -133,10 +107,8 @@ static void read_options(int argc, char **argv, struct request *request, const c
 
 	while ((c = getopt_long(argc, argv, options, names, NULL)) != -1) {
 		/* A long one of another command. */
-		if (c != '?' && !strchr(options, c)) {
-			complain("%s has no such option", argv[optind - 1]);
-			wrong();
-		}
+		if (c != '?' && !strchr(options, c))
+			bad_usage("no such option here: %s; try --help", argv[optind - 1]);
 		take_option(request, c);
 	}
 	for (; optind < argc; optind++, request->filters++)
@@ -144,30 +116,34 @@ static void read_options(int argc, char **argv, struct request *request, const c
 			exit(2);
 }
 
-static void read_command(int argc, char **argv, struct request *request)
+static enum command find_command(const char *name)
 {
 	int i;
 
+	for (i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return i;
+	bad_usage("no command is called %s; try --help", name);
+}
+
+static void read_command(int argc, char **argv, struct request *request)
+{
+	enum command i;
+
 	if (argc < 2 || argv[1][0] == '-') {
 		read_options(argc, argv, request, "+hV");
-		complain("what is to be done?");
-		wrong();
+		bad_usage("what is to be done? try --help");
 	}
-	for (i = 0; i < COMMANDS && strcmp(argv[1], commands[i].name); i++)
-		;
-	if (i == COMMANDS) {
-		complain("no command is called %s", argv[1]);
-		wrong();
-	}
+	i = find_command(argv[1]);
 	request->command = i;
 	request->order.command = i == OFFLOAD ? SDP_CTL_OFFLOAD : SDP_CTL_RETURN;
 	argv[1] = argv[0];
 	read_options(argc - 1, argv + 1, request, commands[i].options);
 	if (i == LIST || request->all != !!request->filters)
 		return;
-	complain(request->all ? "all, or those of the filters?" :
-				"which connections? --all, or filters");
-	wrong();
+	if (request->all)
+		bad_usage("all, or those of the filters? try --help");
+	bad_usage("which connections? --all, or filters");
 }
 
 static int list(const struct request *request)
@@ -192,9 +168,5 @@ int main(int argc, char **argv)
 	if (request.command == LIST && request.all)
 		request.order.filter.show = SHOW_ALL;
 	status = request.command == LIST ? list(&request) : act(&request.order);
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("writing: %s", strerror(errno));
-		return 1;
-	}
-	return status;
+	return written() ? status : 1;
 }

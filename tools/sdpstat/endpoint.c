@@ -3,35 +3,10 @@
  * Lists of endpoints; see endpoint.h.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "endpoint.h"
-
-void complain(const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "%s: ", program_invocation_short_name);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-void *grow(void *old, size_t n, size_t size)
-{
-	void *p = reallocarray(old, n, size);
-
-	if (!p) {
-		complain("no memory");
-		exit(1);
-	}
-	return p;
-}
 
 struct endpoint *endpoint_add(struct endpoints *list, enum kind kind)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endpoints of either kind, as they are shown: /dev/sdp's and TCP sockets with the ULP "sdp".
+ * Endpoints as they are shown: TCP sockets with the ULP "sdp", sockets of direct SDP, and
+ * endpoints of /dev/sdp.
  */
 #ifndef SDPSTAT_ENDPOINT_H
 #define SDPSTAT_ENDPOINT_H
@@ -12,9 +13,12 @@
 
 #include <linux/sdp_sock.h>
 
+#include "tool.h"
+
 enum kind {
 	KIND_DEVICE,
 	KIND_SOCKET,
+	KIND_DIRECT,
 	KIND_MAX,
 };
 
@@ -42,6 +46,7 @@ enum number {
 	NUM_TX_MSGS,
 	NUM_RX_MSGS,
 	NUM_TX_CREDITS,
+	NUM_TX_QUEUED,
 	NUM_RX_QUEUED,
 	NUM_MOVES,
 	NUM_TCP_TX_BYTES,
@@ -94,9 +99,6 @@ struct endpoints {
 };
 
 /* endpoint.c */
-__attribute__((format(printf, 1, 2)))
-void complain(const char *format, ...);	/* a line, behind the program's name */
-void *grow(void *old, size_t n, size_t size);
 struct endpoint *endpoint_add(struct endpoints *list, enum kind kind);
 void endpoint_number(struct endpoint *ep, enum number which, uint64_t value);
 bool endpoint_knows(const struct endpoint *ep, enum number which);
@@ -107,6 +109,9 @@ void endpoints_rates(struct endpoints *now, struct endpoints *before, double sec
 
 /* device.c: those of /dev/sdp. */
 void device_read(struct endpoints *list);
+
+/* direct.c: sockets of direct SDP. */
+void direct_read(struct endpoints *list);
 
 /*
  * sockets.c: TCP sockets with the ULP, and what TCP and the ULP tell of them; or, by names_read(),

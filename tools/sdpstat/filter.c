@@ -12,6 +12,7 @@
 const char *const kind_names[KIND_MAX] = {
 	[KIND_DEVICE] = "device",
 	[KIND_SOCKET] = "socket",
+	[KIND_DIRECT] = "direct",
 };
 
 static const char *const names[FILTER_MAX] = {

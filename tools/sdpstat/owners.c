@@ -53,8 +53,8 @@ static void keys_build(struct keys *keys, struct endpoints *list)
 	keys->all = grow(NULL, list->count, sizeof(*keys->all));
 	for (i = 0; i < list->count; i++) {
 		ep = &list->all[i];
-		keys->all[i].kind = ep->kind;
-		keys->all[i].number = ep->number[ep->kind == KIND_SOCKET ? NUM_INODE : NUM_ID];
+		keys->all[i].kind = ep->kind == KIND_DEVICE ? KIND_DEVICE : KIND_SOCKET;
+		keys->all[i].number = ep->number[ep->kind == KIND_DEVICE ? NUM_ID : NUM_INODE];
 		keys->all[i].ep = ep;
 	}
 	qsort(keys->all, keys->count, sizeof(*keys->all), by_number);

@@ -32,6 +32,8 @@ void endpoints_read(struct endpoints *list, const struct filter *filter, bool ow
 		device_read(list);
 	if (filter_wants_kind(filter, KIND_SOCKET))
 		sockets_read(list);
+	if (filter_wants_kind(filter, KIND_DIRECT))
+		direct_read(list);
 	read_owners(list, filter, owners);
 }
 

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "show.h"
 
@@ -17,9 +15,9 @@ static const char usage[] =
 "Usage: sdpstat [OPTION...] [FILTER...]\n"
 "\n"
 "Show the endpoints of SDP in this network namespace, TCP sockets with the ULP\n"
-"\"sdp\" and those of /dev/sdp: their states, what carries their bytes, their\n"
-"addresses, the bytes each way that it carried, those that wait to be read, and\n"
-"why they stayed with TCP, came back to it, or ended.\n"
+"\"sdp\", sockets of direct SDP, and those of /dev/sdp: their states, what carries\n"
+"their bytes, their addresses, the bytes each way that it carried, those that wait to\n"
+"be read, and why they stayed with TCP, came back to it, or ended.\n"
 "\n"
 "  -a, --all          listening ones too\n"
 "  -l, --listening    only listening ones\n"
@@ -52,23 +50,6 @@ struct request {
 	unsigned long count;
 };
 
-__attribute__((noreturn))
-static void wrong(const char *text, const char *value)
-{
-	complain("%s: %s", value, text);
-	exit(2);
-}
-
-static double read_interval(const char *value)
-{
-	char *end;
-	double seconds = strtod(value, &end);
-
-	if (end == value || *end || !(seconds >= 0.1 && seconds <= 86400))
-		wrong("not a time from 0.1 to 86400 seconds", value);
-	return seconds;
-}
-
 static unsigned long read_count(const char *value)
 {
 	unsigned long count;
@@ -77,7 +58,7 @@ static unsigned long read_count(const char *value)
 	errno = 0;
 	count = strtoul(value, &end, 10);
 	if (errno || *end || *value < '0' || *value > '9' || !count)
-		wrong("not a number of tables", value);
+		bad_usage("%s: not a number of tables", value);
 	return count;
 }
 
@@ -113,7 +94,7 @@ static void parse(int argc, char **argv, struct request *request)
 			request->counters = true;
 			break;
 		case 'i':
-			request->interval = read_interval(optarg);
+			request->interval = read_seconds(optarg, 0.1);
 			break;
 		case 'c':
 			request->count = read_count(optarg);
@@ -123,15 +104,8 @@ static void parse(int argc, char **argv, struct request *request)
 			break;
 		case 'n':
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'V':
-			puts("sdpstat " VERSION);
-			exit(0);
 		default:
-			fputs("Try sdpstat --help.\n", stderr);
-			exit(2);
+			take_last(c, usage, VERSION);
 		}
 	}
 	for (; optind < argc; optind++)
@@ -139,7 +113,7 @@ static void parse(int argc, char **argv, struct request *request)
 			exit(2);
 	if (!request->interval) {
 		if (request->count)
-			wrong("how often? -i says it", "-c");
+			bad_usage("-c: how often? -i says it");
 		request->count = 1;
 	}
 	request->style.lines = request->interval > 0;
@@ -162,24 +136,6 @@ static bool endpoints(const struct request *request, double seconds)
 	return !failed;
 }
 
-static double clock_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Sleeps until that time. */
-static void wait_until(double time)
-{
-	struct timespec until = { .tv_sec = (time_t)time };
-
-	until.tv_nsec = (long)((time - (double)until.tv_sec) * 1e9);
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-}
-
 int main(int argc, char **argv)
 {
 	struct request request = {};
@@ -190,7 +146,7 @@ int main(int argc, char **argv)
 	parse(argc, argv, &request);
 	for (i = 0; !request.count || i < request.count; i++) {
 		if (i) {
-			wait_until(begin + (double)i * request.interval);
+			sleep_for(begin + (double)i * request.interval - clock_seconds());
 			if (!request.style.json)
 				putchar('\n');
 		}
@@ -200,10 +156,8 @@ int main(int argc, char **argv)
 		else
 			good &= endpoints(&request, i ? now - last : 0);
 		last = now;
-		if (fflush(stdout) || ferror(stdout)) {
-			complain("writing: %s", strerror(errno));
+		if (!written())
 			return 1;
-		}
 	}
 	return !good;
 }

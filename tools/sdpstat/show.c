@@ -68,6 +68,7 @@ static const char *const number_names[NUM_MAX] = {
 	[NUM_TX_MSGS] = "tx_msgs",
 	[NUM_RX_MSGS] = "rx_msgs",
 	[NUM_TX_CREDITS] = "tx_credits",
+	[NUM_TX_QUEUED] = "tx_queued",
 	[NUM_RX_QUEUED] = "rx_queued",
 	[NUM_MOVES] = "moves",
 	[NUM_TCP_TX_BYTES] = "tcp_tx_bytes",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/sdp: endpoints and counters, for people and for sdpstat.
+ * /proc/net/sdp: endpoints, direct sockets and counters, for people and for sdpstat.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 
+#include "direct/direct.h"
 #include "front/dev/dev.h"
 #include "front/sock/sock.h"
 #include "offload/offload.h"
@@ -250,6 +251,8 @@ static int __net_init sdp_net_init(struct net *net)
 	if (!dir)
 		return -ENOMEM;
 	if (!proc_create_net("endpoints", 0444, dir, &sdp_seq_ops,
+			     sizeof(struct seq_net_private)) ||
+	    !proc_create_net("direct", 0444, dir, &sdp_direct_seq_ops,
 			     sizeof(struct seq_net_private)) ||
 	    !proc_create_net_single("snmp", 0444, dir, sdp_snmp_show, NULL)) {
 		remove_proc_subtree("sdp", net->proc_net);

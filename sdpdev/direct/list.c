@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/sdp/direct: the sockets of a network namespace, for sdpstat.
+ */
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/seq_file_net.h>
+
+#include "direct/direct.h"
+
+/* All of them, from being made to being freed.  Its lock is taken outside of sdp_direct.lock. */
+static HLIST_HEAD(sdp_direct_all);
+static DEFINE_SPINLOCK(sdp_direct_all_lock);
+
+/**
+ * sdp_direct_list() - show a socket from now on
+ * @sk: the socket
+ */
+void sdp_direct_list(struct sock *sk)
+{
+	spin_lock_bh(&sdp_direct_all_lock);
+	hlist_add_head(&sdp_direct(sk)->all, &sdp_direct_all);
+	spin_unlock_bh(&sdp_direct_all_lock);
+}
+
+/**
+ * sdp_direct_unlist() - the reverse, when nobody has a reference any more
+ * @sk: the socket
+ */
+void sdp_direct_unlist(struct sock *sk)
+{
+	spin_lock_bh(&sdp_direct_all_lock);
+	hlist_del(&sdp_direct(sk)->all);
+	spin_unlock_bh(&sdp_direct_all_lock);
+}
+
+static const char *sdp_direct_state_name(u8 state)
+{
+	switch (state) {
+	case TCP_ESTABLISHED:
+		return "ESTABLISHED";
+	case TCP_SYN_SENT:
+		return "SYN_SENT";
+	case TCP_LISTEN:
+		return "LISTEN";
+	default:
+		return "CLOSED";
+	}
+}
+
+static void sdp_direct_show_addr(struct seq_file *seq, const struct sockaddr_in *addr)
+{
+	if (addr->sin_port)
+		seq_printf(seq, "%pISpc ", addr);
+	else
+		seq_puts(seq, "- ");
+}
+
+/* The lock of the list keeps a socket that is on its way to be freed. */
+static void sdp_direct_show_one(struct seq_file *seq, struct sdp_direct *direct)
+{
+	struct sock *sk = &direct->sk;
+	unsigned long inode = sock_i_ino(sk);
+
+	spin_lock(&direct->lock);
+	sdp_direct_show_addr(seq, &direct->local);
+	sdp_direct_show_addr(seq, &direct->peer);
+	seq_printf(seq, "%s %d %u %llu %llu %u %lu\n", sdp_direct_state_name(sk->sk_state),
+		   max(sk_wmem_alloc_get(sk), 0), direct->readable, direct->tx_bytes,
+		   direct->rx_bytes, from_kuid_munged(seq_user_ns(seq), sk->sk_uid),
+		   inode);
+	spin_unlock(&direct->lock);
+}
+
+static void *sdp_direct_seq_start(struct seq_file *seq, loff_t *pos)
+	__acquires(&sdp_direct_all_lock)
+{
+	spin_lock_bh(&sdp_direct_all_lock);
+	return seq_hlist_start_head(&sdp_direct_all, *pos);
+}
+
+static void *sdp_direct_seq_next(struct seq_file *seq, void *v, loff_t *pos)
+{
+	return seq_hlist_next(v, &sdp_direct_all, pos);
+}
+
+static void sdp_direct_seq_stop(struct seq_file *seq, void *v)
+	__releases(&sdp_direct_all_lock)
+{
+	spin_unlock_bh(&sdp_direct_all_lock);
+}
+
+static int sdp_direct_seq_show(struct seq_file *seq, void *v)
+{
+	struct sdp_direct *direct = hlist_entry(v, struct sdp_direct, all);
+
+	if (v == SEQ_START_TOKEN)
+		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode\n");
+	else if (net_eq(sock_net(&direct->sk), seq_file_net(seq)))
+		sdp_direct_show_one(seq, direct);
+	return 0;
+}
+
+/* As with /proc/net/tcp everybody may read it. */
+const struct seq_operations sdp_direct_seq_ops = {
+	.start	= sdp_direct_seq_start,
+	.next	= sdp_direct_seq_next,
+	.stop	= sdp_direct_seq_stop,
+	.show	= sdp_direct_seq_show,
+};
