@@ -4,6 +4,7 @@
  */
 #include <linux/slab.h>
 
+#include "core/core.h"
 #include "direct/direct.h"
 #include "sdp/wire.h"
 
@@ -183,6 +184,12 @@ void sdp_direct_forget(struct sock *sk)
 
 /* --- what the channel tells --------------------------------------------------------- */
 
+static void sdp_direct_established(struct sock *sk, bool asked)
+{
+	sk->sk_state = TCP_ESTABLISHED;
+	sdp_count(asked ? SDP_CNT_ACCEPTED : SDP_CNT_CONNECTED);
+}
+
 static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 {
 	struct sdp_direct_link *link = sdp_direct_link(chan);
@@ -200,7 +207,7 @@ static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned
 	if (!good)
 		sdp_chan_end(chan);
 	else if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT)
-		link->sk->sk_state = TCP_ESTABLISHED;
+		sdp_direct_established(link->sk, asked);
 	spin_unlock_bh(&direct->lock);
 	if (asked && !sdp_direct_offer(link->sk)) {
 		spin_lock_bh(&direct->lock);

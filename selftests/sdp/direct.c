@@ -383,14 +383,32 @@ static bool listed(int fd, struct row *row)
 	return found;
 }
 
+/* What all namespaces together have counted. */
+static long counted(const char *name)
+{
+	FILE *table = fopen("/proc/net/sdp/snmp", "r");
+	char word[64];
+	long value, found = -1;
+
+	must(table);
+	while (found < 0 && fscanf(table, "%63s %ld", word, &value) == 2)
+		if (!strcmp(word, name))
+			found = value;
+	fclose(table);
+	return found;
+}
+
 static void test_listed(int l)
 {
+	long connected = counted("connected"), accepted = counted("accepted");
 	struct row a = { 0 }, b = { 0 }, c;
 	int end[2];
 
 	must(join(l, end));
 	must(write(end[0], "abcdef", 6) == 6 && all_events(end[1], POLLIN, SOON));
 	must(read(end[1], &c, 2) == 2);
+	ok(counted("connected") == connected + 1 && counted("accepted") == accepted + 1,
+	   "each end is counted");
 	ok(listed(end[0], &a) && !strcmp(a.state, "ESTABLISHED") && a.tx_bytes == 6 &&
 	   a.rx_bytes == 0 && a.uid == 0, "/proc/net/sdp/direct has a socket");
 	ok(!listed(end[1], &c), "and none of another namespace");
@@ -470,7 +488,7 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 10 + 3 + 4 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
+	tap_plan(4 + 8 + 10 + 3 + 5 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
