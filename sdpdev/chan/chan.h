@@ -2,7 +2,8 @@
 /*
  * A channel: messages of the Sockets Direct Protocol between this host and a peer, over a
  * transport.  It has the base header, sequence numbers and credits (sdp/credit.c), and knows
- * neither a socket nor a stream.  Its user does: the carrier of a joined connection (joined/).
+ * neither a socket nor a stream.  Its users do: the carrier of a joined connection (joined/), and
+ * direct sockets (direct/).
  *
  *	OPENING -- the transport says so, or a message comes --> OPEN
  *	    \________________________________________________________\___> OVER ---> GONE
@@ -110,6 +111,9 @@ struct sdp_chan;
  * @message: a message has come.  @skb, the user's from now on, has what follows the base
  *	header, and is NULL if nothing does.  It takes a buffer until sdp_chan_freed().  Not called
  *	for an update.  One at a time, in their order.  Softirq context
+ * @bad: a message broke the rules, and was counted.  None is taken in from now on, and the user
+ *	ends the channel as soon as it has nothing to say; without @bad it ends at once.  Softirq
+ *	context
  * @acked: the peer has acknowledged the user's first so many messages; with @more @message
  *	follows at once.  Softirq context
  * @room: sdp_chan_send() that said -EAGAIN would not now, or sdp_chan_busy() says no.  Softirq
@@ -123,6 +127,7 @@ struct sdp_chan_user {
 	bool (*stream)(u8 mid, u32 len);
 	void (*open)(struct sdp_chan *chan, const void *pdata, unsigned int len);
 	void (*message)(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
+	void (*bad)(struct sdp_chan *chan);
 	void (*acked)(struct sdp_chan *chan, u32 count, bool more);
 	void (*room)(struct sdp_chan *chan);
 	void (*over)(struct sdp_chan *chan, const struct sdp_chan_end *end);
@@ -137,6 +142,7 @@ struct sdp_chan_user {
  * @state: enum sdp_chan_state
  * @told: the user knows that it is open, and has got what came before
  * @over_told: the user knows that it is over
+ * @deaf: a message broke the rules
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in
  * @accepts: the peer has asked for it
@@ -149,6 +155,8 @@ struct sdp_chan_user {
  * @pdata: private data of the request or the acceptance
  * @pdata_len: its bytes
  * @credit: messages that each end may send
+ * @fin_sent: DisConn was sent
+ * @fin_came: DisConn has come
  * @want: receive buffers that there are to be
  * @most: bytes of a message to the peer behind its base header
  * @free: buffers to send with
@@ -176,6 +184,7 @@ struct sdp_chan {
 	u8 state;
 	bool told;
 	bool over_told;
+	bool deaf;
 	bool begun;
 	bool late;
 	bool accepts;
@@ -188,6 +197,8 @@ struct sdp_chan {
 	u8 pdata[SDP_XPRT_REQ_PDATA];
 	unsigned int pdata_len;
 	struct sdp_credit credit;
+	bool fin_sent;
+	bool fin_came;
 	u32 want;
 	u32 most;
 	struct list_head free;

@@ -11,6 +11,7 @@
 #include <linux/tcp.h>
 
 #include "chan/chan.h"
+#include "core/core.h"
 
 /* What is so short is copied, and its buffer's memory serves again. */
 #define SDP_CHAN_SHORT		SZ_1K
@@ -28,27 +29,37 @@ struct sdp_chan_in {
 	struct sk_buff *skb;
 };
 
-static bool sdp_chan_parse(struct sdp_chan *chan, const struct sdp_xprt_buf *buf,
-			   struct sdp_chan_in *in)
+/* What all messages have in common. */
+static enum sdp_bad sdp_chan_parse(struct sdp_chan *chan, const struct sdp_xprt_buf *buf,
+				   struct sdp_chan_in *in)
 {
 	const struct sdp_bsdh *h = buf->head;
 	struct sdp_credit *credit = &chan->credit;
 	u32 mseq_ack;
 
-	if (buf->len < sizeof(*h) || be32_to_cpu(h->len) != buf->len)
-		return false;
+	if (buf->len < sizeof(*h))
+		return SDP_BAD_SHORT;
+	if (be32_to_cpu(h->len) != buf->len)
+		return SDP_BAD_LEN;
+	if (be32_to_cpu(h->mseq) != credit->rx_mseq + 1)
+		return SDP_BAD_MSEQ;
 	mseq_ack = be32_to_cpu(h->mseq_ack);
-	if (be32_to_cpu(h->mseq) != credit->rx_mseq + 1 ||
-	    mseq_ack - credit->tx_acked > credit->tx_mseq - credit->tx_acked)
-		return false;
+	if (mseq_ack - credit->tx_acked > credit->tx_mseq - credit->tx_acked)
+		return SDP_BAD_MSEQ_ACK;
 	in->mid = h->mid;
 	in->flags = h->flags;
 	in->len = buf->len - sizeof(*h);
 	in->stream = chan->user->stream(in->mid, in->len);
 	in->told = in->mid != SDP_MID_DATA || in->len;
 	in->skb = NULL;
-	return sdp_credit_received(credit, credit->rx_mseq + 1, mseq_ack,
-				   be16_to_cpu(h->bufs), in->stream);
+	chan->fin_came |= in->mid == SDP_MID_DISCONN;
+	/* The user looks at the flags of all others. */
+	if (!in->told && in->flags & SDP_OOB_PRES)
+		return SDP_BAD_FIELD;
+	if (!sdp_credit_received(credit, credit->rx_mseq + 1, mseq_ack, be16_to_cpu(h->bufs),
+				 in->stream))
+		return SDP_BAD_CREDITS;
+	return SDP_BAD_NOTHING;
 }
 
 /* The bytes behind the base header; NULL without memory. */
@@ -130,18 +141,27 @@ static void sdp_chan_grow(struct sdp_chan *chan)
 	sdp_chan_kick(chan);
 }
 
-/* The message is taken apart, and its buffer is in order; chan->lock held. */
+/*
+ * The message is taken apart, and its buffer is in order; chan->lock held.  Returns whether it is
+ * to be dealt with.
+ */
 static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 			   struct sdp_chan_in *in)
 {
+	enum sdp_bad bad;
+
 	/* Together with its number: what this end sends has to tell of both, or of none. */
 	chan->credit.posted--;
-	if (!sdp_chan_parse(chan, buf, in))
-		goto bad;
+	bad = sdp_chan_parse(chan, buf, in);
+	if (bad) {
+		sdp_count(SDP_CNT_BAD + bad);
+		chan->deaf = true;
+		goto drop;
+	}
 	if (in->len) {
 		in->skb = sdp_chan_packet(chan, buf, in->len);
 		if (!in->skb)
-			goto bad;
+			goto drop;
 	}
 	if (in->told)
 		chan->came++;
@@ -156,21 +176,25 @@ static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 		sdp_chan_repost(chan, buf, false);
 	}
 	return true;
-bad:
+drop:
 	list_add(&buf->list, &chan->spare);
-	sdp_chan_over(chan);
+	if (!chan->deaf || !chan->user->bad)
+		sdp_chan_over(chan);
 	return false;
 }
 
 static void sdp_chan_take_in(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 {
-	bool acked = false, room = false;
+	bool acked = false, room = false, bad;
 	struct sdp_chan_in in;
 	u32 count;
 
 	spin_lock_bh(&chan->lock);
 	if (!sdp_chan_admit(chan, buf, &in)) {
+		bad = chan->deaf && chan->user->bad;
 		spin_unlock_bh(&chan->lock);
+		if (bad)
+			chan->user->bad(chan);
 		return;
 	}
 	if (!(chan->user->takes && in.flags & SDP_CHAN_F_HELD))
@@ -201,7 +225,7 @@ void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int erro
 	bool now = false, open = false;
 
 	spin_lock_bh(&chan->lock);
-	if (error || chan->state > SDP_CHAN_OPEN) {
+	if (error || chan->deaf || chan->state > SDP_CHAN_OPEN) {
 		chan->credit.posted--;
 		list_add(&buf->list, &chan->spare);
 	} else if (!chan->told) {
@@ -230,7 +254,10 @@ void sdp_chan_early(struct sdp_chan *chan)
 
 	do {
 		spin_lock_bh(&chan->lock);
-		buf = list_first_entry_or_null(&chan->early, struct sdp_xprt_buf, list);
+		buf = NULL;
+		/* What is left goes with the channel. */
+		if (!chan->deaf && chan->state <= SDP_CHAN_OPEN)
+			buf = list_first_entry_or_null(&chan->early, struct sdp_xprt_buf, list);
 		if (buf)
 			list_del(&buf->list);
 		else

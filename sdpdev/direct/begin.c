@@ -134,6 +134,39 @@ static int sdp_direct_take(struct sock *sk, struct sock *parent, struct sdp_xprt
 	return sdp_chan_accept(&link->chan, xc, &params, &hah, sizeof(hah));
 }
 
+static int sdp_direct_hello(const void *pdata, unsigned int len, struct sdp_hello *hello)
+{
+	enum sdp_bad bad = sdp_parse_hello(pdata, len, hello);
+
+	if (!bad)
+		return 0;
+	sdp_count(SDP_CNT_BAD + bad);
+	sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
+	return -EPROTO;
+}
+
+/**
+ * sdp_direct_request_addrs() - the addresses of a request; struct sdp_xprt_upcalls
+ * @pdata: its private data
+ * @len: bytes of them
+ * @local: out: the address that is asked
+ * @peer: out: the one that asks
+ *
+ * Return: zero or -EPROTO.
+ */
+int sdp_direct_request_addrs(const void *pdata, unsigned int len,
+			     struct sockaddr_storage *local, struct sockaddr_storage *peer)
+{
+	struct sdp_hello hello;
+	int err = sdp_direct_hello(pdata, len, &hello);
+
+	if (err)
+		return err;
+	*local = hello.dst;
+	*peer = hello.src;
+	return 0;
+}
+
 /**
  * sdp_direct_request() - a peer asks for a connection
  * @xc: the transport's part
@@ -146,7 +179,7 @@ int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 {
 	struct sdp_hello hello;
 	struct sock *parent, *sk;
-	int err = -ENOMEM;
+	int err;
 
 	if (ev->local->ss_family != AF_INET)
 		return -ENOENT;
@@ -154,10 +187,10 @@ int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 				     ev->ifindex);
 	if (!parent)
 		return -ENOENT;
-	if (sdp_parse_hello(ev->pdata, ev->pdata_len, &hello)) {
-		sock_put(parent);
-		return -EPROTO;
-	}
+	err = sdp_direct_hello(ev->pdata, ev->pdata_len, &hello);
+	if (err)
+		goto out;
+	err = -ENOMEM;
 	sk = sdp_direct_make(ev->net, NULL, 0);
 	if (!sk)
 		goto out;

@@ -145,6 +145,8 @@ int sdp_direct_release(struct socket *sock);
 
 /* begin.c */
 int sdp_direct_begin(struct sock *sk, struct sdp_xprt_params *params);
+int sdp_direct_request_addrs(const void *pdata, unsigned int len,
+			     struct sockaddr_storage *local, struct sockaddr_storage *peer);
 int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
 
 /* link.c */
@@ -157,6 +159,7 @@ void sdp_direct_abort(struct sock *sk, int err);
 void sdp_direct_late(struct timer_list *timer);
 
 /* msg.c */
+void sdp_direct_bad(struct sdp_chan *chan);
 bool sdp_direct_stream(u8 mid, u32 len);
 void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
 

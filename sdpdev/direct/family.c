@@ -11,6 +11,9 @@
 #include "direct/direct.h"
 #include "offload/net.h"
 
+/* accept(2) asks so for the peer's name, which it tells though the connection be over. */
+#define SDP_DIRECT_ACCEPTED	2
+
 static struct proto sdp_direct_proto = {
 	.name		= "SDP_DIRECT",
 	.owner		= THIS_MODULE,
@@ -53,7 +56,7 @@ static int sdp_direct_getname(struct socket *sock, struct sockaddr *addr, int pe
 	spin_lock_bh(&direct->lock);
 	if (!peer)
 		memcpy(addr, &direct->local, sizeof(direct->local));
-	else if (direct->sk.sk_state == TCP_ESTABLISHED)
+	else if (peer == SDP_DIRECT_ACCEPTED || direct->sk.sk_state == TCP_ESTABLISHED)
 		memcpy(addr, &direct->peer, sizeof(direct->peer));
 	else
 		err = -ENOTCONN;

@@ -190,24 +190,37 @@ static void sdp_direct_established(struct sock *sk, bool asked)
 	sdp_count(asked ? SDP_CNT_ACCEPTED : SDP_CNT_CONNECTED);
 }
 
+/* The peer has accepted: what it says of itself. */
+static bool sdp_direct_answered(struct sdp_chan *chan, const void *pdata, unsigned int len)
+{
+	struct sdp_hello hello;
+	enum sdp_bad bad = sdp_parse_hello_ack(pdata, len, &hello);
+
+	if (bad)
+		sdp_count(SDP_CNT_BAD + bad);
+	else
+		sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
+	return !bad;
+}
+
 static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 {
 	struct sdp_direct_link *link = sdp_direct_link(chan);
 	struct sdp_direct *direct = sdp_direct(link->sk);
 	bool asked = READ_ONCE(direct->parent), good = true;
-	struct sdp_hello hello;
 
-	if (pdata) {
-		good = !sdp_parse_hello_ack(pdata, len, &hello);
-		if (good)
-			sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
-	}
+	if (pdata)
+		good = sdp_direct_answered(chan, pdata, len);
 	spin_lock_bh(&direct->lock);
 	/* The socket may connect again as soon as over() has put the link. */
 	if (!good)
 		sdp_chan_end(chan);
-	else if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT)
-		sdp_direct_established(link->sk, asked);
+	if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT) {
+		if (good)
+			sdp_direct_established(link->sk, asked);
+		else
+			sdp_direct_ended(link->sk, EPROTO);
+	}
 	spin_unlock_bh(&direct->lock);
 	if (asked && !sdp_direct_offer(link->sk)) {
 		spin_lock_bh(&direct->lock);
@@ -286,6 +299,7 @@ const struct sdp_chan_user sdp_direct_user = {
 	.stream		= sdp_direct_stream,
 	.open		= sdp_direct_opened,
 	.message	= sdp_direct_message,
+	.bad		= sdp_direct_bad,
 	.acked		= sdp_direct_acked,
 	.room		= sdp_direct_room,
 	.over		= sdp_direct_over,

@@ -5,6 +5,7 @@
  * Memory that a peer advertises is never read or written here: a source is told to send its
  * bytes (SendSm), and a sink's advertisement is void with the next Data message.
  */
+#include "core/core.h"
 #include "direct/direct.h"
 #include "sdp/wire.h"
 
@@ -12,7 +13,8 @@
 #define SDP_DIRECT_HEADERS	64
 
 /* Takes a message apart, whose base header but for these fields the channel has checked. */
-static bool sdp_direct_parse(u8 mid, u8 flags, u32 len, struct sk_buff *skb, struct sdp_pdu *pdu)
+static enum sdp_bad sdp_direct_parse(u8 mid, u8 flags, u32 len, struct sk_buff *skb,
+				     struct sdp_pdu *pdu)
 {
 	struct {
 		struct sdp_bsdh bsdh;
@@ -23,8 +25,8 @@ static bool sdp_direct_parse(u8 mid, u8 flags, u32 len, struct sk_buff *skb, str
 	headers.bsdh.flags = flags;
 	headers.bsdh.len = cpu_to_be32(sizeof(headers.bsdh) + len);
 	if (skb && skb_copy_bits(skb, 0, headers.ext, min_t(u32, len, sizeof(headers.ext))))
-		return false;
-	return !sdp_parse(&headers, sizeof(headers.bsdh) + len, pdu);
+		return SDP_BAD_SHORT;
+	return sdp_parse(&headers, sizeof(headers.bsdh) + len, pdu);
 }
 
 /**
@@ -41,6 +43,28 @@ bool sdp_direct_stream(u8 mid, u32 len)
 	return pdu.payload;
 }
 
+/* The peer broke the rules: it hears of it, and the program. */
+static void sdp_direct_broken(struct sock *sk, enum sdp_bad bad)
+{
+	sdp_count(SDP_CNT_BAD + bad);
+	sdp_direct_abort(sk, ECONNRESET);
+}
+
+/**
+ * sdp_direct_bad() - struct sdp_chan_user.bad
+ * @chan: the channel
+ */
+void sdp_direct_bad(struct sdp_chan *chan)
+{
+	struct sdp_direct_link *link = container_of(chan, struct sdp_direct_link, chan);
+	struct sdp_direct *direct = sdp_direct(link->sk);
+
+	spin_lock_bh(&direct->lock);
+	if (direct->link == link)
+		sdp_direct_abort(link->sk, ECONNRESET);
+	spin_unlock_bh(&direct->lock);
+}
+
 /* Stream bytes.  Returns whether the packet is in the queue. */
 static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct sdp_pdu *pdu)
 {
@@ -49,7 +73,7 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 	if (!pdu->payload)
 		return false;
 	if (direct->fin_came) {
-		sdp_direct_abort(sk, ECONNRESET);
+		sdp_direct_broken(sk, SDP_BAD_TURN);
 		return false;
 	}
 	/* Nobody will read them; TCP answers late data with a reset, too. */
@@ -141,7 +165,7 @@ static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp
 		/* Answers to what is never asked here, and what cannot be refused otherwise. */
 		break;
 	}
-	sdp_direct_abort(sk, ECONNRESET);
+	sdp_direct_broken(sk, SDP_BAD_TURN);
 	return false;
 }
 
@@ -158,15 +182,17 @@ void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff 
 	struct sdp_direct *direct = sdp_direct(link->sk);
 	struct sock *sk = link->sk;
 	struct sdp_pdu pdu;
+	enum sdp_bad bad;
 	bool kept = false;
 
 	spin_lock_bh(&direct->lock);
 	if (direct->link != link || sk->sk_state != TCP_ESTABLISHED)
 		goto out;
-	if (sdp_direct_parse(mid, flags, skb ? skb->len : 0, skb, &pdu))
-		kept = sdp_direct_do(sk, skb, &pdu);
+	bad = sdp_direct_parse(mid, flags, skb ? skb->len : 0, skb, &pdu);
+	if (bad)
+		sdp_direct_broken(sk, bad);
 	else
-		sdp_direct_abort(sk, ECONNRESET);
+		kept = sdp_direct_do(sk, skb, &pdu);
 	if (!kept)
 		sdp_chan_freed(chan, 1);
 	sdp_direct_push(sk);

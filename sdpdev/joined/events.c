@@ -14,7 +14,7 @@ static int sdp_events_addrs(const void *pdata, unsigned int len,
 {
 	if (len && *(const u8 *)pdata == SDP_MID_JOIN)
 		return sdp_joined_request_addrs(pdata, len, local, peer);
-	return sdp_upcalls.request_addrs(pdata, len, local, peer);
+	return sdp_direct_request_addrs(pdata, len, local, peer);
 }
 
 static int sdp_events_take(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_xprt_event *ev)

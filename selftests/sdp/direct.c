@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Direct SDP: sockets of family 27, between each other, and with /dev/sdp as a peer of other
- * make, which speaks the same annex.
+ * Direct SDP: sockets of family 27, between each other.  selftests/wire has peers of other make.
  */
 #include "end.h"
 
@@ -97,7 +96,7 @@ static bool drain(int fd)
 }
 
 /* Writes a stream in pieces of many sizes, and ends it. */
-static bool fill(int fd, bool sdp)
+static bool fill(int fd)
 {
 	static char out[50000];
 	size_t done = 0, n, i, size = 1;
@@ -109,21 +108,21 @@ static bool fill(int fd, bool sdp)
 		if (write(fd, out, n) != (ssize_t)n)
 			return false;
 	}
-	return end_shutdown(sdp ? SDP : TCP, fd, SHUT_WR) == 0;
+	return shutdown(fd, SHUT_WR) == 0;
 }
 
 /* A stream from one end to the other, while the other sends one, too. */
-static bool streams(int a, bool a_sdp, int b, bool b_sdp)
+static bool streams(int a, int b)
 {
 	int status, good;
 
 	if (!fork())
-		_exit(fill(a, a_sdp) ? 0 : 1);
+		_exit(fill(a) ? 0 : 1);
 	if (!fork())
 		_exit(drain(a) ? 0 : 1);
 	if (!fork())
 		_exit(drain(b) ? 0 : 1);
-	good = fill(b, b_sdp);
+	good = fill(b);
 	while (wait(&status) > 0)
 		good &= WIFEXITED(status) && !WEXITSTATUS(status);
 	return good;
@@ -293,6 +292,9 @@ static void test_full(int l)
 
 static void test_ends(int l)
 {
+	const struct linger at_once = { .l_onoff = 1 };
+	struct sockaddr_in name = {};
+	socklen_t len = sizeof(name);
 	char in[4];
 	int end[2];
 
@@ -309,6 +311,18 @@ static void test_ends(int l)
 	close(end[1]);
 	ok(read(end[0], in, 1) == -1 && errno == ECONNRESET, "unread bytes: a reset");
 	close(end[0]);
+
+	end[0] = direct();
+	must(connect_to(end[0], PORT) == 0 && all_events(l, POLLIN, SOON));
+	must(!setsockopt(end[0], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)));
+	close(end[0]);
+	/* The listener hears nothing of that. */
+	usleep(100000);
+	end[1] = accept(l, (struct sockaddr *)&name, &len);
+	ok(end[1] >= 0 && len == sizeof(name) && name.sin_port,
+	   "one that has ended is accepted, and has a name");
+	ok(read(end[1], in, 1) == -1 && errno == ECONNRESET, "and its end");
+	close(end[1]);
 
 	must(join(l, end));
 	must(write(end[0], "last", 4) == 4);
@@ -420,54 +434,6 @@ static void test_listed(int l)
 	both_close(end);
 }
 
-/* A port is that of /dev/sdp, or of these sockets. */
-static void test_ports(void)
-{
-	int l, fd;
-
-	enter_node(2);
-	l = end_open(SDP, AF_INET);
-	must(end_bind(SDP, l, SERVER4, PORT + 4) == 0 && end_listen(SDP, l, 4) == 0);
-	fd = direct();
-	must(bind_here(fd, "0.0.0.0", PORT + 4) == 0);
-	ok(listen(fd, 4) == -1 && errno == EADDRINUSE, "another implementation's port: EADDRINUSE");
-	close(fd);
-	close(l);
-	fd = listen_direct(PORT + 5);
-	enter_node(2);
-	l = end_open(SDP, AF_INET);
-	must(end_bind(SDP, l, SERVER4, PORT + 5) == 0);
-	ok(end_listen(SDP, l, 4) == -1 && errno == EADDRINUSE, "and the reverse");
-	enter_node(1);
-	close(l);
-	close(fd);
-}
-
-/* /dev/sdp knows nothing of these sockets. */
-static void test_other(void)
-{
-	int l, end[2] = { -1, -1 };
-
-	l = listen_direct(PORT + 1);
-	end[0] = end_open(SDP, AF_INET);
-	ok(end_connect_flags(SDP, end[0], SERVER4, PORT + 1, SDP_CONNECT_NO_TCP) == 0 &&
-	   (end[1] = accept(l, NULL, NULL)) >= 0, "another implementation asks");
-	ok(streams(end[0], true, end[1], false), "streams both ways");
-	both_close(end);
-	close(l);
-
-	enter_node(2);
-	l = end_open(SDP, AF_INET);
-	must(end_bind(SDP, l, SERVER4, PORT + 2) == 0 && end_listen(SDP, l, 4) == 0);
-	enter_node(1);
-	end[0] = direct();
-	ok(connect_to(end[0], PORT + 2) == 0 && (end[1] = end_accept(SDP, l)) >= 0,
-	   "another implementation is asked");
-	ok(streams(end[0], false, end[1], true), "streams both ways");
-	both_close(end);
-	close(l);
-}
-
 /* The transport goes while there is a connection. */
 static void test_gone(int l)
 {
@@ -488,7 +454,7 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 10 + 3 + 5 + 1 + 4 + 1 + 7 + 3 + 2 + 4);
+	tap_plan(4 + 8 + 10 + 3 + 5 + 1 + 4 + 1 + 9 + 3);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
@@ -497,13 +463,11 @@ int main(void)
 	test_full(l);
 	test_listed(l);
 	must(join(l, end));
-	ok(streams(end[0], false, end[1], false), "streams both ways");
+	ok(streams(end[0], end[1]), "streams both ways");
 	both_close(end);
 	test_gone(l);
 	test_linger(l);
 	test_ends(l);
 	test_unlisten();
-	test_ports();
-	test_other();
 	return tap_exit();
 }

@@ -45,24 +45,7 @@ answered() {
 refused='sdp_end: connect: Connection refused'
 protocol='sdp_end: connect: Protocol error'
 
-# falls ANSWER REASON: over TCP then, with every byte and for that reason, whether the
-# program waits in connect or not
-falls() {
-	local how got
-
-	echo "$1" > "$answers"
-	for how in fall poll; do
-		got=$("$programs/sdp_end" "$how" 10.77.0.2 "$port" 100000 10000 2>&1)
-		echo "$how: $got"
-		[ "$got" = "carrier 2 reason $2" ] || return
-	done
-}
-
-tcp_listens() {
-	[ -n "$(ip netns exec node2 ss -Hltn "sport = :$port")" ]
-}
-
-plan 23
+plan 24
 check "a listener that does as it is told" \
 	insmod "$BUILD/$KERNEL/selftests/wire/answer/answer.ko" device=softib1 port=$port
 answered "rejected by the consumer" "rej 28" "$refused"
@@ -71,11 +54,7 @@ answered "rejected: stale" "rej 10" "$refused"
 answered "rejected: no resources" "rej 3" "$refused"
 answered "rejected with a reason that is none" "rej 9999" "$refused"
 
-limit=/sys/module/sdpdev/parameters/connect_timeout
-was=$(< $limit)
-echo 1000 > $limit
 answered "not answered" "none" "sdp_end: connect: Connection timed out"
-echo "$was" > $limit
 
 zero=00000000 len=00000018 size=00004000
 answered "HelloAck: nothing at all" "rep " "$protocol" bad_len
@@ -89,28 +68,23 @@ answered "HelloAck: MSeq" "$(hello_ack 01 0010 $len 00000001 $zero 22 $size)" \
 	"$protocol" bad_mseq
 answered "HelloAck: MSeqAck" "$(hello_ack 01 0010 $len $zero 00000001 22 $size)" \
 	"$protocol" bad_mseq_ack
-answered "HelloAck: version" "$(hello_ack 01 0010 $len $zero $zero 11 $size)" \
+for version in 00 11 32; do
+	answered "HelloAck: version $version" \
+		"$(hello_ack 01 0010 $len $zero $zero $version $size)" "$protocol" bad_version
+done
+answered "HelloAck: nothing behind its base header" "rep 01000010$len$zero$zero" \
 	"$protocol" bad_version
 answered "HelloAck: no buffers" "$(hello_ack 01 0000 $len $zero $zero 22 $size)" \
 	"$protocol" bad_sizes
-answered "HelloAck: tiny buffers" \
-	"$(hello_ack 01 0010 $len $zero $zero 22 00000010)" "$protocol" bad_sizes
+answered "HelloAck: too few buffers" "$(hello_ack 01 0002 $len $zero $zero 22 $size)" \
+	"$protocol" bad_sizes
+answered "HelloAck: tiny buffers" "$(hello_ack 01 0010 $len $zero $zero 22 000000ff)" \
+	"$protocol" bad_sizes
+answered "HelloAck: AbortConn instead" "$(hello_ack 03 0010 $len $zero $zero 22 $size)" \
+	"$protocol" bad_turn
 answered "accepted, but nobody is there" \
 	"$(hello_ack 01 0010 $len $zero $zero 22 $size)" \
 	"sdp_end: read: Connection timed out" ib_qp_errors
-
-# The same where somebody listens on TCP.
-ip netns exec node2 socat "TCP-LISTEN:$port,fork,reuseaddr" PIPE &
-plain=$!
-trap 'kill $plain 2> /dev/null' EXIT
-check "a server that has only TCP" until_true 10 tcp_listens
-echo 1000 > $limit
-check "not answered: over TCP" falls none 6
-echo "$was" > $limit
-check "HelloAck: nothing at all: over TCP" falls "rep " 8
-check "HelloAck: version: over TCP" falls "$(hello_ack 01 0010 $len $zero $zero 11 $size)" 8
-kill $plain
-wait $plain 2> /dev/null
 
 # Of node1's own adapter: the listener above has the port on node2's.
 serve echo

@@ -14,44 +14,57 @@ hello-version-3: rejected 28; refused_bad_hello bad_version ib_req_invalid
 hello-ip-5: rejected 28; refused_bad_hello bad_addr ib_req_invalid
 hello-len-0: rejected 28; refused_bad_hello bad_len ib_req_invalid
 hello-len-15: rejected 28; refused_bad_hello bad_len ib_req_invalid
+hello-len-63: rejected 28; refused_bad_hello bad_len ib_req_invalid
 hello-len-huge: rejected 28; refused_bad_hello bad_len ib_req_invalid
 hello-mseq: rejected 28; refused_bad_hello bad_mseq ib_req_invalid
 hello-bufs: rejected 28; refused_bad_hello bad_sizes ib_req_invalid
+hello-bufs-2: rejected 28; refused_bad_hello bad_sizes ib_req_invalid
 hello-rcvsz: rejected 28; refused_bad_hello bad_sizes ib_req_invalid
 hello-port: rejected 28; refused_bad_hello bad_addr ib_req_invalid
 hello-src-any: rejected 28; refused_bad_hello bad_addr ib_req_invalid
 hello-src-multicast: rejected 28; refused_bad_hello bad_addr ib_req_invalid
 hello-src-loopback: rejected 28; ib_req_invalid
 hello-src-elsewhere: rejected 28; ib_req_no_interface
+hello-ipv6: rejected 28; ib_req_no_interface
 hello-dst-elsewhere: rejected 28; ib_req_no_interface
-empty: aborted; ended_bad_message bad_short
-short: aborted; ended_bad_message bad_short
-len-small: aborted; ended_bad_message bad_len
-len-short: aborted; ended_bad_message bad_len
-len-long: aborted; ended_bad_message bad_len
-len-huge: aborted; ended_bad_message bad_len
-mid-unknown: aborted; ended_bad_message bad_mid
-mid-0f: aborted; ended_bad_message bad_mid
-mid-fc: aborted; ended_bad_message bad_mid
-hello-again: aborted; ended_bad_message bad_turn
-hello-ack: aborted; ended_bad_message bad_turn
-mseq-skipped: aborted; ended_sequence bad_mseq
-mseq-repeated: aborted; ended_sequence bad_mseq
-mseq-far: aborted; ended_sequence bad_mseq
-ack-ahead: aborted; ended_sequence bad_mseq_ack
-ack-far: aborted; ended_sequence bad_mseq_ack
-disconn-long: aborted; ended_bad_message bad_len
-abort-long: aborted; ended_bad_message bad_len
-rcvbuf-short: aborted; ended_bad_message bad_short
-srcavail-short: aborted; ended_bad_message bad_short
-srcavail-data: aborted; ended_bad_message bad_field
-sinkavail-short: aborted; ended_bad_message bad_short
-mode-unknown: aborted; ended_bad_message bad_field
-mode-short: aborted; ended_bad_message bad_short
-susp-short: aborted; ended_bad_message bad_short
-oversize: ended; ended_transport ib_qp_errors
+empty: aborted; bad_short
+short: aborted; bad_short
+len-small: aborted; bad_len
+len-short: aborted; bad_len
+len-long: aborted; bad_len
+len-huge: aborted; bad_len
+mid-unknown: aborted; bad_mid
+mid-0f: aborted; bad_mid
+mid-fc: aborted; bad_mid
+hello-again: aborted; bad_turn
+hello-ack: aborted; bad_turn
+mseq-skipped: aborted; bad_mseq
+mseq-repeated: aborted; bad_mseq
+mseq-far: aborted; bad_mseq
+ack-ahead: aborted; bad_mseq_ack
+ack-far: aborted; bad_mseq_ack
+disconn-long: aborted; bad_len
+abort-long: aborted; bad_len
+rcvbuf-short: aborted; bad_short
+srcavail-short: aborted; bad_short
+srcavail-data: aborted; bad_field
+sinkavail-short: aborted; bad_short
+mode-unknown: aborted; bad_field
+mode-short: aborted; bad_short
+mode-same: aborted; bad_turn
+mode-not-ours: aborted; bad_turn
+srcavail-bare: aborted; bad_turn
+cancel-nothing: aborted; bad_turn
+answer-unasked: aborted; bad_turn
+susp: aborted; bad_turn
+susp-short: aborted; bad_short
+oversize: ended; ib_qp_errors
 probe: echoed;
-write: refused; ended_transport ib_qp_errors
+src-avail: answered;
+sink-cancel: answered;
+rcvbuf: answered;
+modes: echoed;
+write: refused; ib_qp_errors
 '
 
 # One program for all, with a good conversation behind each case.
@@ -87,8 +100,8 @@ stop_serving
 
 # A server that does not read cannot give new credits, and does not close.
 serve hold
-for line in "credits: aborted; ended_credits bad_credits" \
-	    "disconn-twice: aborted; ended_bad_message bad_turn"; do
+for line in "credits: aborted; bad_credits" \
+	    "disconn-twice: aborted; bad_turn"; do
 	got=$(peer "${line%%:*}")
 	[ "$got" = "$line" ]
 	status=$?

@@ -29,17 +29,6 @@
 #define PEERS_MAX	64
 #define CREDIT_MS	50	/* then a message does without */
 
-enum {
-	SEND_SM = 0x04,
-	RDMA_WR_COMPL = 0x05,
-	RDMA_RD_COMPL = 0x06,
-	SRC_AVAIL_CANCEL = 0x08,
-	SINK_AVAIL_CANCEL = 0x09,
-	SINK_CANCEL_ACK = 0x0a,
-	CH_RCV_BUF_ACK = 0x0c,
-	SUSP_COMM_ACK = 0x0e,
-};
-
 /* What all peers have done together, in memory that they share */
 static struct tally {
 	unsigned long sent, connections, refused, ended, failed;

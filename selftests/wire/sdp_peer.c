@@ -15,6 +15,7 @@
  *   accepted		the request was accepted
  *   aborted		AbortConn came
  *   ended		the connection ended without one
+ *   answered		the message was answered as the annex has it
  *   echoed		the good conversation went as it should
  *   refused		the RDMA WRITE failed
  *   nothing		none of this, for five seconds
@@ -57,15 +58,18 @@ static const struct bad_hello {
 	{ "hello-ip-5", offsetof(struct hello, ipv), 1, "\x50" },
 	{ "hello-len-0", offsetof(struct hello, h.len), 4, "\0\0\0\0" },
 	{ "hello-len-15", offsetof(struct hello, h.len), 4, "\0\0\0\x0f" },
+	{ "hello-len-63", offsetof(struct hello, h.len), 4, "\0\0\0\x3f" },
 	{ "hello-len-huge", offsetof(struct hello, h.len), 4, "\xff\xff\xff\xff" },
 	{ "hello-mseq", offsetof(struct hello, h.mseq), 4, "\0\0\0\x07" },
 	{ "hello-bufs", offsetof(struct hello, h.bufs), 2, "\0\0" },
+	{ "hello-bufs-2", offsetof(struct hello, h.bufs), 2, "\0\x02" },
 	{ "hello-rcvsz", offsetof(struct hello, rcv_sz), 4, "\0\0\0\x10" },
 	{ "hello-port", offsetof(struct hello, port), 2, "\0\0" },
 	{ "hello-src-any", offsetof(struct hello, src) + 12, 4, "\0\0\0\0" },
 	{ "hello-src-multicast", offsetof(struct hello, src) + 12, 4, "\xe0\0\0\x01" },
 	{ "hello-src-loopback", offsetof(struct hello, src) + 12, 4, "\x7f\0\0\x01" },
 	{ "hello-src-elsewhere", offsetof(struct hello, src) + 12, 4, "\xc0\0\x02\x01" },
+	{ "hello-ipv6", offsetof(struct hello, ipv), 1, "\x60" },
 	{ "hello-dst-elsewhere", offsetof(struct hello, dst) + 12, 4, "\xc0\0\x02\x01" },
 };
 
@@ -105,10 +109,74 @@ static const struct bad_message {
 	{ .name = "sinkavail-short", .mid = SINK_AVAIL, .bytes = 35 },
 	{ .name = "mode-unknown", .mid = MODE_CHANGE, .bytes = 20, .ext = "\x50" },
 	{ .name = "mode-short", .mid = MODE_CHANGE, .bytes = 17, .ext = "\x10" },
+	{ .name = "mode-same", .mid = MODE_CHANGE, .bytes = 20, .ext = "\x10\0\0" },
+	{ .name = "mode-not-ours", .mid = MODE_CHANGE, .bytes = 20, .ext = "\x90\0\0" },
+	{ .name = "srcavail-bare", .mid = SRC_AVAIL, .bytes = 32, .ext = "\0\0\0\x04" },
+	{ .name = "cancel-nothing", .mid = SRC_AVAIL_CANCEL, .bytes = 16 },
+	{ .name = "answer-unasked", .mid = SEND_SM, .bytes = 16 },
+	{ .name = "susp", .mid = SUSP_COMM, .bytes = 24 },
 	{ .name = "susp-short", .mid = SUSP_COMM, .bytes = 20 },
 	{ .name = "credits", .mid = DATA, .bytes = 17, .times = SENDS },
 	{ .name = "oversize", .mid = DATA, .bytes = BUF_BYTES },
 };
+
+/* A message that has an answer. */
+static const struct asked {
+	const char *name;
+	uint8_t mid;
+	unsigned int bytes;	/* as sent */
+	const char *ext;	/* first bytes behind the base header */
+	uint8_t answer;
+} askeds[] = {
+	{ "src-avail", SRC_AVAIL, 16 + 16 + 8, "\0\0\x10\0", SEND_SM },
+	{ "sink-cancel", SINK_AVAIL_CANCEL, 16, NULL, SINK_CANCEL_ACK },
+	{ "rcvbuf", CH_RCV_BUF, 20, "\0\0\x10\0", CH_RCV_BUF_ACK },
+};
+
+/* It is answered, and the connection goes on. */
+static void run_asked(const struct asked *m)
+{
+	struct bsdh h = { .mid = m->mid, .bufs = own_bufs, .len = m->bytes };
+	const struct bsdh *in;
+	unsigned int bytes;
+
+	h.mseq = ++mseq;
+	send_bytes(h, m->ext, m->ext ? 4 : 0, m->bytes);
+	while ((in = receive(&bytes)))
+		if (in->mid == m->answer) {
+			printf("answered");
+			return;
+		}
+	printf("ended");
+}
+
+/* Combined to Pipelined, back, and to Buffered; SinkAvail is not taken up. */
+static void run_modes(void)
+{
+	static const struct {
+		uint8_t mid;
+		unsigned int ext_bytes;
+		const char *ext;
+	} sent[] = {
+		{ MODE_CHANGE, 4, "\x20\0\0" },
+		{ MODE_CHANGE, 4, "\x10\0\0" },
+		{ SINK_AVAIL, 20, "\0\0\x10\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0" },
+		{ MODE_CHANGE, 4, "\0\0\0" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
+		struct bsdh h = {
+			.mid = sent[i].mid,
+			.bufs = own_bufs,
+			.len = sizeof(h) + sent[i].ext_bytes,
+			.mseq = ++mseq,
+		};
+
+		send_bytes(h, sent[i].ext, sent[i].ext_bytes, h.len);
+	}
+	printf(is_good() ? "echoed" : "not echoed");
+}
 
 static void run_bad(const struct bad_message *m)
 {
@@ -157,7 +225,7 @@ static unsigned int read_counters(struct counter *c)
 
 static bool is_moved(const struct counter *c, const struct counter *was)
 {
-	static const char *const bad[] = { "refused_", "ended_", "bad_", "ib_" };
+	static const char *const bad[] = { "refused_", "bad_", "ib_" };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -166,14 +234,14 @@ static bool is_moved(const struct counter *c, const struct counter *was)
 	return false;
 }
 
-/* Has the other side counted that it ended a connection? */
-static bool end_counted(const struct counter *was)
+/* Has the other side counted something? */
+static bool is_counted(const struct counter *was)
 {
 	struct counter c[COUNTERS];
 	unsigned int i, n = read_counters(c);
 
 	for (i = 0; i < n; i++)
-		if (!strncmp(c[i].name, "ended_", 6) && c[i].value != was[i].value)
+		if (is_moved(&c[i], &was[i]))
 			return true;
 	return false;
 }
@@ -186,7 +254,7 @@ static void print_moved(const struct counter *was, unsigned int settle_ms)
 	unsigned int i, n;
 
 	poll(NULL, 0, settle_ms);
-	while (settle_ms && !end_counted(was) && now_ms() < deadline)
+	while (settle_ms && !is_counted(was) && now_ms() < deadline)
 		poll(NULL, 0, settle_ms);
 	n = read_counters(c);
 	for (i = 0; i < n; i++)
@@ -199,6 +267,7 @@ static void run(const struct place *place, const char *name)
 	struct hello hello;
 	const struct bad_hello *bad = NULL;
 	const struct bad_message *msg = NULL;
+	const struct asked *asked = NULL;
 	struct counter was[COUNTERS];
 	unsigned int i;
 
@@ -208,6 +277,9 @@ static void run(const struct place *place, const char *name)
 	for (i = 0; i < sizeof(bad_messages) / sizeof(*bad_messages); i++)
 		if (!strcmp(name, bad_messages[i].name))
 			msg = &bad_messages[i];
+	for (i = 0; i < sizeof(askeds) / sizeof(*askeds); i++)
+		if (!strcmp(name, askeds[i].name))
+			asked = &askeds[i];
 
 	read_counters(was);
 	fill_hello(&hello, place);
@@ -219,6 +291,10 @@ static void run(const struct place *place, const char *name)
 			printf("accepted");
 		else if (msg)
 			run_bad(msg);
+		else if (asked)
+			run_asked(asked);
+		else if (!strcmp(name, "modes"))
+			run_modes();
 		else if (!strcmp(name, "good"))
 			printf(is_good() ? "echoed" : "not echoed");
 		else if (!strcmp(name, "probe"))
