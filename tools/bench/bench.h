@@ -13,9 +13,8 @@
 /**
  * struct side - one of the two processes
  * @server: it listens
- * @rings: bytes go through the rings of libsdpdev
  * @ulp: the sockets have the ULP "sdp"
- * @moved: and the other side's have it, too
+ * @carrier: the other side's have it, too: the ULP's name when this carries what is sent
  * @fast: they are sent and received on by their rings
  * @family: of the sockets
  * @address: where the server listens, for all families but AF_UNIX
@@ -24,9 +23,8 @@
  */
 struct side {
 	bool server;
-	bool rings;
 	bool ulp;
-	bool moved;
+	const char *carrier;
 	bool fast;
 	int family;
 	const char *address;
@@ -34,11 +32,10 @@ struct side {
 	int control;
 };
 
-/* One end of a connection; rings.tx is NULL without rings, and fast without those of an ULP. */
+/* One end of a connection; fast is NULL without rings. */
 struct conn {
 	int fd;
 	struct sdp_fast *fast;
-	struct sdp_rings rings;
 };
 
 /* What was used, since the meter was started. */
@@ -51,8 +48,9 @@ struct meter {
 void side_listen(struct side *side);
 void side_sync(const struct side *side);
 void conn_open(const struct side *side, struct conn *conn, bool nodelay);
+bool conn_moved(const struct side *side, const struct conn *conn);
+bool conn_rests(const struct conn *conn);
 void conn_check(const struct side *side, const struct conn *conn);
-void conn_close(const struct side *side, struct conn *conn);
 void conn_finish(const struct side *side, struct conn *conn);
 void conn_send(const struct conn *conn, const void *buf, size_t len);
 size_t conn_recv(const struct conn *conn, void *buf, size_t len);
@@ -69,7 +67,7 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds);
 void work_stream(const struct side *side, size_t size, size_t total, unsigned int conns,
 		 bool both);
 void work_connect(const struct side *side, unsigned int count);
-void work_idle(const struct side *side, unsigned int count);
+void work_idle(const struct side *side, unsigned int count, bool moved);
 
 void die(const char *what) __attribute__((noreturn));
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections between the two sides. The calls are those of sockets, for a preload
- * library to take, but for the rings.
+ * library to take, but for the rings of moved ones.
  */
 #include "bench.h"
 
 #include <arpa/inet.h>
+#include <linux/sdp_sock.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define PORT 7100
-#define RING (256 * 1024)
 
 static const char ulp[] = "sdp";
 
@@ -44,8 +44,7 @@ static socklen_t server_address(const struct side *side, union address *to)
 
 static int new_socket(const struct side *side)
 {
-	int fd = side->rings ? sdp_socket(side->family, 0) :
-			       socket(side->family, SOCK_STREAM, 0);
+	int fd = socket(side->family, SOCK_STREAM, 0);
 
 	if (fd < 0)
 		die("socket");
@@ -54,33 +53,43 @@ static int new_socket(const struct side *side)
 	return fd;
 }
 
-/* What was measured has to be what was asked for. */
-void conn_check(const struct side *side, const struct conn *conn)
+/* Whether what this end sends goes by the carrier. */
+bool conn_moved(const struct side *side, const struct conn *conn)
 {
 	char name[16] = "";
 	socklen_t len = sizeof(name);
 
-	if (!side->ulp || side->server)
-		return;
 	if (getsockopt(conn->fd, IPPROTO_TCP, TCP_ULP, name, &len))
 		die("TCP_ULP");
-	if (!strncmp(name, "sdp-", strlen("sdp-")) != side->moved)
-		die(name);
+	return side->carrier && !strcmp(name, side->carrier);
+}
+
+/* Whether this end has given up what carried it, as nobody used it. */
+bool conn_rests(const struct conn *conn)
+{
+	struct sdp_sock_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(conn->fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len))
+		die("SDP_SOCK_INFO");
+	return !strcmp(info.stay, "idle");
+}
+
+/* What was measured has to be what was asked for. */
+void conn_check(const struct side *side, const struct conn *conn)
+{
+	if (side->ulp && !side->server && conn_moved(side, conn) != !!side->carrier)
+		die(side->carrier ? side->carrier : "it moved");
 }
 
 void side_listen(struct side *side)
 {
-	int one = 1, fd = new_socket(side), error;
+	int one = 1, fd = new_socket(side);
 	union address to;
 	socklen_t len = server_address(side, &to);
 
-	if (side->rings) {
-		error = sdp_bind(fd, &to.any, len) || sdp_listen(fd, 1024);
-	} else {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		error = bind(fd, &to.any, len) || listen(fd, 1024);
-	}
-	if (error)
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, &to.any, len) || listen(fd, 1024))
 		die("listen");
 	side->listener = fd;
 }
@@ -98,8 +107,7 @@ void side_sync(const struct side *side)
 
 static int accept_one(const struct side *side)
 {
-	int fd = side->rings ? sdp_accept(side->listener, NULL, NULL, 0) :
-			       accept(side->listener, NULL, NULL);
+	int fd = accept(side->listener, NULL, NULL);
 
 	if (fd < 0)
 		die("accept");
@@ -112,7 +120,7 @@ static int connect_one(const struct side *side)
 	union address to;
 	socklen_t len = server_address(side, &to);
 
-	if (side->rings ? sdp_connect(fd, &to.any, len, 0) : connect(fd, &to.any, len))
+	if (connect(fd, &to.any, len))
 		die("connect");
 	return fd;
 }
@@ -123,13 +131,9 @@ void conn_open(const struct side *side, struct conn *conn, bool nodelay)
 
 	memset(conn, 0, sizeof(*conn));
 	conn->fd = side->server ? accept_one(side) : connect_one(side);
-	if (side->rings) {
-		if (sdp_ring_attach(conn->fd, RING, RING, &conn->rings))
-			die("rings");
-	} else if (nodelay && side->family != AF_UNIX) {
-		if (setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-			die("TCP_NODELAY");
-	}
+	if (nodelay && side->family != AF_UNIX &&
+	    setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("TCP_NODELAY");
 	if (!side->fast)
 		return;
 	conn->fast = sdp_fast_open(conn->fd, 0);
@@ -137,10 +141,8 @@ void conn_open(const struct side *side, struct conn *conn, bool nodelay)
 		die("sdp_fast_open");
 }
 
-void conn_close(const struct side *side, struct conn *conn)
+static void conn_close(const struct conn *conn)
 {
-	if (side->rings)
-		sdp_ring_detach(&conn->rings);
 	if (conn->fast)
 		sdp_fast_close(conn->fast);
 	close(conn->fd);
@@ -151,22 +153,17 @@ void conn_finish(const struct side *side, struct conn *conn)
 {
 	char byte;
 
-	if (!side->server) {
-		if (side->rings ? sdp_shutdown(conn->fd, SHUT_WR) :
-				  shutdown(conn->fd, SHUT_WR))
-			die("shutdown");
-	}
+	if (!side->server && shutdown(conn->fd, SHUT_WR))
+		die("shutdown");
 	if (conn_recv(conn, &byte, 1))
 		die("a byte where the end should be");
-	conn_close(side, conn);
+	conn_close(conn);
 }
 
 static ssize_t send_some(const struct conn *conn, const void *buf, size_t len)
 {
 	if (conn->fast)
 		return sdp_fast_send(conn->fast, buf, len, 0);
-	if (conn->rings.tx)
-		return sdp_ring_send(&conn->rings, buf, len, 0);
 	return send(conn->fd, buf, len, 0);
 }
 
@@ -174,8 +171,6 @@ static ssize_t recv_some(const struct conn *conn, void *buf, size_t len)
 {
 	if (conn->fast)
 		return sdp_fast_recv(conn->fast, buf, len, 0);
-	if (conn->rings.rx)
-		return sdp_ring_recv(&conn->rings, buf, len, 0);
 	return recv(conn->fd, buf, len, 0);
 }
 

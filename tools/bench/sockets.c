@@ -18,12 +18,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: sockets tcp|unix|sdp|rings|ulp|ulp-rings|ulp-alone WORK\n"
+	"usage: sockets tcp|unix|direct|joined|ulp|ulp-rings|ulp-alone WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
-	"tcp is for a preload library, too; ulp-alone has the ULP at the client only.\n"
+	"  idle-moved COUNT                   the same, of one that was moved once\n"
+	"tcp is for a preload library, too; direct is family 27. The others have the ULP \"sdp\",\n"
+	"ulp-alone at the client only.\n"
 	"The server is in node2, at 10.77.0.2.\n";
 
 void die(const char *what)
@@ -70,7 +72,9 @@ static void work(const struct side *side, int argc, char **argv)
 	else if (argc == 2 && !strcmp(argv[0], "connect"))
 		work_connect(side, number(argv[1]));
 	else if (argc == 2 && !strcmp(argv[0], "idle"))
-		work_idle(side, number(argv[1]));
+		work_idle(side, number(argv[1]), false);
+	else if (argc == 2 && !strcmp(argv[0], "idle-moved"))
+		work_idle(side, number(argv[1]), true);
 	else
 		wrong();
 }
@@ -81,7 +85,7 @@ static void run(struct side *side, bool server, int control, int argc, char **ar
 	side->control = control;
 	if (side->family != AF_UNIX)
 		enter(server ? "node2" : "node1");
-	if (server && !side->moved)
+	if (server && !side->carrier)
 		side->ulp = false;
 	if (server)
 		side_listen(side);
@@ -96,16 +100,16 @@ static void choose(struct side *side, const char *kind)
 	side->family = AF_INET;
 	if (!strcmp(kind, "unix"))
 		side->family = AF_UNIX;
-	else if (!strcmp(kind, "sdp") || !strcmp(kind, "rings"))
-		/* Nothing but SDP: TCP in its place would be measured unseen. */
+	else if (!strcmp(kind, "direct"))
 		side->family = AF_INET_OFFLOAD;
+	else if (!strcmp(kind, "joined"))
+		side->carrier = "sdp-ib";
 	else if (!strcmp(kind, "ulp") || !strcmp(kind, "ulp-rings"))
-		side->moved = true;
+		side->carrier = "sdp-local";
 	else if (strcmp(kind, "tcp") && strcmp(kind, "ulp-alone"))
 		wrong();
-	side->ulp = !strncmp(kind, "ulp", strlen("ulp"));
+	side->ulp = side->carrier || !strcmp(kind, "ulp-alone");
 	side->fast = !strcmp(kind, "ulp-rings");
-	side->rings = !strcmp(kind, "rings");
 }
 
 int main(int argc, char **argv)

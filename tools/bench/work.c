@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define READ_SIZE (64 * 1024)
 
@@ -190,8 +191,39 @@ void work_connect(const struct side *side, unsigned int count)
 		printf("%lld\n", (long long)meter_stop(&meter) / count);
 }
 
-/* Prints bytes of memory for a connection, both ends together. */
-void work_idle(const struct side *side, unsigned int count)
+/*
+ * A direction moves when it has carried enough and its end is asked, which takes the peer a
+ * moment: so there are messages both ways until it has.
+ */
+static void move(const struct side *side, const struct conn *conn)
+{
+	char byte;
+
+	do {
+		byte = side->server || !conn_moved(side, conn);
+		if (!side->server)
+			conn_send(conn, &byte, 1);
+		conn_recv_all(conn, &byte, 1);
+		if (side->server)
+			conn_send(conn, &byte, 1);
+	} while (byte);
+}
+
+/* All have given up what carried them. */
+static void rest(const struct conn *conn, unsigned int count)
+{
+	static const struct timespec nap = { .tv_nsec = 100 * 1000 * 1000 };
+
+	while (count--)
+		while (!conn_rests(&conn[count]))
+			nanosleep(&nap, NULL);
+}
+
+/*
+ * Prints bytes of memory for a connection, both ends together; of one that has been moved, and
+ * has come to rest since.
+ */
+void work_idle(const struct side *side, unsigned int count, bool moved)
 {
 	struct conn *conn = allocate(count, sizeof(*conn));
 	struct conn first;
@@ -200,14 +232,23 @@ void work_idle(const struct side *side, unsigned int count)
 
 	/* What there is once, for all connections. */
 	conn_open(side, &first, false);
+	if (moved)
+		move(side, &first);
 	memset(conn, 0, count * sizeof(*conn));
 	side_sync(side);
 	if (!side->server)
 		before = memory_used();
 	side_sync(side);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		conn_open(side, &conn[i], false);
+		if (moved)
+			move(side, &conn[i]);
+	}
 	side_sync(side);
+	if (moved) {
+		rest(&first, 1);
+		rest(conn, count);
+	}
 	if (!side->server)
 		printf("%lld\n", (long long)(memory_used() - before) / count);
 	side_sync(side);
