@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What an adapter reports as failed, and packets that there is no memory for: of IPoIB
-# lost, counted by their cause, and those that follow come through; of SDP the end of the
-# connection, for both.
+# lost, counted by their cause, and those that follow come through; of a TCP connection that
+# went by InfiniBand the way back to TCP, with all bytes.
 
 . "$(dirname "$0")/../ipoib/conn.sh"
 
@@ -65,11 +65,77 @@ refused() {
 	until_true 20 refuse_once && talks
 }
 
-# --- SDP ------------------------------------------------------------------
+# --- connections over InfiniBand --------------------------------------------
 
-# sending: so much has been sent over SDP, without an end.
-sending() {
-	on node1 "$sdpstat" -n | awk '$2 == "SDP" && $5 > 1000000 { yes = 1 } END { exit !yes }'
+# all_nodes NAME VALUE: a setting in net.sdp of both nodes
+all_nodes() {
+	on node1 sysctl -qw "net.sdp.$1=$2" && on node2 sysctl -qw "net.sdp.$1=$2"
+}
+
+counted() {
+	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+}
+
+# by_ib PORT: the connection to that port sends by InfiniBand.
+by_ib() {
+	on node1 "$sdpstat" "port=$1" carrier=ib | grep -q ESTABLISHED
+}
+
+# begin: a connection whose client sends what it gets by descriptor 7
+begin() {
+	rm -f /tmp/to
+	mkfifo /tmp/to || return
+	on node2 "$sdprun" socat -u TCP-LISTEN:7100,reuseaddr - > /tmp/got &
+	server=$!
+	until_true 20 listening node2 7100 || return
+	"$sdprun" socat -u - TCP:10.77.0.2:7100 < /tmp/to &
+	client=$!
+	exec 7> /tmp/to
+	fed=0
+	until_true 20 goes
+}
+
+feed() {
+	fed=$((fed + 1))
+	cat /tmp/file >&7
+}
+
+# goes: it sends, in the end by InfiniBand.
+goes() {
+	feed && by_ib 7100
+}
+
+# has_lost WHICH: the adapter has failed to do what the connection asked for.
+has_lost() {
+	fail "$1"
+	feed
+	[ "$(counted returned_lost)" -gt "$before" ]
+}
+
+# all_came: all that was sent has.
+all_came() {
+	exec 7>&-
+	wait "$client" && wait "$server" && complete "$fed"
+}
+
+# breaks WHICH: TCP takes the bytes, and then InfiniBand again.
+breaks() {
+	local status
+
+	begin || return
+	before=$(counted returned_lost)
+	until_true 20 has_lost "$1"
+	status=$?
+	fail_all 0
+	[ "$status" -eq 0 ] && until_true 30 goes && all_came
+}
+
+# asks WHAT: a line to the connection that is open all the time, and back
+asks() {
+	local answer
+
+	echo "$1" >&8 && read -r -t 60 -u 9 answer &&
+	[ "$answer" = "$1" ]
 }
 
 # ended PROCESS...
@@ -81,41 +147,9 @@ ended() {
 	done
 }
 
-# breaks WHICH: both programs end, the sender with an error.
-breaks() {
-	local server client status
-
-	on node2 "$sdprun" --endpoint socat -u TCP-LISTEN:7100,reuseaddr - > /dev/null 2> /tmp/server &
-	server=$!
-	until_true 20 listening node2 7100
-	"$sdprun" --endpoint socat -u /dev/zero TCP:10.77.0.2:7100 > /dev/null 2> /tmp/client &
-	client=$!
-	until_true 20 sending && fail "$1" && until_true 30 ended $server $client
-	status=$?
-	fail_all 0
-	cat /tmp/client /tmp/server
-	kill $server $client 2> /dev/null
-	wait $server
-	not wait $client && return "$status"
-}
-
-carries() {
-	on node2 "$sdprun" --endpoint socat -u TCP-LISTEN:7101,reuseaddr - > /tmp/got 2>&1 &
-	until_true 20 listening node2 7101
-	"$sdprun" --endpoint socat -u FILE:/tmp/file TCP:10.77.0.2:7101 && wait $! && cmp /tmp/file /tmp/got
-}
-
-# asks WHAT: a line to the connection that is open all the time, and back
-asks() {
-	local answer
-
-	echo "$1" >&8 && read -r -t 60 -u 9 answer &&
-	[ "$answer" = "$1" ]
-}
-
-# gone NODE: nothing is left of its connections.
+# Both have left their queue pairs; those of IPoIB's connected mode may be there.
 gone() {
-	not grep -q '^ *[0-9]' <(on "$1" cat /proc/net/sdp/endpoints)
+	not grep -q 'type RC.*sdp' <(rdma resource show qp)
 }
 
 # fail_ends PERCENT: of the moves of a queue pair to an end, five times
@@ -126,8 +160,9 @@ fail_ends() {
 
 # Both programs end, and when the adapter agrees their queue pairs.
 finished() {
-	until_true 20 ended $client $server && until_true 20 gone node1 &&
-	until_true 20 gone node2 && [ "$(< $debug/softib/fail_ends/times)" -eq 0 ]
+	until_true 20 ended "$talker" "$echo" || echo "the programs have not ended"
+	until_true 20 gone || rdma resource show qp
+	gone && [ "$(< $debug/softib/fail_ends/times)" -lt 5 ]
 }
 
 # A program's work requests do not fail, nor those of management: QP 1 is the kernel's.
@@ -207,6 +242,8 @@ echo 0 > $debug/softib/fail_ends/verbose
 echo 1 > $debug/softib/fail_ends/interval
 echo 1 > $debug/softib/fail_verbs/interval
 head -c 500 /dev/urandom > /tmp/file
+order=$(on node1 sysctl -n net.sdp.carriers)
+messages=$(on node1 sysctl -n net.sdp.move_messages)
 plan 16
 check "traffic" talks
 check "a send fails" fails node1 tx_completion_error 1
@@ -217,22 +254,24 @@ connected node1 node2
 check "a send of a connection" fails node1 conn_lost 1 -s 20000
 check "a receive" fails node2 rx_completion_error 2 -s 20000
 datagram node1 node2
-on node2 "$sdprun" --endpoint socat TCP-LISTEN:7102,reuseaddr EXEC:cat &
-server=$!
+check "connections go by InfiniBand" eval 'all_nodes carriers ib && all_nodes move_messages 0'
+on node2 "$sdprun" socat TCP-LISTEN:7102,reuseaddr EXEC:cat &
+echo=$!
 until_true 20 listening node2 7102
-mkfifo /tmp/to /tmp/from
-"$sdprun" --endpoint socat - TCP:10.77.0.2:7102 < /tmp/to > /tmp/from &
-client=$!
-exec 8> /tmp/to 9< /tmp/from
-check "a connection of SDP" asks one
-check "a send of SDP: both know that it is over" breaks 1
+mkfifo /tmp/ask /tmp/answer
+"$sdprun" socat - TCP:10.77.0.2:7102 < /tmp/ask > /tmp/answer &
+talker=$!
+exec 8> /tmp/ask 9< /tmp/answer
+check "one that is open all the time" eval 'asks one && until_true 20 eval "asks two && by_ib 7102"'
+check "a send of another fails: it goes on, and again by InfiniBand" breaks 1
 check "a receive" breaks 2
-check "another connection is good" carries
-check "and so is the one that was open meanwhile" asks two
+check "the one that is open goes by InfiniBand" eval 'by_ib 7102 && asks three'
 fail_ends 100
 exec 8>&-
 check "and ends, where the adapter refuses that at first" finished
 fail_ends 0
+all_nodes carriers "$order"
+all_nodes move_messages "$messages"
 check "neither programs nor management have requests that fail" spared
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &
