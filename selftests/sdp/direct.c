@@ -11,6 +11,8 @@
 #define DIRECT	27
 #define PORT	27101
 #define BYTES	(3 << 20)
+#define USER	12345		/* any that is not root, and the next one */
+#define CONNECTIONS	"/sys/module/sdp_ib/parameters/device_connections"
 
 static void set_direct(const char *value)
 {
@@ -434,6 +436,71 @@ static void test_listed(int l)
 	both_close(end);
 }
 
+static void write_to(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	must(fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value));
+	close(fd);
+}
+
+/* How many connections to a listener that accepts none come about; errno says of the next. */
+static int connect_many(int fd[], int most)
+{
+	int n;
+
+	for (n = 0; n < most; n++) {
+		fd[n] = direct();
+		if (connect_to(fd[n], PORT + 6)) {
+			close(fd[n]);
+			break;
+		}
+	}
+	return n;
+}
+
+static void close_many(int fd[], int n)
+{
+	while (n--)
+		close(fd[n]);
+}
+
+static void test_users(void)
+{
+	int l = listen_direct(PORT + 6), fd[8], other, n, error = 0, tries = 100;
+
+	n = connect_many(fd, 8);
+	ok(n == 5 && errno == ECONNREFUSED, "a listener's backlog is full: ECONNREFUSED");
+	close_many(fd, n);
+	close(l);
+
+	l = listen_direct(PORT + 6);
+	write_to(CONNECTIONS, "8");
+	must(seteuid(USER) == 0);
+	/* Those from before take a while to end. */
+	for (n = 0; n < 2 && tries--; ) {
+		n = connect_many(fd, 8);
+		error = errno;
+		if (n < 2) {
+			close_many(fd, n);
+			usleep(100000);
+		}
+	}
+	must(seteuid(0) == 0);
+	ok(n == 2 && error == ENOBUFS, "a user's share of an adapter: ENOBUFS");
+	must(seteuid(USER + 1) == 0);
+	ok(connect_many(&other, 1) == 1, "another one has some of the rest");
+	close(other);
+	other = direct();
+	ok(bind_here(other, "0.0.0.0", 1023) == -1 && errno == EACCES,
+	   "root's port: EACCES");
+	must(seteuid(0) == 0);
+	close(other);
+	close_many(fd, n);
+	close(l);
+	write_to(CONNECTIONS, "0");
+}
+
 /* The transport goes while there is a connection. */
 static void test_gone(int l)
 {
@@ -454,7 +521,7 @@ int main(void)
 {
 	int l, end[2];
 
-	tap_plan(4 + 8 + 10 + 3 + 5 + 1 + 4 + 1 + 9 + 3);
+	tap_plan(4 + 8 + 10 + 3 + 5 + 1 + 4 + 1 + 9 + 3 + 4);
 	enter_node(1);
 	test_off();
 	l = listen_direct(PORT);
@@ -469,5 +536,6 @@ int main(void)
 	test_linger(l);
 	test_ends(l);
 	test_unlisten();
+	test_users();
 	return tap_exit();
 }
