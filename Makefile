@@ -206,7 +206,7 @@ lint: setup-lint
 # Only what it shows is built, on all processors.
 demo: setup-demo
 	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) \
-		modules libsdpdev tools/sdpstat tools/vm KERNEL=$(firstword $(KERNELS)) \
+		modules libsdpdev tools/sdpstat tools/sdpctl tools/vm KERNEL=$(firstword $(KERNELS)) \
 		MODDIRS='tools/softib ipoib sdpdev'
 	@tools/vm/run --guest demo --nodes 2 -- tools/demo
 
