@@ -160,6 +160,7 @@ bad_values() {
 		links/bad/a/duplicate 99999999999
 		links/bad/a/reorder x
 		links/bad/a/delay 60000001
+		links/bad/a/cut -1
 		links/bad/a/seed 4294967296
 		links/one/a/state UP
 		links/one/a/state ACTIVE

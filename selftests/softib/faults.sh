@@ -74,7 +74,7 @@ under_way() {
 	[ "$(count a delayed)" -eq 1 ]
 }
 
-plan 40
+plan 42
 
 check "a fabric" up 2
 [ $tap_failed -eq 0 ] || finish
@@ -134,6 +134,12 @@ set_fault b delay 0
 set_fault a delay 60000000
 set_fault a seed 1
 check "no packet takes longer than the delay that is set later" delayed_ping
+set_fault a cut 4
+[ "$(counted lost pings 3)" -eq 0 ] && [ "$(< $link/a/cut)" = 1 ]
+result $? "three packets pass before a cut"
+[ "$(counted lost answered)" -ge 1 ] && [ "$(count a lost)" -eq "$(count a packets)" ]
+result $? "and none behind it"
+set_fault a cut 0
 kill $server
 
 check "an HCA that stands still keeps what is posted" "$programs/uc" halted

@@ -402,6 +402,19 @@ static ssize_t end_delay_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR(end_, delay);
 
+static ssize_t end_cut_show(struct config_item *item, char *page)
+{
+	return show_fault(item, SOFTIB_FAULT_CUT, page);
+}
+
+static ssize_t end_cut_store(struct config_item *item, const char *page,
+			     size_t count)
+{
+	return store_fault(item, SOFTIB_FAULT_CUT, U32_MAX, page, count);
+}
+
+CONFIGFS_ATTR(end_, cut);
+
 static ssize_t end_seed_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n", READ_ONCE(item_way(item)->seed));
@@ -453,6 +466,7 @@ static struct configfs_attribute *end_attrs[] = {
 	&end_attr_duplicate,
 	&end_attr_reorder,
 	&end_attr_delay,
+	&end_attr_cut,
 	&end_attr_seed,
 	&end_attr_counts,
 	NULL

@@ -72,6 +72,16 @@ static u32 loss(const struct softib_way *way)
 	return own || !way->link->end[way->side] ? own : READ_ONCE(softib_loss);
 }
 
+/* Has the packet come that is lost with all that follow? */
+static bool is_cut(struct softib_way *way)
+{
+	u32 next = way->fault[SOFTIB_FAULT_CUT];
+
+	if (next > 1)
+		WRITE_ONCE(way->fault[SOFTIB_FAULT_CUT], next - 1);
+	return next == 1;
+}
+
 /* What becomes of a packet; what arrives at once is added to @out. */
 static void disturb(struct softib_way *way, struct sk_buff *skb,
 		    struct sk_buff_head *out)
@@ -80,7 +90,7 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 	bool lost, bad, twice, late;
 
 	way->count[SOFTIB_FAULT_PASSED]++;
-	lost = happens(way, loss(way));
+	lost = happens(way, loss(way)) | is_cut(way);
 	bad = happens(way, way->fault[SOFTIB_FAULT_CORRUPT]);
 	twice = happens(way, way->fault[SOFTIB_FAULT_DUPLICATE]);
 	late = happens(way, way->fault[SOFTIB_FAULT_REORDER]);
@@ -248,7 +258,7 @@ static void hurry(struct softib_way *way)
  * softib_way_set - say how often a fault is to happen
  * @way:	the way
  * @fault:	the fault
- * @value:	packets in a million, or microseconds
+ * @value:	packets in a million; microseconds; or a number of packets
  */
 void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 {
