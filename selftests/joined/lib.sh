@@ -30,26 +30,37 @@ only_ib() {
 	all_nodes carriers ib
 }
 
+# What the connections are to.
+case $VARIANT in
+*v6)	v6=-6 to=fd77::2 ;;
+*)	v6='' to=10.77.0.2 ;;
+esac
+
 order=$(in_node 1 sysctl -n net.sdp.carriers)
 trap 'all_nodes carriers "$order"' EXIT
 
 # begin [OPTION...]: connections from node1 to node2, which talk.
 begin() {
+	start "$@" && answer ready
+}
+
+# start [OPTION...]: likewise, but nobody waits for them.
+start() {
 	local fifo=/tmp/talk.$$
 
 	mkfifo "$fifo" || return
-	exec {said}< <(exec "$talk" -l 10.77.0.2 -S node2 -c 10.77.0.2 -C node1 "$@" < "$fifo" 2>&1)
+	exec {said}< <(exec "$talk" ${v6:+"$v6"} -l $to -S node2 -c $to -C node1 "$@" \
+		< "$fifo" 2>&1)
 	talker=$!
 	exec {asks}> "$fifo"
 	rm "$fifo"
-	answer listens && answer ready
+	answer listens
 }
 
-# answer WORD: what the program says begins so.
+# answer WORD: what the program says begins so; $line is all of it.
 answer() {
-	local line=
-
-	read -r -t $((100 * tap_slow)) -u "$said" line
+	line=
+	read -r -t $((${patience:-100} * tap_slow)) -u "$said" line
 	[[ $line = "$1"* && $line != *WRONG* ]] || { echo "$line"; return 1; }
 }
 

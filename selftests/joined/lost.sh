@@ -5,18 +5,7 @@
 # as TCP can, and by InfiniBand again when that is back. All bytes are right in the end.
 
 . "$(dirname "$0")/lib.sh"
-
-conf=/sys/kernel/config/softib
-hcas=/sys/class/infiniband
-link=$conf/links/softib1
-
-mountpoint -q /sys/kernel/config ||
-	mount -t configfs configfs /sys/kernel/config || exit
-
-# fault END NAME VALUE: softib1 sends at end a, the switch at end b.
-fault() {
-	echo "$3" > "$link/$1/$2"
-}
+. "$(dirname "$0")/links.sh"
 
 loaded() {
 	modprobe sdp_ib && until_true 10 grep -q '^sdp_ib ' /proc/modules
@@ -39,7 +28,14 @@ node2_back() {
 	dev=$(ib_device)
 	nsenter -t 1 -n ip link set "$dev" netns node2 name ib0 &&
 	ip -n node2 address add 10.77.0.2/24 dev ib0 &&
+	ip -n node2 address add fd77::2/64 dev ib0 nodad &&
 	ip -n node2 link set ib0 up
+}
+
+# IPv6's addresses go with it.
+down_and_up() {
+	ip -n node2 link set ib0 down && ip -n node2 link set ib0 up &&
+	ip -n node2 address replace fd77::2/64 dev ib0 nodad
 }
 
 adapter_goes() {
@@ -49,11 +45,6 @@ adapter_goes() {
 adapter_comes() {
 	echo 1 > "$conf/hcas/softib1/enable" && echo 1 > "$link/enable" &&
 	until_true 30 port_active softib1 && node2_back
-}
-
-# out SECONDS: the cable of node2 is.
-out() {
-	echo 0 > "$link/up" && nap "$1" && echo 1 > "$link/up"
 }
 
 flap() {
@@ -114,9 +105,6 @@ without_pkey() {
 	until_true 30 grep -qx 0xffff "$hcas/softib1/ports/1/pkeys/0"
 }
 
-# Seconds after which a path that carries is as good as one that has never failed
-GOOD=11
-
 # again WHAT COMMAND...: connections live through it.
 again() {
 	local start=$SECONDS
@@ -136,8 +124,7 @@ check "by InfiniBand" by_ib
 check "the transport goes" rmmod sdp_ib
 check "by TCP" ask by tcp
 again "the transport comes" loaded
-again "the interface is down for a moment" eval \
-	'ip -n node2 link set ib0 down && ip -n node2 link set ib0 up'
+again "the interface is down for a moment" down_and_up
 again "the cable is out for a moment" out 1
 again "the cable is out" out 20
 again "the cable flaps" flap

@@ -3,15 +3,21 @@
  * Connections whose ends both send, at a steady pace, bytes that tell where they belong; and one
  * that asks how it goes, line by line.
  *
- *	talk [-6] [-n CONNECTIONS] [-b BYTES] [-l ADDRESS [-S NETNS]] [-c ADDRESS [-C NETNS]]
+ *	talk [-6] [-n CONNECTIONS] [-b BYTES] [-p SECONDS] [-m MODE] [-l ADDRESS [-S NETNS]]
+ *	     [-c ADDRESS [-C NETNS]]
  *
  * It has the ends that listen (-l), those that connect (-c), or both.  Each end sends as many
  * bytes as BYTES, or there is room for, every twentieth of a second.  When all are connected it
- * says "ready".  It answers each line of its input by a line that begins with "ok" or "no":
+ * says "ready".  It answers each line of its input by a line that begins with "ok" or "no", this
+ * after so many SECONDS:
  *
  *	more [END]	each end, or each END (a: connects, b: listens), gets so many bytes more
  *	by CARRIER	each end sends by this: tcp, local, ib
  *	still [END]	none gets a byte for a second
+ *	all		each end has got what the other one has sent
+ *	silent		no end sends from now on
+ *	loud		they do
+ *	stays WORD	for this reason each end sends by TCP
  *	hold END	END does not read from now on
  *	read END	it does
  *	full END	END has had no room for a second
@@ -34,6 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +48,9 @@
 #include "../lib/tap.h"
 
 #define PORT		7777
-#define CONNECTIONS	64
+#define CONNECTIONS	10000
+/* Where there are more, nobody looks at each as soon as something has come. */
+#define FEW		64
 /* Milliseconds between two looks, and those without a byte that are enough. */
 #define PACE		50
 #define STILL		1000
@@ -82,19 +91,23 @@ struct end {
  * @answered: is it so?
  * @ends: which ends it is about; 0 for all
  * @carrier: SDP_SOCK_BY_*
+ * @word: a reason
  * @until: when the answer is no
  */
 struct question {
 	bool (*answered)(const struct end *e);
 	char ends;
 	unsigned int carrier;
+	char word[SDP_STAY_LEN];
 	long long until;
 };
 
 static struct end ends[2 * CONNECTIONS];
-static unsigned int n_ends, connections = 1, burst = 1 << 15;
+static unsigned int n_ends, connections = 1, burst = 1 << 15, mode;
+/* Seconds after which the answer is no, on an ordinary kernel. */
+static unsigned int patience = 60;
 static int family = AF_INET;
-static bool ending;
+static bool ending, silent;
 static struct question question;
 
 static long long now_ms(void)
@@ -121,6 +134,7 @@ static int new_socket(const char *netns)
 	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	must(fd >= 0 && !setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3));
 	must(!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)));
+	must(!setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &mode, sizeof(mode)));
 	return fd;
 }
 
@@ -157,7 +171,9 @@ static int connected(const char *text, const char *netns)
 	socklen_t len = address(&a, text);
 	int fd = new_socket(netns);
 
-	must(!connect(fd, (struct sockaddr *)&a, len));
+	/* Nobody answers who has which address while nothing passes. */
+	while (connect(fd, (struct sockaddr *)&a, len))
+		must(errno == EHOSTUNREACH);
 	return fd;
 }
 
@@ -275,6 +291,15 @@ static bool sends_by(const struct end *e)
 	       info.tx_carrier == question.carrier;
 }
 
+static bool stays(const struct end *e)
+{
+	struct sdp_sock_info info = {};
+	socklen_t len = sizeof(info);
+
+	return !getsockopt(e->fd, IPPROTO_SDP, SDP_SOCK_INFO, &info, &len) &&
+	       info.tx_carrier == SDP_SOCK_BY_TCP && !strcmp(info.stay, question.word);
+}
+
 static bool has_failed(const struct end *e)
 {
 	return e->error;
@@ -283,6 +308,21 @@ static bool has_failed(const struct end *e)
 static bool has_ended(const struct end *e)
 {
 	return e->eof;
+}
+
+/* The other end of the connection, if it is here: they are added one after the other. */
+static const struct end *other(const struct end *e)
+{
+	unsigned int at = (e - ends) ^ 1;
+
+	return at < n_ends && ends[at].way == (e->way ^ 1) ? &ends[at] : NULL;
+}
+
+static bool has_all(const struct end *e)
+{
+	const struct end *o = other(e);
+
+	return o && e->in == o->out;
 }
 
 /* What is said of an end when there is no answer. */
@@ -300,25 +340,17 @@ static void describe(const struct end *e)
 
 static void answer_no(void)
 {
-	unsigned int i;
+	unsigned int i, said = 0;
 
 	printf("no:");
 	for (i = 0; i < n_ends; i++)
-		if (question.answered(&ends[i]) == 0 || ends[i].error)
-			describe(&ends[i]);
+		if (!question.answered(&ends[i]) || ends[i].error)
+			if (said++ < FEW)
+				describe(&ends[i]);
+	if (said > FEW)
+		printf(" and %u more", said - FEW);
 	putchar('\n');
 	question.answered = NULL;
-}
-
-/* The other end of the connection, if it is here. */
-static const struct end *other(const struct end *e)
-{
-	unsigned int i;
-
-	for (i = 0; i < n_ends; i++)
-		if (ends[i].way == (e->way ^ 1))
-			return &ends[i];
-	return NULL;
 }
 
 static void answer_ok(void)
@@ -329,12 +361,13 @@ static void answer_ok(void)
 	for (i = 0; i < n_ends; i++) {
 		const struct end *e = &ends[i], *o = other(e);
 
-		if (ending)
+		if (ending && n_ends <= FEW)
 			printf(" %c%u in %ju out %ju", e->side, e->way / 2, (uintmax_t)e->in,
 			       (uintmax_t)e->out);
 		if (ending && o && o->out != e->in)
 			printf(" WRONG");
-		if (question.answered == has_failed)
+		if (question.answered == has_failed &&
+		    (!question.ends || e->side == question.ends))
 			printf(" %c=%s", e->side, strerrorname_np(e->error));
 	}
 	putchar('\n');
@@ -348,7 +381,7 @@ static void ask_again(void)
 
 	if (!question.answered)
 		return;
-	for (i = 0; i < n_ends; i++) {
+	for (i = 0; i < n_ends && yes; i++) {
 		const struct end *e = &ends[i];
 
 		if (question.ends && e->side != question.ends)
@@ -384,9 +417,6 @@ static void end_all(void)
 		shutdown(ends[i].fd, SHUT_WR);
 }
 
-/* Seconds after which the answer is no, on an ordinary kernel. */
-#define PATIENCE	60
-
 static void ask(const char *line)
 {
 	const char *kernel = getenv("KERNEL");
@@ -394,8 +424,9 @@ static void ask(const char *line)
 	char word[20] = "", more[20] = "";
 	unsigned int i;
 
-	sscanf(line, "%19s %19s", word, more);
-	question = (struct question){ .until = now_ms() + PATIENCE * 1000 * slow };
+	if (sscanf(line, "%19s %19s", word, more) < 1)
+		return;
+	question = (struct question){ .until = now_ms() + patience * 1000LL * slow };
 	for (i = 0; i < n_ends; i++) {
 		ends[i].mark = ends[i].in;
 		/* What was before is not what is asked for. */
@@ -418,6 +449,15 @@ static void ask(const char *line)
 		question.answered = sends_by;
 		question.carrier = !strcmp(more, "tcp") ? SDP_SOCK_BY_TCP :
 				   !strcmp(more, "ib") ? SDP_SOCK_BY_IB : SDP_SOCK_BY_LOCAL;
+	} else if (!strcmp(word, "all")) {
+		question.answered = has_all;
+	} else if (!strcmp(word, "silent") || !strcmp(word, "loud")) {
+		silent = word[0] == 's';
+		puts("ok");
+		fflush(stdout);
+	} else if (!strcmp(word, "stays")) {
+		question.answered = stays;
+		snprintf(question.word, sizeof(question.word), "%s", more);
 	} else if (!strcmp(word, "hold") || !strcmp(word, "read")) {
 		hold(more[0], word[0] == 'h');
 	} else {
@@ -451,7 +491,7 @@ static bool input(void)
 
 static void run(void)
 {
-	struct pollfd fds[2 * CONNECTIONS + 1] = { { .fd = 0, .events = POLLIN } };
+	static struct pollfd fds[2 * CONNECTIONS + 1] = { { .fd = 0, .events = POLLIN } };
 	long long next = 0;
 	unsigned int i;
 
@@ -460,7 +500,9 @@ static void run(void)
 			fds[i + 1].fd = ends[i].hold || ends[i].eof ? -1 : ends[i].fd;
 			fds[i + 1].events = POLLIN;
 		}
-		must(poll(fds, n_ends + 1, PACE) >= 0);
+		if (n_ends > FEW)
+			usleep(PACE * 1000);
+		must(poll(fds, n_ends + 1, n_ends > FEW ? 0 : PACE) >= 0);
 		if (fds[0].revents && !input())
 			return;
 		for (i = 0; i < n_ends; i++)
@@ -468,7 +510,7 @@ static void run(void)
 				get(&ends[i]);
 		if (now_ms() >= next) {
 			next = now_ms() + PACE;
-			for (i = 0; i < n_ends && !ending; i++)
+			for (i = 0; i < n_ends && !ending && !silent; i++)
 				if (ends[i].fd >= 0)
 					put(&ends[i]);
 		}
@@ -478,11 +520,12 @@ static void run(void)
 
 int main(int argc, char **argv)
 {
+	const struct rlimit files = { 2 * CONNECTIONS + 100, 2 * CONNECTIONS + 100 };
 	const char *listens = NULL, *connects = NULL, *server = NULL, *client = NULL;
 	unsigned int i;
 	int c, fd = -1;
 
-	while ((c = getopt(argc, argv, "6n:b:l:c:S:C:")) != -1) {
+	while ((c = getopt(argc, argv, "6n:b:p:m:l:c:S:C:")) != -1) {
 		switch (c) {
 		case '6':
 			family = AF_INET6;
@@ -492,6 +535,12 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			burst = strtoul(optarg, NULL, 0);
+			break;
+		case 'p':
+			patience = strtoul(optarg, NULL, 0);
+			break;
+		case 'm':
+			mode = strtoul(optarg, NULL, 0);
 			break;
 		case 'l':
 			listens = optarg;
@@ -510,6 +559,7 @@ int main(int argc, char **argv)
 		}
 	}
 	must(connections && connections <= CONNECTIONS);
+	must(!setrlimit(RLIMIT_NOFILE, &files));
 	if (listens) {
 		fd = listener(listens, server);
 		puts("listens");
