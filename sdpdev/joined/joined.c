@@ -97,7 +97,9 @@ static bool sdp_joined_read(u8 mid, u8 flags, struct sk_buff *skb)
 		return true;
 	case SDP_MID_LEAVE:
 	case SDP_MID_NOTE:
-		msg->type = mid == SDP_MID_LEAVE ? SDP_MSG_LEAVE : SDP_MSG_NOTE;
+	case SDP_MID_END:
+		msg->type = mid == SDP_MID_LEAVE ? SDP_MSG_LEAVE :
+			    mid == SDP_MID_END ? SDP_MSG_END : SDP_MSG_NOTE;
 		if (skb->len != sizeof(__be32))
 			return false;
 		skb_trim(skb, 0);
@@ -328,8 +330,11 @@ int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 	return 0;
 }
 
-/* Tells the end that asks why it gets nothing. */
-static void sdp_joined_refuse(struct sdp_xprt_conn *xc, int why)
+/*
+ * Tells the end that asks why it gets nothing.  An end that may not go by TCP does not ask for
+ * long, and its request may have overtaken TCP's handshake.
+ */
+static void sdp_joined_refuse(struct sdp_xprt_conn *xc, const struct sdp_join *join, int why)
 {
 	struct sdp_joined_rej rej = { .version = SDP_JOINED_VERSION };
 
@@ -344,7 +349,7 @@ static void sdp_joined_refuse(struct sdp_xprt_conn *xc, int why)
 	default:
 		/* A wrong proof, too: nobody learns by it whether there is such a connection. */
 		rej.reason = SDP_JOINED_LATER;
-		rej.retry = cpu_to_be32(SDP_JOINED_RETRY_MS);
+		rej.retry = cpu_to_be32(join->only ? SDP_JOINED_SOON_MS : SDP_JOINED_RETRY_MS);
 	}
 	xc->ops->reject(xc, &rej, sizeof(rej));
 }
@@ -410,7 +415,7 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 		/* The switch has none. */
 		sdp_chan_put(&j->chan);
 		err = PTR_ERR(c);
-		sdp_joined_refuse(xc, err);
+		sdp_joined_refuse(xc, &join, err);
 	} else {
 		j->c = c;
 		err = sdp_joined_accept(j, xc);
@@ -481,7 +486,8 @@ static int sdp_joined_send(struct sdp_carrier *c, struct sk_buff *skb)
 	case SDP_MSG_SWITCH:
 		return sdp_joined_send_switch(j, &out, msg);
 	default:
-		out.mid = msg->type == SDP_MSG_LEAVE ? SDP_MID_LEAVE : SDP_MID_NOTE;
+		out.mid = msg->type == SDP_MSG_LEAVE ? SDP_MID_LEAVE :
+			  msg->type == SDP_MSG_END ? SDP_MID_END : SDP_MID_NOTE;
 		out.ext = &zero;
 		out.ext_len = sizeof(zero);
 		return sdp_chan_send(&j->chan, &out);

@@ -26,7 +26,11 @@ enum sdp_joined_mid {
 	SDP_MID_SWITCH	= 0x42,	/* the sender leaves TCP */
 	SDP_MID_LEAVE	= 0x43,	/* the receiver is to return */
 	SDP_MID_NOTE	= 0x44,	/* nothing but its flags */
+	SDP_MID_END	= 0x45,	/* the sender's stream ends */
 };
+
+/* Flags of a request. */
+#define SDP_JOINED_F_ONLY	0x01	/* no byte of the connection may go by TCP */
 
 /* Why a request is refused, as its private data say. */
 enum sdp_joined_refusal {
@@ -39,6 +43,7 @@ enum sdp_joined_refusal {
  * @bsdh: base header, SDP_MID_JOIN; @bufs: receive buffers of the end that asks
  * @highest: version that it knows
  * @lowest: likewise
+ * @flags: SDP_JOINED_F_*
  * @zero: zero
  * @from_port: TCP port of the end that asks
  * @to_port: of the other end
@@ -52,7 +57,8 @@ struct sdp_joined_req {
 	struct sdp_bsdh bsdh;
 	__u8 highest;
 	__u8 lowest;
-	__be16 zero;
+	__u8 flags;
+	__u8 zero;
 	__be16 from_port;
 	__be16 to_port;
 	__be32 size;

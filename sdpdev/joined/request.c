@@ -42,6 +42,7 @@ void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *joi
 	sdp_joined_header(&req->bsdh, sizeof(*req), own);
 	req->highest = SDP_JOINED_VERSION;
 	req->lowest = SDP_JOINED_VERSION;
+	req->flags = join->only ? SDP_JOINED_F_ONLY : 0;
 	req->from_port = join->from_port;
 	req->to_port = join->to_port;
 	req->size = cpu_to_be32(own->size);
@@ -74,6 +75,7 @@ bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *
 	join->from_port = req->from_port;
 	join->to_port = req->to_port;
 	join->nonce = req->nonce;
+	join->only = req->flags & SDP_JOINED_F_ONLY;
 	join->terms = SDP_JOINED_TERMS(req->highest, req->lowest, peer->bufs, peer->size);
 	join->proof = req->proof;
 	*version = req->lowest <= SDP_JOINED_VERSION && req->highest >= SDP_JOINED_VERSION;

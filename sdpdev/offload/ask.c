@@ -63,12 +63,13 @@ static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_op
  * sdp_lane_ask() - ask for a carrier
  * @ss: the endpoint, its socket locked, that the gate has nothing against
  * @ops: its kind, whose module the caller holds
+ * @gfp: how to allocate what it needs
  *
- * Context: process.
+ * Context: any that @gfp allows.
  *
  * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
  */
-enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops)
+enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp)
 {
 	struct sdp_lane *lane = ss->lane;
 	struct sdp_carrier *c;
@@ -76,18 +77,21 @@ enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *op
 	enum sdp_stay stay;
 	int ifindex;
 
-	if (ss->accepted || ss->pair || sdp_only(ss) || !sdp_lane_fits(ss, ops, &ifindex))
+	if (ss->accepted || ss->pair || !sdp_lane_fits(ss, ops, &ifindex))
 		return SDP_STAY_PEER;
+	sdp_sock_numbers(ss);
+	if (sdp_only(ss) && !sdp_only_fresh(ss))
+		return SDP_STAY_ONLY;
 	/* What the peer may send on another carrier comes on top of what nobody has read. */
-	if (lane && (lane->carrier || sdp_lane_full(lane)))
+	if (lane && (lane->carrier || !sdp_lane_takes(lane)))
 		return SDP_STAY_PEER;
-	stay = sdp_avoid(ss, ops->kind, ifindex);
+	stay = sdp_avoid(ss, ops->kind, ifindex, gfp);
 	if (stay)
 		return stay;
 	if (!sdp_pair_withdraw(ss))
 		return SDP_STAY_PEER;
-	lane = lane ?: sdp_lane_new(ss, ss->sk->sk_allocation);
-	c = lane ? sdp_carrier_new(lane, ops, ss->sk->sk_allocation) : NULL;
+	lane = lane ?: sdp_lane_new(ss, gfp);
+	c = lane ? sdp_carrier_new(lane, ops, gfp) : NULL;
 	if (!c)
 		return SDP_STAY_MEMORY;
 	sdp_join_make(ss, c, &join);
@@ -117,16 +121,19 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	sdp_join_key(ss, &key);
 	if (join->proof != sdp_join_proof(&key, 1, join, 0))
 		return ERR_PTR(-EACCES);
-	if (sock_owned_by_user(ss->sk))
+	/* Nor has anybody accepted a connection that has no socket. */
+	if (sock_owned_by_user(ss->sk) || !ss->sk->sk_socket)
 		return ERR_PTR(-EBUSY);
-	if (sdp_only(ss) || !sdp_order_has(sock_net(ss->sk), ops) ||
-	    sdp_gate(ss, true))
+	if (!sdp_order_has(sock_net(ss->sk), ops) || sdp_gate(ss, true))
+		return ERR_PTR(-EPERM);
+	/* An end that may say nothing by TCP needs a peer that says nothing, either. */
+	if ((sdp_only(ss) || join->only) && !(join->only && sdp_only_fresh(ss)))
 		return ERR_PTR(-EPERM);
 	/* An old request, sent again by somebody who has seen it. */
 	if (lane && lane->seen == join->nonce)
 		return ERR_PTR(-EPERM);
 	/* What the last one brought back has to be over, and what it brought to be read. */
-	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || sdp_lane_full(lane)))
+	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || !sdp_lane_takes(lane)))
 		return ERR_PTR(-EBUSY);
 	if (!sdp_pair_withdraw(ss))
 		return ERR_PTR(-EPERM);
@@ -139,6 +146,7 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
 	lane->seen = join->nonce;
 	sdp_join_answer(ss, c, join, answer);
 	c->ifindex = answer->ifindex;
+	ss->peer_only = join->only;
 	sdp_lane_join(lane, c);
 	return c;
 }

@@ -6,6 +6,8 @@
  * failed for as long as a pause that doubles; then one connection tries it, and the others wait
  * for what comes of that.  What a peer has said of one connection is remembered for that one.
  *
+ * A connection that may send nothing by TCP asks whatever is remembered, as it ends otherwise.
+ *
  * The memory is of fixed size.  Where it is full the entry goes that would end first: whoever fills
  * it makes others ask in vain, once.  And no more than net.sdp.joins connections a second ask, so
  * that those of an adapter that is back come one after the other.
@@ -34,6 +36,9 @@
 
 /* What a peer may ask for. */
 #define SDP_AVOID_RETRY		(60UL * HZ)
+
+/* An end asks no sooner than that, if it may not go by TCP. */
+#define SDP_AVOID_ONLY		(1UL * HZ / 10)
 
 /* No connection that waits looks more often. */
 #define SDP_AVOID_LOOK		HZ
@@ -254,13 +259,16 @@ static void sdp_avoid_later(struct sdp_sock *ss, unsigned long wait)
 	ss->later = (jiffies + wait + get_random_u32_below(HZ / 4 + 1)) ?: 1;
 }
 
-/* Context: @avoid locked.  Returns jiffies to wait, or 0: the connection may ask. */
+/*
+ * An end that @tries asks whatever is known of the path.  Returns jiffies to wait, or 0: the
+ * connection may ask.  Context: @avoid locked.
+ */
 static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
-				    unsigned int rate)
+				    unsigned int rate, bool tries)
 {
 	struct sdp_avoid_entry *e = sdp_avoid_find(avoid, name);
 
-	if (e && time_before(jiffies, e->until))
+	if (e && !tries && time_before(jiffies, e->until))
 		return e->until - jiffies;
 	if (!sdp_avoid_take(avoid, name->kind, rate))
 		return SDP_AVOID_LOOK;
@@ -274,12 +282,13 @@ static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_av
  * @ss: the end that would ask, its socket locked
  * @kind: SDP_SOCK_BY_* of the carrier
  * @ifindex: device by which the connection's packets leave
+ * @gfp: how to allocate what it needs
  *
  * If it is, it counts as asked.  If it may be soon, the connection looks again then.
  *
  * Return: SDP_STAY_NOT, or why not.
  */
-enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex)
+enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 {
 	struct sdp_net *sn = sdp_net(sock_net(ss->sk));
 	struct sdp_avoid_entry path, host, *e;
@@ -291,7 +300,7 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex)
 		return SDP_STAY_PEER;
 	if (ss->wary && ss->heard == sdp_avoid_heard(ss))
 		return SDP_STAY_AVOID;
-	avoid = sdp_avoid_get(sn, ss->sk->sk_allocation);
+	avoid = sdp_avoid_get(sn, gfp);
 	if (!avoid)
 		return SDP_STAY_MEMORY;
 	sdp_avoid_name(ss->sk, &path, kind, ifindex);
@@ -299,9 +308,9 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex)
 	host.ifindex = 0;
 	spin_lock_bh(&avoid->lock);
 	e = sdp_avoid_find(avoid, &host);
-	never = e && time_before(jiffies, e->until);
+	never = e && !sdp_only(ss) && time_before(jiffies, e->until);
 	if (!never)
-		wait = sdp_avoid_wait(avoid, &path, READ_ONCE(sn->joins));
+		wait = sdp_avoid_wait(avoid, &path, READ_ONCE(sn->joins), sdp_only(ss));
 	spin_unlock_bh(&avoid->lock);
 	if (wait)
 		sdp_avoid_later(ss, min_t(unsigned long, wait, SDP_AVOID_LOOK));
@@ -372,7 +381,11 @@ void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c)
 		sdp_avoid_heard_of(avoid, &path);
 	spin_unlock_bh(&avoid->lock);
 	ss->refused |= why == SDP_REFUSED_NEVER || why == SDP_REFUSED_PROOF;
-	if (c->joined || why != SDP_REFUSED_LATER)
+	if (c->joined)
+		return;
+	if (sdp_only(ss))
+		sdp_avoid_later(ss, clamp(c->retry, SDP_AVOID_ONLY, SDP_AVOID_RETRY));
+	if (why != SDP_REFUSED_LATER || sdp_only(ss))
 		return;
 	if (c->retry) {
 		sdp_avoid_later(ss, min(c->retry, SDP_AVOID_RETRY));

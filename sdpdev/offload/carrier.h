@@ -21,7 +21,7 @@
  * What the program has not read limits what the peer may send: ops->freed() comes later then.
  *
  * The switch calls with the lock of the connection's socket held, in any context, so no operation
- * sleeps; but for ask(), and that may not either.  A carrier's module calls without a lock that
+ * sleeps.  A carrier's module calls without a lock that
  * its operations take.  What it calls is queued where the socket is in use.
  */
 #ifndef _SDP_OFFLOAD_CARRIER_H
@@ -60,6 +60,7 @@ struct sock;
  * @payer: whose share of an adapter it takes
  * @tos: type of service, or traffic class, of its packets
  * @v4: they are IPv4, also if the socket is AF_INET6
+ * @only: of a request: no byte of the connection may go by TCP; part of what is proved
  *
  * Everything that TCP hands over.  An answer has the same form: the asker checks @proof, which is
  * made of both nonces.  What comes behind @proof is an end's own, for a look at its routes.
@@ -78,6 +79,7 @@ struct sdp_join {
 	kuid_t payer;
 	u8 tos;
 	bool v4;
+	bool only;
 };
 
 /**
@@ -119,6 +121,7 @@ enum sdp_lane_msg_type {
 	SDP_MSG_DATA,		/* bytes of the stream */
 	SDP_MSG_NOTE,		/* nothing but @sure */
 	SDP_MSG_LEAVE,		/* the receiver is to return its own direction */
+	SDP_MSG_END,		/* the stream ends, and TCP's FIN follows */
 };
 
 /**
@@ -159,8 +162,7 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @most: bytes of a message, at most, unless sdp_carrier.most is lower
  * @fits: could a connection have this kind whose packets leave by the device?  Context: any, in
  *	an RCU read section.  NULL: any connection could.
- * @ask: ask the peer of a connection.  Context: process, the socket locked; does not sleep.
- *	Returns 0, or -errno if it cannot be asked.
+ * @ask: ask the peer of a connection.  Returns 0, or -errno if it cannot be asked.
  * @send: send a message, of which the carrier clones what it keeps.  Returns 0; -EAGAIN if there
  *	is no room, and the carrier calls sdp_carrier_room() later; -ENOMEM: the switch tries
  *	again; another error if it is lost.  One without bytes should find room even if nobody

@@ -32,8 +32,8 @@
  *
  * A receiver that has F compares.  A receiver that has nothing knows that the sender cannot be
  * sure.  So nobody waits for a confirmation, and no byte of the program looks like a record.
- * FIN at @n ends the stream only if the receiver has nothing: a sender that has anything to
- * bring back writes it before FIN.
+ * FIN at @n ends the stream only if the receiver has nothing, or knows by a carrier that the stream
+ * ends: a sender that has anything to bring back writes it before FIN.
  *
  * A sender that is not sure still has all bytes from F on.  A sender that is sure has all bytes
  * that are not acknowledged, and the record says where they begin.  The receiver may have more
@@ -281,6 +281,7 @@ static enum sdp_half_switch sdp_half_rx_move(struct sdp_half_rx *rx, u32 n, u64 
 	rx->pos = pos;
 	rx->got = 0;
 	rx->sure = false;
+	rx->over = false;
 	rx->local = !token;
 	if (token)
 		rx->token = *token;
@@ -370,6 +371,19 @@ void sdp_half_rx_sure(struct sdp_half_rx *rx, u32 carrier)
 {
 	if (rx->state == SDP_HALF_RX_MOVED && rx->carrier == carrier)
 		rx->sure = true;
+}
+
+/**
+ * sdp_half_rx_over() - the sender says that the stream ends here
+ * @rx: the half
+ * @carrier: number of the carrier
+ *
+ * A sender that brings nothing back says so before TCP's FIN, and waits until it is acknowledged.
+ */
+void sdp_half_rx_over(struct sdp_half_rx *rx, u32 carrier)
+{
+	if (rx->state == SDP_HALF_RX_MOVED && rx->carrier == carrier && rx->at == rx->pos)
+		rx->over = true;
 }
 
 /**
@@ -481,7 +495,7 @@ bool sdp_half_rx_fin(struct sdp_half_rx *rx)
 {
 	bool end = rx->state == SDP_HALF_RX_TCP ||
 		   (rx->state == SDP_HALF_RX_MOVED &&
-		    (!sdp_half_rx_has_first(rx) || rx->local));
+		    (!sdp_half_rx_has_first(rx) || rx->local || rx->over));
 
 	sdp_half_rx_abort(rx);
 	return end;

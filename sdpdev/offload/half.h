@@ -18,7 +18,8 @@
  *	TCP has ended		sdp_half_tx_closed()
  *	an acknowledgment	sdp_half_tx_acked()
  *	a carrier is lost	sdp_half_tx_lost() and sdp_half_rx_lost()
- *	a carrier's message	sdp_half_rx_switch(), sdp_half_rx_data(), sdp_half_rx_sure()
+ *	a carrier's message	sdp_half_rx_switch(), sdp_half_rx_data(), sdp_half_rx_sure(),
+ *				sdp_half_rx_over()
  *	TCP's bytes, FIN	sdp_half_rx_tcp(), sdp_half_rx_fin()
  *
  * A caller has one carrier at a time, with a number that is not zero.  It passes only what that
@@ -131,6 +132,7 @@ struct sdp_half_tx {
  * @first: the first byte that came by a carrier, if @pos is beyond @p0
  * @got: bytes of @record that have come
  * @sure: the sender is known to be sure: nothing but a record may follow in TCP
+ * @over: the sender has said by a carrier that the stream ends at @pos
  * @local: both halves are on this host
  * @carrier: number of the carrier that has the direction; zero: that one is lost
  * @n: sequence number at which TCP was left
@@ -147,6 +149,7 @@ struct sdp_half_rx {
 	u8 first;
 	u8 got;
 	bool sure;
+	bool over;
 	bool local;
 	u32 carrier;
 	u32 n;
@@ -199,6 +202,7 @@ enum sdp_half_switch sdp_half_rx_switch(struct sdp_half_rx *rx, u32 carrier, u32
 					const siphash_key_t *token, u32 rcv_nxt, u64 count);
 u32 sdp_half_rx_data(struct sdp_half_rx *rx, u32 carrier, u8 byte, u32 len);
 void sdp_half_rx_sure(struct sdp_half_rx *rx, u32 carrier);
+void sdp_half_rx_over(struct sdp_half_rx *rx, u32 carrier);
 void sdp_half_rx_lost(struct sdp_half_rx *rx, u32 carrier);
 enum sdp_half_bytes sdp_half_rx_tcp(struct sdp_half_rx *rx, u32 seq, const u8 *data, u32 len,
 				    u32 *used);

@@ -15,6 +15,9 @@
 
 #include "offload/lane.h"
 
+/* Beside the step of a proof: the mode of the end that asks. */
+#define SDP_JOIN_ONLY		BIT(8)
+
 /* What is hashed; no padding. */
 struct sdp_join_text {
 	struct in6_addr from;
@@ -54,7 +57,7 @@ __be64 sdp_join_proof(const siphash_key_t *key, u32 step, const struct sdp_join 
 		.to = join->to,
 		.from_port = join->from_port,
 		.to_port = join->to_port,
-		.step = cpu_to_be32(step),
+		.step = cpu_to_be32(step | (join->only ? SDP_JOIN_ONLY : 0)),
 		.nonce = join->nonce,
 		.other = other,
 		.terms = join->terms,
@@ -103,6 +106,7 @@ void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *
 	get_random_bytes(&join->nonce, sizeof(join->nonce));
 	c->nonce = join->nonce;
 	join->terms = c->ops->terms;
+	join->only = sdp_only(ss);
 	join->proof = sdp_join_proof(&c->key, 1, join, 0);
 }
 

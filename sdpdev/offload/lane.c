@@ -108,7 +108,8 @@ static void sdp_lane_look_idle(struct sdp_lane *lane)
 {
 	unsigned long idle = READ_ONCE(sdp_net(sock_net(lane->sk))->idle) * HZ;
 
-	if (!lane->carrier || !idle)
+	/* An end that may not go by TCP, and did not connect, could not ask for another one. */
+	if (!lane->carrier || !idle || sdp_only(lane->ss))
 		return;
 	if (sdp_lane_idle(lane, idle)) {
 		sdp_lane_lose(lane);
@@ -145,21 +146,26 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	lane->say_note = false;
 	lane->say_leave = false;
 	lane->asking = false;
+	lane->end = 0;
+	WRITE_ONCE(lane->ready, false);
 	rcu_read_lock();
 	c->ops->end(c);
 	rcu_read_unlock();
 	if (!c->joined)
-		sdp_stay_set(lane->ss, SDP_STAY_PEER, false);
+		sdp_stay_set(lane->ss, sdp_only(lane->ss) && lane->ss->moves ? SDP_STAY_LOST :
+								       SDP_STAY_PEER, false);
 	if (lane->tx.state == SDP_HALF_TX_MOVED) {
 		sdp_stay_set(lane->ss, idle ? SDP_STAY_IDLE : SDP_STAY_LOST, true);
 		sdp_sock_show(lane->ss, lane->ss->base->ulp);
 	}
 	/* It was worth it before. */
 	lane->ss->again |= idle;
-	if (sdp_half_tx_lost(&lane->tx, c->number) && !lane->back) {
+	if (sdp_half_tx_lost(&lane->tx, c->number) && !lane->back && !sdp_only(lane->ss)) {
 		lane->back = SDP_STAY_LOST;
 		sdp_lane_later(lane, 0);
 	}
+	if (sdp_only(lane->ss))
+		sdp_seek(lane->ss);
 	sdp_half_rx_lost(&lane->rx, c->number);
 	sdp_carrier_put(c);
 }
@@ -226,6 +232,8 @@ void sdp_lane_run(struct sdp_lane *lane)
 			lane->active = jiffies;
 			sdp_lane_look_idle(lane);
 			sdp_avoid_joined(lane->ss, c);
+			if (sdp_only(lane->ss))
+				sdp_only_joined(lane);
 		}
 		sdp_lane_acked(lane, READ_ONCE(c->acked));
 		sdp_lane_take(lane);
@@ -266,7 +274,11 @@ void sdp_lane_kick(struct sdp_sock *ss)
 	release_sock(ss->sk);
 }
 
-static unsigned long sdp_lane_patience(const struct sock *sk)
+/**
+ * sdp_lane_patience() - how long may bytes wait for an acknowledgment?
+ * @sk: the socket
+ */
+unsigned long sdp_lane_patience(const struct sock *sk)
 {
 	u32 timeout = inet_csk(sk)->icsk_user_timeout;
 
@@ -341,8 +353,11 @@ static void sdp_lane_work(struct work_struct *work)
 		return;
 	}
 	if (sdp_lane_lock(lane, sk)) {
-		if (lane->ss) {
+		if (lane->ss && sdp_only(lane->ss))
+			sdp_only_do(lane);
+		else if (lane->ss)
 			sdp_lane_do(lane);
+		if (lane->ss) {
 			reset = lane->reset;
 			lane->reset = false;
 		}
@@ -361,7 +376,9 @@ static void sdp_lane_work(struct work_struct *work)
 void sdp_lane_stop(struct sdp_lane *lane)
 {
 	sdp_lane_run(lane);
-	sdp_lane_lose(lane);
+	/* The peer has to learn that the stream ends. */
+	if (!lane->fin || lane->tx.state == SDP_HALF_TX_FIN)
+		sdp_lane_lose(lane);
 }
 
 /* --- the end ------------------------------------------------------------------- */

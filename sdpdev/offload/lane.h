@@ -41,6 +41,11 @@
  * @say_switch: a Switch is to be sent before anything else
  * @say_note: the receiver is to learn that the sender is sure
  * @say_leave: the peer is to return
+ * @ready: @carrier is joined, and no byte may go by TCP; written under the socket's lock, read
+ *	without
+ * @fin: the program sends no more, and the peer is to be told by a carrier
+ * @end: number of the message that has told it, or 0
+ * @ended: the peer has taken that in; as @ready
  * @asking: message @asked waits for an acknowledgment, and told the peer so
  * @asked: its number
  * @back: the direction that is sent is to return for this reason, or SDP_STAY_NOT
@@ -78,6 +83,10 @@ struct sdp_lane {
 	bool say_switch;
 	bool say_note;
 	bool say_leave;
+	bool ready;
+	bool fin;
+	bool ended;
+	u32 end;
 	bool asking;
 	u32 asked;
 	bool reset;
@@ -132,6 +141,7 @@ void sdp_lane_put(struct sdp_lane *lane);
 void sdp_lane_hear(struct sdp_sock *ss, bool on);
 void sdp_lane_lose(struct sdp_lane *lane);
 void sdp_lane_later(struct sdp_lane *lane, unsigned long delay);
+unsigned long sdp_lane_patience(const struct sock *sk);
 
 /* ask.c */
 enum sdp_stay sdp_lane_way(const struct sdp_lane *lane);
@@ -141,10 +151,19 @@ void sdp_ask_init(struct sdp_sock *(*owner)(const struct sock *sk));
 void sdp_lane_push(struct sdp_lane *lane);
 void sdp_lane_acked(struct sdp_lane *lane, u32 mseq);
 void sdp_lane_purge(struct sdp_lane *lane);
+bool sdp_lane_try(struct sdp_lane *lane);
+bool sdp_lane_again(struct sdp_lane *lane);
 
 /* lane_rx.c */
 void sdp_lane_take(struct sdp_lane *lane);
-bool sdp_lane_full(const struct sdp_lane *lane);
+bool sdp_lane_takes(const struct sdp_lane *lane);
 void sdp_lane_look(struct sdp_lane *lane);
+
+/* only_lane.c */
+bool sdp_only_fresh(const struct sdp_sock *ss);
+int sdp_only_route(struct sdp_sock *ss, long *timeo);
+void sdp_only_joined(struct sdp_lane *lane);
+void sdp_only_ended(struct sdp_lane *lane);
+void sdp_only_do(struct sdp_lane *lane);
 
 #endif /* _SDP_OFFLOAD_LANE_H */

@@ -13,6 +13,9 @@
 /* What an endpoint takes in that its program has not read, even if SO_RCVBUF is less. */
 #define SDP_LANE_QUEUE		SZ_64K
 
+/* So many times that, where it cannot come by TCP. */
+#define SDP_LANE_TIMES		4
+
 /* Memory of them is so many times what their bytes may be, at most. */
 #define SDP_LANE_WASTE		4
 
@@ -207,15 +210,28 @@ static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
 	return true;
 }
 
-/**
- * sdp_lane_full() - has the program not read so much that the peer is to wait?
- * @lane: the lane, its socket locked
- */
-bool sdp_lane_full(const struct sdp_lane *lane)
+static bool sdp_lane_exceeds(const struct sdp_lane *lane, unsigned int times)
 {
-	size_t limit = max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
+	size_t limit = times * max_t(size_t, READ_ONCE(lane->ss->sk->sk_rcvbuf), SDP_LANE_QUEUE);
 
 	return lane->queued >= limit || lane->memory >= SDP_LANE_WASTE * limit;
+}
+
+/* Has the program not read so much that the peer is to wait? */
+static bool sdp_lane_full(const struct sdp_lane *lane)
+{
+	return sdp_lane_exceeds(lane, 1);
+}
+
+/**
+ * sdp_lane_takes() - may another carrier bring bytes on top of what the program has not read?
+ * @lane: the lane, its socket locked
+ *
+ * Where no byte may go by TCP some carriers may be lost before the program reads.
+ */
+bool sdp_lane_takes(const struct sdp_lane *lane)
+{
+	return !sdp_lane_exceeds(lane, sdp_only(lane->ss) ? SDP_LANE_TIMES : 1);
 }
 
 /* What nobody reads takes the carrier's room: the peer has no more than that. */
@@ -259,6 +275,8 @@ static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
 	__skb_unlink(skb, &lane->held);
 	if (sure)
 		sdp_half_rx_sure(&lane->rx, c->number);
+	if (msg->type == SDP_MSG_END)
+		sdp_half_rx_over(&lane->rx, c->number);
 	if (msg->type == SDP_MSG_LEAVE && !lane->back)
 		lane->back = SDP_STAY_LEAVE;
 	if (msg->type == SDP_MSG_DATA)
@@ -380,6 +398,10 @@ void sdp_lane_look(struct sdp_lane *lane)
 
 	if (lane->reset)
 		return;
+	if (unlikely(sdp_only(lane->ss)) && sdp_only_came(lane->ss)) {
+		lane->back = lane->back ?: SDP_STAY_ONLY;
+		return;
+	}
 	do {
 		if (lane->rx.state == SDP_HALF_RX_TCP || lane->rx.state == SDP_HALF_RX_END ||
 		    sdp_lane_tcp_bytes(lane, sk))

@@ -43,6 +43,7 @@ static int sdp_lane_tell(struct sdp_lane *lane, u8 type)
 	memset(msg, 0, sizeof(*msg));
 	msg->type = type;
 	msg->sure = lane->tx.state == SDP_HALF_TX_MOVED && sdp_half_tx_sure(&lane->tx);
+	msg->ask = type == SDP_MSG_END;
 	if (type == SDP_MSG_SWITCH) {
 		msg->n = lane->tx.n;
 		msg->pos = lane->tx.acked;
@@ -73,6 +74,16 @@ static int sdp_lane_tell_all(struct sdp_lane *lane)
 		err = sdp_lane_tell(lane, SDP_MSG_NOTE);
 	if (!err)
 		lane->say_note = false;
+	return err;
+}
+
+/* Behind all bytes. */
+static int sdp_lane_tell_end(struct sdp_lane *lane)
+{
+	int err = sdp_lane_tell(lane, SDP_MSG_END);
+
+	if (!err)
+		lane->end = lane->carrier->sent;
 	return err;
 }
 
@@ -121,8 +132,8 @@ static bool sdp_lane_wait(const struct sdp_lane *lane)
 	struct sdp_carrier *c = lane->carrier;
 
 	return lane->post->len < c->most && skb_queue_is_last(&lane->kept, lane->post) &&
-	       !(tcp_sk(lane->ss->sk)->nonagle & TCP_NAGLE_OFF) && c->ops->busy &&
-	       c->ops->busy(c);
+	       !(tcp_sk(lane->ss->sk)->nonagle & TCP_NAGLE_OFF) && !lane->fin &&
+	       c->ops->busy && c->ops->busy(c);
 }
 
 /**
@@ -140,6 +151,9 @@ void sdp_lane_push(struct sdp_lane *lane)
 	err = sdp_lane_tell_all(lane);
 	while (!err && lane->post && lane->tx.state == SDP_HALF_TX_MOVED && !sdp_lane_wait(lane))
 		err = sdp_lane_post(lane);
+	if (!err && lane->fin && !lane->post && !lane->end &&
+	    lane->tx.state == SDP_HALF_TX_MOVED)
+		err = sdp_lane_tell_end(lane);
 	switch (err) {
 	case 0:
 	case -EAGAIN:
@@ -206,6 +220,8 @@ void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
 
 	if (lane->asking && (s32)(mseq - lane->asked) >= 0)
 		lane->asking = false;
+	if (lane->end && !lane->ended && (s32)(mseq - lane->end) >= 0)
+		sdp_only_ended(lane);
 	skb_queue_walk(&lane->kept, skb) {
 		if (skb == lane->post || (s32)(mseq - sdp_lane_msg(skb)->mseq) < 0)
 			break;
@@ -384,8 +400,15 @@ static bool sdp_lane_too_large(const struct sdp_lane *lane)
 	return false;
 }
 
-/* Another carrier goes on where the last one was lost. */
-static bool sdp_lane_again(struct sdp_lane *lane)
+/**
+ * sdp_lane_again() - another carrier goes on where the last one was lost
+ * @lane: a lane whose direction is LOOSE, its socket locked
+ *
+ * Context: any.
+ *
+ * Return: whether it does.
+ */
+bool sdp_lane_again(struct sdp_lane *lane)
 {
 	if (!lane->carrier || !lane->carrier->joined || sdp_lane_too_large(lane) ||
 	    sdp_gate(lane->ss, true))
@@ -399,8 +422,15 @@ static bool sdp_lane_again(struct sdp_lane *lane)
 	return lane->tx.state == SDP_HALF_TX_MOVED;
 }
 
-/* May the next bytes go by the carrier?  Behind a return TCP has to deliver a message first. */
-static bool sdp_lane_try(struct sdp_lane *lane)
+/**
+ * sdp_lane_try() - let the next bytes go by the carrier, if they may
+ * @lane: a lane whose direction is with TCP, its socket locked
+ *
+ * Behind a return TCP has to deliver a message first.
+ *
+ * Return: whether they do.
+ */
+bool sdp_lane_try(struct sdp_lane *lane)
 {
 	struct sdp_sock *ss = lane->ss;
 	struct tcp_sock *tp = tcp_sk(ss->sk);
@@ -410,6 +440,8 @@ static bool sdp_lane_try(struct sdp_lane *lane)
 	if (!lane->carrier || !lane->carrier->joined || ss->rests)
 		return false;
 	stay = sdp_gate(ss, true) ?: sdp_lane_way(lane);
+	if (!stay && sdp_only(ss) && !sdp_only_fresh(ss))
+		stay = SDP_STAY_ONLY;
 	if (!stay && (ss->sk->sk_write_pending || sdp_tx_held(ss->sk) ||
 		      !after(tp->snd_una, ss->passed)))
 		stay = SDP_STAY_PASSING;
@@ -470,6 +502,8 @@ int sdp_lane_route(struct sdp_sock *ss, long *timeo)
 	enum sdp_stay why;
 	int err = 0;
 
+	if (unlikely(sdp_only(ss)))
+		return sdp_only_route(ss, timeo);
 	switch (lane->tx.state) {
 	case SDP_HALF_TX_MOVED:
 		why = sdp_tx_recheck(ss, NULL);

@@ -197,7 +197,7 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	ss->checked = jiffies;
 	touch = min(READ_ONCE(sdp_net(sock_net(ss->sk))->touch),
 		    READ_ONCE(sdp_net(&init_net)->touch));
-	if (!(pipe && pipe->only))
+	if (!(pipe ? pipe->only : sdp_only(ss)))
 		stay = sdp_tx_touches(ss, touch) ? SDP_STAY_TOUCH : SDP_STAY_NOT;
 	else if (touch && time_after_eq(jiffies, ss->touched + touch * HZ))
 		stay = sdp_only_touch(ss, pipe, touch);

@@ -279,6 +279,7 @@ enum sdp_sleeper {
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
  * @never: the program or a rule says that it does not move
  * @ended: a connection of SDP_MODE_ONLY was ended
+ * @peer_only: the other end has that mode, and has asked for a carrier
  * @stalled: the sending direction came back last because the peer's program did not read
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @rests: a tool has brought it back, and it has carried too little since
@@ -322,6 +323,7 @@ struct sdp_sock {
 	bool stalled;
 	bool never;
 	bool ended;
+	bool peer_only;
 	bool refused;
 	bool wary;
 	bool again;
@@ -464,7 +466,7 @@ static inline bool sdp_pipe_shared(const struct sdp_pipe *pipe)
 /* Does no byte of the connection go by TCP?  The socket is locked. */
 static inline bool sdp_only(const struct sdp_sock *ss)
 {
-	return ss->mode == SDP_MODE_ONLY || (ss->pair && ss->pair->only);
+	return ss->mode == SDP_MODE_ONLY || ss->peer_only || (ss->pair && ss->pair->only);
 }
 
 /**
@@ -493,6 +495,7 @@ void sdp_sock_numbers(struct sdp_sock *ss);
 bool sdp_pair_withdraw(struct sdp_sock *ss);
 bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
+enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp);
 void sdp_sock_look(struct sdp_sock *ss);
 void sdp_pair_close(struct sdp_sock *ss);
 void sdp_pair_leave(struct sdp_sock *ss);
@@ -520,7 +523,7 @@ bool sdp_order_has(const struct net *net, const struct sdp_carrier_ops *ops);
 const struct sdp_carrier_ops *sdp_order_next(const struct net *net, unsigned int *at);
 
 /* lane.c */
-enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops);
+enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp);
 bool sdp_lane_asked(const struct sdp_sock *ss);
 bool sdp_lane_asking(const struct sdp_lane *lane);
 bool sdp_lane_clear(struct sdp_sock *ss);
@@ -585,6 +588,13 @@ int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch);
 bool sdp_only_came(const struct sdp_sock *ss);
 void sdp_only_exit(void);
+
+/* only_lane.c */
+bool sdp_only_ready(const struct sdp_sock *ss);
+bool sdp_only_find(struct sdp_sock *ss, gfp_t gfp);
+bool sdp_only_over(const struct sdp_sock *ss);
+bool sdp_only_shut(struct sdp_sock *ss);
+bool sdp_only_drain(struct sdp_sock *ss);
 
 /* tool.c */
 int sdp_tool_return(struct sdp_sock *ss, bool stay);

@@ -3,7 +3,8 @@
  * SDP_MODE_ONLY: no byte of the stream goes by TCP, either way.
  *
  * TCP makes the connection and ends it.  The first byte waits until both ends are a pair
- * (pair.c), so both pipes begin where TCP begins to count.  What would bring a direction back to
+ * (pair.c) or have a carrier of messages (only_lane.c), so both directions leave TCP where it
+ * begins to count.  What would bring a direction back to
  * TCP ends the connection instead, by a reset.  A touch is a packet without bytes.  A FIN needs
  * not to wait for the pipe: the reader takes all that is there before it sees the FIN (pipe.c).
  *
@@ -76,7 +77,7 @@ bool sdp_only_came(const struct sdp_sock *ss)
  * @why: the reason
  *
  * It is no error of the network's, and nobody at the other end has done it: ECONNABORTED says
- * that.  Where the reader is gone it is what TCP says of that.
+ * that.  Where the reader is gone, or the carrier, it is what TCP says of that.
  *
  * Context: any.
  *
@@ -87,7 +88,9 @@ int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 	struct sock *sk = ss->sk;
 	int err = ECONNABORTED;
 
-	if (why == SDP_STAY_CLOSED)
+	if (why == SDP_STAY_LOST)
+		err = ECONNRESET;
+	else if (why == SDP_STAY_CLOSED)
 		err = sk->sk_state == TCP_CLOSE_WAIT ? EPIPE : ECONNRESET;
 	sdp_count(SDP_CNT_ONLY + why);
 	trace_sdp_sock_end(ss, why);
@@ -122,18 +125,18 @@ static int sdp_only_wait(struct sdp_sock *ss, long *timeo)
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (!*timeo)
-		return READ_ONCE(ss->pair) ? 0 : -EAGAIN;
+		return sdp_only_ready(ss) ? 0 : -EAGAIN;
 	if (signal_pending(current))
 		return sock_intr_errno(*timeo);
 	add_wait_queue(sk_sleep(sk), &wait);
-	ret = sk_wait_event(sk, timeo, READ_ONCE(ss->pair) || sdp_tx_shut(sk), &wait);
+	ret = sk_wait_event(sk, timeo, sdp_only_ready(ss) || sdp_tx_shut(sk), &wait);
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return min(ret, 0);
 }
 
 /**
- * sdp_only_hold() - hold the first byte back, until the other end is found
- * @ss: the endpoint without a pair, its socket locked
+ * sdp_only_hold() - hold bytes back, until there is a way that is not TCP's
+ * @ss: the endpoint without one, its socket locked
  * @timeo: how long the call may wait
  *
  * Context: process; may release the lock while it waits.
@@ -155,9 +158,9 @@ int sdp_only_hold(struct sdp_sock *ss, long *timeo)
 	why = sdp_only_why(ss);
 	if (why)
 		return sdp_only_end(ss, why);
-	if (sdp_pair_join(ss, sk->sk_allocation))
+	if (sdp_only_find(ss, sk->sk_allocation))
 		return 0;
-	sdp_stay_set(ss, SDP_STAY_PEER, false);
+	sdp_stay_set(ss, ss->moves ? SDP_STAY_LOST : SDP_STAY_PEER, false);
 	sdp_seek(ss);
 	return sdp_only_wait(ss, timeo);
 }
@@ -182,11 +185,16 @@ int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	return sdp_only_end(ss, ss->stay);
 }
 
-/* Packets that have come to the other end.  Nobody sends any but this end. */
-static u32 sdp_only_segs(struct sdp_pipe *pipe)
+/*
+ * Packets that have come to the other end, if that can be seen: nobody sends any but this end.
+ * Otherwise those that come from there.
+ */
+static u32 sdp_only_segs(const struct sdp_sock *ss, struct sdp_pipe *pipe)
 {
 	u32 segs = 0;
 
+	if (!pipe)
+		return tcp_sk(ss->sk)->segs_in;
 	spin_lock_bh(&pipe->lock);
 	if (pipe->rx)
 		segs = READ_ONCE(tcp_sk(pipe->rx)->segs_in);
@@ -194,19 +202,30 @@ static u32 sdp_only_segs(struct sdp_pipe *pipe)
 	return segs;
 }
 
+/* A peer on another host answers a packet whose number lies before what it waits for. */
+static void sdp_only_probe(struct sdp_sock *ss, bool answered)
+{
+	struct tcp_sock *tp = tcp_sk(ss->sk);
+
+	tp->snd_nxt -= answered;
+	compat_tcp_send_ack(ss->sk, tp->rcv_nxt);
+	tp->snd_nxt += answered;
+}
+
 /**
  * sdp_only_touch() - is the way by TCP still open?
  * @ss: the endpoint, its socket locked
- * @pipe: its direction, moved
+ * @pipe: its direction, moved; NULL if a carrier of messages has it
  * @touch: seconds between two touches
  *
- * An acknowledgment goes the way of all packets.  The other end's socket counts it.
+ * An acknowledgment goes the way of all packets.  The other end's socket counts it, or that end
+ * answers as it answers keepalive.
  *
  * Return: SDP_STAY_NOT, or SDP_STAY_TOUCH if none has come for as long as between two touches.
  */
 enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch)
 {
-	u32 segs = sdp_only_segs(pipe);
+	u32 segs = sdp_only_segs(ss, pipe);
 
 	if (ss->probed && segs != ss->segs) {
 		ss->probed = 0;
@@ -223,7 +242,7 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 		return SDP_STAY_TOUCH;
 	ss->segs = segs;
 	ss->probed = jiffies ?: 1;
-	compat_tcp_send_ack(ss->sk, tcp_sk(ss->sk)->rcv_nxt);
+	sdp_only_probe(ss, !pipe);
 	return SDP_STAY_NOT;
 }
 
@@ -291,13 +310,17 @@ static bool sdp_seek_look(struct sdp_sock *ss)
 	}
 	if (!ss->seek_end)
 		ss->seek_end = (jiffies + READ_ONCE(sdp_net(sock_net(sk))->only_wait) * HZ) ?: 1;
-	if (sdp_pair_join(ss, GFP_ATOMIC))
+	if (sdp_only_find(ss, GFP_ATOMIC)) {
+		ss->seek_end = 0;
 		return true;
-	if (ss->mode != SDP_MODE_ONLY)
+	}
+	if (!sdp_only(ss))
 		return time_after(jiffies, ss->seek_end);
-	why = sdp_only_why(ss);
+	if (sdp_only_over(ss) && !sdp_lane_unsure(ss->lane))
+		return true;
+	why = sdp_only_over(ss) ? SDP_STAY_LOST : sdp_only_why(ss);
 	if (!why && time_after(jiffies, ss->seek_end))
-		why = SDP_STAY_PEER;
+		why = ss->moves ? SDP_STAY_LOST : SDP_STAY_PEER;
 	if (why)
 		sdp_only_end(ss, why);
 	return why;

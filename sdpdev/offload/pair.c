@@ -245,8 +245,16 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 	       ss->bytes >= (u64)READ_ONCE(net->move_bytes) << ss->looks;
 }
 
-/* Ask the kinds in their order; memory of the host is one of them. */
-static enum sdp_stay sdp_sock_ask(struct sdp_sock *ss)
+/**
+ * sdp_sock_ask() - ask for the kinds in their order; memory of the host is one of them
+ * @ss: the endpoint, its socket locked, that the gate has nothing against
+ * @gfp: how to allocate what it needs
+ *
+ * Context: any that @gfp allows.
+ *
+ * Return: SDP_STAY_NOT if it has a pair; SDP_STAY_PASSING if it has asked; or why neither.
+ */
+enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp)
 {
 	enum sdp_stay one, stay = SDP_STAY_PEER;
 	const struct sdp_carrier_ops *ops;
@@ -254,8 +262,8 @@ static enum sdp_stay sdp_sock_ask(struct sdp_sock *ss)
 
 	while ((ops = sdp_order_next(sock_net(ss->sk), &at))) {
 		if (ops != &sdp_carrier_local)
-			one = sdp_lane_ask(ss, ops);
-		else if (sdp_lane_clear(ss) && sdp_pair_join(ss, ss->sk->sk_allocation))
+			one = sdp_lane_ask(ss, ops, gfp);
+		else if (sdp_lane_clear(ss) && sdp_pair_join(ss, gfp))
 			one = SDP_STAY_NOT;
 		else
 			one = SDP_STAY_PEER;
@@ -284,11 +292,11 @@ void sdp_sock_look(struct sdp_sock *ss)
 	ss->bytes = 0;
 	ss->later = 0;
 	ss->again = false;
-	if (ss->pair || sdp_lane_asked(ss))
+	if (ss->pair || sdp_lane_asked(ss) || ss->ended)
 		return;
 	stay = sdp_gate(ss, true);
 	if (!stay)
-		stay = sdp_sock_ask(ss);
+		stay = sdp_sock_ask(ss, ss->sk->sk_allocation);
 	if (!ss->later)
 		ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
 	sdp_stay_set(ss, stay, false);
@@ -351,8 +359,9 @@ void sdp_pair_leave(struct sdp_sock *ss)
  */
 void sdp_sock_leave(struct sdp_sock *ss)
 {
-	sdp_pair_leave(ss);
+	/* A lane without its carrier looks for another one, if it may not go by TCP. */
 	sdp_lane_leave(ss);
+	sdp_pair_leave(ss);
 }
 
 /**
@@ -375,6 +384,8 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->joined = false;
 	ss->stalled = false;
 	ss->ended = false;
+	ss->peer_only = false;
+	ss->moves = 0;
 	ss->rests = false;
 	ss->calls = 0;
 	ss->bytes = 0;

@@ -79,7 +79,7 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 	bool ret;
 
 	/* TCP's own functions would take its bytes without a question. */
-	if (unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY))
+	if (unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY || READ_ONCE(ss->peer_only)))
 		return false;
 	rcu_read_lock();
 	lane = sdp_sock_lane(ss);

@@ -188,7 +188,7 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 	if (!pair && !ss->lane)
 		return unlikely(sdp_only(ss)) ? sdp_only_hold(ss, timeo) ?: -EXFULL : 0;
 	if (unlikely(!sdp_tx_plain(msg))) {
-		if (pair && pair->only)
+		if (sdp_only(ss))
 			return -EOPNOTSUPP;
 		why = msg->msg_flags & MSG_OOB ? SDP_STAY_URGENT : SDP_STAY_TOUCH;
 		err = sdp_tx_return(ss, why);
@@ -197,8 +197,7 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 		return err;
 	}
 	if (unlikely(ss->lane))
-		return unlikely(sdp_only(ss)) ? sdp_only_end(ss, SDP_STAY_ONLY) :
-						sdp_lane_route(ss, timeo);
+		return sdp_lane_route(ss, timeo);
 	pipe = sdp_tx_pipe(ss, pair);
 	switch (pipe->state) {
 	case SDP_PIPE_MOVED:

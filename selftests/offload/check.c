@@ -109,6 +109,19 @@ static void inject_rest(const struct direction *d)
 	       SDP_HALF_ABORT, "the rest of somebody else's record is taken");
 }
 
+/* The sender may have said by its carrier that the stream ends; others say nothing by it. */
+static void check_over(const struct direction *d)
+{
+	struct sdp_half_rx rx = d->rx, late = d->rx;
+
+	sdp_half_rx_over(&late, rx.carrier + 1);
+	expect(!sdp_half_rx_fin(&late), "an end that a former carrier tells of is taken");
+	if (!rx.carrier)
+		return;
+	sdp_half_rx_over(&rx, rx.carrier);
+	expect(sdp_half_rx_fin(&rx) == (d->rx.at == d->rx.pos), "FIN behind the end");
+}
+
 /* An attacker who can only write to TCP writes at the place where it was left. */
 static void check_injector(const struct direction *d)
 {
@@ -130,6 +143,7 @@ static void check_injector(const struct direction *d)
 	if (rx.pos == rx.p0)
 		return;
 	expect(!sdp_half_rx_fin(&rx), "somebody else's FIN is taken");
+	check_over(d);
 	inject_record(d, d->rx_token + 1, rx.n, rx.pos, 0);
 	inject_record(d, d->rx_token, rx.n + 1, rx.pos, 0);
 	inject_record(d, d->rx_token, rx.n, rx.pos + 1, 0);

@@ -4,6 +4,7 @@
 # The rules of the network act on a connection that has moved.
 
 . "$(dirname "$0")/sock.sh"
+. "$(dirname "$0")/messages.sh"
 
 touches() {
 	ip netns exec red sysctl -q net.sdp.touch=1 && ip netns exec blue sysctl -q net.sdp.touch=1
@@ -33,10 +34,21 @@ trap no_bridge EXIT
 rows=('packets that' 'a rule' 'a capture' nothing 'a client' 'a map')
 [ "$VARIANT" != long ] || rows=()
 
-plan $((${#rows[@]} ? 14 : 18))
+# by_test: they move to the carrier for tests, which one host has, too
+by_test() {
+	insmod "$module" || return
+	for ns in red blue; do
+		ip netns exec "$ns" sysctl -q net.sdp.carriers=test || return
+	done
+}
+
+plan $((${#rows[@]} ? 17 : 21))
 check "a machine" start
 check "two namespaces" two_hosts
 check "a bridge" bridge
 check "a touch each second" touches
 within "gate" "$programs/gate" "${rows[@]}"
+check "a carrier" by_test
+within "a carrier" "$programs/gate" -w 'nothing by TCP, but'
+check "the carrier goes" rmmod sdp_carrier_test
 finish

@@ -20,30 +20,7 @@ int main(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "6l:c:S:C:w")) != -1) {
-		switch (c) {
-		case '6':
-			place.family = AF_INET6;
-			break;
-		case 'w':
-			late = true;
-			break;
-		case 'l':
-			place.listen = optarg;
-			break;
-		case 'c':
-			place.connect = optarg;
-			break;
-		case 'S':
-			place.server = optarg;
-			break;
-		case 'C':
-			place.client = optarg;
-			break;
-		default:
-			return 2;
-		}
-	}
+	place_options(argc, argv);
 	/* Nobody copies to the memory of a reader on another host, who has rows of its own. */
 	for (c = 0; lists[c] != land_rows; c++)
 		;

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <linux/filter.h>
 #include <linux/sdp_sock.h>
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -98,7 +99,11 @@ static void one_end(void)
 		return;
 	c = conn_modes(SDP_MODE_ONLY, SDP_MODE_MOVE);
 	carries(&c);
+	is("the accepted mode", info(c.b.fd).mode, SDP_MODE_MOVE);
 	conn_close(&c);
+	/* Where the ends do not share memory the one that connects has to ask first. */
+	if (late)
+		return;
 	c = conn_modes(SDP_MODE_MOVE, SDP_MODE_ONLY);
 	carries(&c);
 }
@@ -122,7 +127,7 @@ static void server_first(void)
 
 	if (plain)
 		return;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < (late ? 1 : 3); i++) {
 		c = conn_modes(modes[i][0], modes[i][1]);
 		put(&c.b, 100, 0);
 		if (!ready(c.a.fd, POLLIN, 1000))
@@ -138,7 +143,7 @@ static void before_accept(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, listener;
 
-	if (plain)
+	if (plain || late)
 		return;
 	listener = sock_listen(8, &port);
 	c.a.fd = sock_new(NULL);
@@ -153,7 +158,7 @@ static void at_once(void)
 {
 	struct conn c;
 
-	if (plain)
+	if (plain || late)
 		return;
 	c = conn_modes(SDP_MODE_NOW, SDP_MODE_NOW);
 	carries(&c);
@@ -292,6 +297,17 @@ static void ends_by(struct conn *c, const char *why)
 	char byte;
 
 	tick();
+	if (late && strcmp(why, "pacing")) {
+		/* The sender does not know of it. */
+		put(&c->a, 10, 0);
+		if (!ready(c->b.fd, POLLERR, 5000))
+			wrong("%s is no reason", why);
+		because(c->b.fd, why);
+		fails("the sender's read", recv(c->a.fd, &byte, 1, 0), ECONNRESET);
+		no_segs(c->a.fd);
+		conn_close(c);
+		return;
+	}
 	fails(why, put_some(&c->a, 10, 0), ECONNABORTED);
 	because(c->a.fd, why);
 	fails("the peer's read", recv(c->b.fd, &byte, 1, 0), ECONNRESET);
@@ -379,6 +395,8 @@ static void closes(void)
 	close(c.a.fd);
 	get_all(&c.b, 100000);
 	is("the end", recv(c.b.fd, &byte, 1, 0), 0);
+	if (late)
+		need(ready(c.b.fd, POLLERR | POLLHUP, 0) || !poll(NULL, 0, 100));
 	fails("a send to nobody", send(c.b.fd, "x", 1, MSG_NOSIGNAL), EPIPE);
 	no_segs(c.b.fd);
 	close(c.b.fd);
@@ -422,7 +440,7 @@ static void listens_already(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, listener;
 
-	if (plain)
+	if (plain || late)
 		return;
 	plain = true;
 	listener = sock_listen(4, &port);
@@ -443,7 +461,7 @@ static void options(void)
 	int fd, mode;
 	socklen_t len = sizeof(mode);
 
-	if (plain)
+	if (plain || late)
 		return;
 	fd = sock_new(NULL);
 	fails("a mode that is none", sock_mode(fd, SDP_MODE_NEVER + 1), EINVAL);
@@ -501,6 +519,8 @@ static void again(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, closed, listener;
 
+	if (late)
+		return;
 	close(sock_listen(1, &closed));
 	c.a.fd = sock_new(NULL);
 	SAY(sock_connect(c.a.fd, closed));
@@ -526,6 +546,122 @@ static void again(void)
 	move(&c);
 }
 
+/* A setting of the carrier that selftests/sock/carrier is. */
+static void carrier(const char *name, const char *value)
+{
+	char path[100];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/module/sdp_carrier_test/parameters/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	need(fd >= 0 && write(fd, value, strlen(value)) > 0);
+	close(fd);
+}
+
+static bool test_carrier(void)
+{
+	return !access("/sys/module/sdp_carrier_test", F_OK);
+}
+
+/* The client asks no sooner than it has sent something. */
+static void late_client(void)
+{
+	struct conn c;
+	char byte;
+
+	if (plain || !late)
+		return;
+	c = conn_modes(SDP_MODE_NOW, SDP_MODE_ONLY);
+	put(&c.a, 10, 0);
+	if (!ready(c.b.fd, POLLERR | POLLIN, 5000))
+		wrong("nothing comes");
+	fails("a read of bytes by TCP", recv(c.b.fd, &byte, 1, 0), ECONNABORTED);
+	because(c.b.fd, "only");
+}
+
+/* Both ends send at the same time, each much more than the socket keeps. */
+static void streams(void)
+{
+	const int all = 3000000;
+	struct conn c;
+	int status;
+	pid_t pid;
+
+	if (plain)
+		return;
+	c = conn_only();
+	pid = fork();
+	need(pid >= 0);
+	if (!pid) {
+		if (fork()) {
+			put(&c.b, all, 0);
+			need(wait(&status) > 0);
+			_exit(status);
+		}
+		get_all(&c.b, all);
+		_exit(0);
+	}
+	if (!fork()) {
+		put(&c.a, all, 0);
+		_exit(0);
+	}
+	get_all(&c.a, all);
+	need(waitpid(pid, &status, 0) == pid);
+	is("the other end", status, 0);
+	need(wait(&status) > 0);
+	is("the sender", status, 0);
+	no_segs(c.a.fd);
+	no_segs(c.b.fd);
+}
+
+/* What was lost with a carrier comes by the next one, though nobody calls. */
+static void lost(void)
+{
+	struct conn c;
+
+	if (plain || !late || !test_carrier())
+		return;
+	c = conn_only();
+	carries(&c);
+	carrier("kill", "3");
+	put(&c.a, 100000, 0);
+	arrived(&c.b, 100000);
+	get_all(&c.b, 100000);
+	carrier("kill", "1");
+	put(&c.b, 10, 0);
+	get_all(&c.a, 10);
+	/* The end of the stream as well. */
+	put(&c.a, 1000, 0);
+	get_all(&c.b, 1000);
+	carrier("kill", "1");
+	need(!shutdown(c.a.fd, SHUT_WR));
+	is("the end", get(&c.b, 1, 0), 0);
+	put(&c.b, 1000, 0);
+	get_all(&c.a, 1000);
+	no_segs(c.a.fd);
+	no_segs(c.b.fd);
+}
+
+static void lost_for_good(void)
+{
+	struct conn c;
+	char byte;
+
+	if (plain || !late || !test_carrier())
+		return;
+	c = conn_only();
+	carries(&c);
+	carrier("refuse", "1");
+	carrier("kill", "1");
+	put(&c.a, 10, 0);
+	fails("a read", recv(c.a.fd, &byte, 1, 0), ECONNRESET);
+	because(c.a.fd, "lost");
+	fails("the peer's read", recv(c.b.fd, &byte, 1, 0), ECONNRESET);
+	no_segs(c.a.fd);
+	no_segs(c.b.fd);
+	carrier("refuse", "0");
+}
+
 static const struct row rows[] = {
 	{ "the first byte does not go by TCP", first_byte },
 	{ "if either end says so", one_end },
@@ -547,6 +683,10 @@ static const struct row rows[] = {
 	{ "a socket that listens already", listens_already },
 	{ "never is never", never_moves },
 	{ "a socket that connects again", again },
+	{ "streams", streams },
+	{ "a client that sends by TCP first", late_client },
+	{ "a carrier that is lost", lost },
+	{ "one that is lost for good", lost_for_good },
 	{ }
 };
 
@@ -554,6 +694,6 @@ int main(int argc, char **argv)
 {
 	const struct row *const lists[] = { rows, NULL };
 
-	(void)argc;
-	return rows_main(lists, argv + 1);
+	place_options(argc, argv);
+	return rows_main(lists, argv + optind);
 }

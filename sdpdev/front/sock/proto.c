@@ -109,6 +109,12 @@ out:
 	return ret;
 }
 
+/* Has the peer all that was sent, or gets it by TCP? */
+static bool sdp_close_sending(struct sdp_sock *ss)
+{
+	return sdp_only(ss) ? sdp_only_drain(ss) : !sdp_tx_return(ss, SDP_STAY_CLOSED);
+}
+
 /* A FIN or RST is TCP's, and goes behind the bytes that come back to TCP before it. */
 static void sdp_close(struct sock *sk, long timeout)
 {
@@ -124,8 +130,7 @@ static void sdp_close(struct sock *sk, long timeout)
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
 
 		/* As TCP: a close with unread bytes resets the connection. */
-		if (unread ||
-		    (!reset && !sdp_only(ss) && sdp_tx_return(ss, SDP_STAY_CLOSED))) {
+		if (unread || (!reset && !sdp_close_sending(ss))) {
 			sock_set_flag(sk, SOCK_LINGER);
 			WRITE_ONCE(sk->sk_lingertime, 0);
 		}
@@ -200,7 +205,10 @@ static void sdp_shutdown(struct sock *sk, int how)
 	if (ss && how & SEND_SHUTDOWN && sdp_only(ss)) {
 		if (ss->pair)
 			sdp_pipe_detach_tx(sdp_tx_pipe(ss, ss->pair));
-		sdp_stay_set(ss, SDP_STAY_CLOSED, false);
+		if (sdp_only_shut(ss))
+			how &= ~SEND_SHUTDOWN;
+		else
+			sdp_stay_set(ss, SDP_STAY_CLOSED, false);
 	} else if (ss && how & SEND_SHUTDOWN) {
 		/* Without memory for the bytes the peer must not take them for all. */
 		if (sdp_tx_return(ss, SDP_STAY_CLOSED)) {
@@ -224,8 +232,8 @@ static void sdp_unhash(struct sock *sk)
 	struct sdp_sock *ss = sdp_sk(sk);
 
 	if (ss) {
-		sdp_pair_close(ss);
 		sdp_lane_close(ss);
+		sdp_pair_close(ss);
 		sdp_sock_show(ss, &sdp_ulp);
 	}
 	sdp_sk_base(sk)->prot->unhash(sk);
@@ -258,7 +266,8 @@ static bool sdp_memory_free(const struct sock *sk, int wake)
 	if (pair && READ_ONCE(sdp_tx_pipe(ss, pair)->state) == SDP_PIPE_MOVED) {
 		moved = true;
 		room = sdp_pipe_has_room(sdp_tx_pipe(ss, pair), wake);
-	} else if (ss && !pair && unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY)) {
+	} else if (ss && unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY ||
+				  READ_ONCE(ss->peer_only)) && !sdp_only_ready(ss)) {
 		/* The first byte is held back; an end of the connection wakes by itself. */
 		moved = true;
 		room = false;
@@ -292,7 +301,7 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	struct sdp_pair *pair;
 	struct sdp_pipe *pipe;
 	struct sdp_sock *ss;
-	int n = 0;
+	int more, n = 0;
 
 	rcu_read_lock();
 	ss = sdp_sk(sk);
@@ -301,9 +310,12 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 	if (ss && (cmd == SIOCINQ || cmd == SIOCATMARK)) {
 		n = sdp_rx_queued(ss);
 		/* TCP has counted what may be no byte of the program's. */
-		if (lane && cmd == SIOCINQ)
-			n -= READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) -
-			     sdp_lane_tcp_bytes(lane, sk);
+		if (lane && cmd == SIOCINQ) {
+			more = READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) -
+			       sdp_lane_tcp_bytes(lane, sk);
+			/* It has not counted a FIN. */
+			n -= more - (more && sock_flag(sk, SOCK_DONE));
+		}
 	} else if (lane && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {
 		n = sdp_lane_unsure(lane);
 	} else if (pair && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {

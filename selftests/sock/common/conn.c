@@ -26,6 +26,36 @@
 bool late;
 struct place place = { AF_INET, "127.0.0.1", "127.0.0.1", NULL, NULL };
 
+void place_options(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "6l:c:S:C:w")) != -1) {
+		switch (c) {
+		case '6':
+			place.family = AF_INET6;
+			break;
+		case 'w':
+			late = true;
+			break;
+		case 'l':
+			place.listen = optarg;
+			break;
+		case 'c':
+			place.connect = optarg;
+			break;
+		case 'S':
+			place.server = optarg;
+			break;
+		case 'C':
+			place.client = optarg;
+			break;
+		default:
+			exit(2);
+		}
+	}
+}
+
 void netns_enter(const char *name)
 {
 	char path[200];

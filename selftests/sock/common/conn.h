@@ -53,6 +53,9 @@ struct place {
 
 extern struct place place;
 
+/* [-6] [-l LISTEN] [-c CONNECT] [-S NETNS] [-C NETNS] [-w]: where, and "late". */
+void place_options(int argc, char **argv);
+
 /* Directions move by a carrier of messages, and do not at once. */
 extern bool late;
 
