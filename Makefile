@@ -183,7 +183,7 @@ fuzz: setup-check
 # In a folder of its own: the library counts, too. Of the tests that take long those that
 # run what no other does.
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
-COVERING := apps fail fuzz ipoib lib lifetime sdp softib wire lib/oracle lib/policy lib/tools \
+COVERING := apps fail fuzz ipoib lifetime sdp softib wire lib/oracle \
 	    sdp/replace \
 	    $(addprefix ipoib/,admin bond child connected debugfs events guid hostile mcast nosrq \
 		queues rings stuck tcp vf) \

@@ -1,64 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * Control messages, and what else of sendmsg(2) is for TCP alone.
+ * The calls of libsdpdev that have nothing to do with rings.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "internal.h"
 
-int sdp_check_fastopen(const struct msghdr *msg)
+/* SDPDEV_VERSION of the library that the program has found. */
+__public unsigned int sdp_version(void)
 {
-	const struct sockaddr *addr = msg->msg_name;
+	return SDPDEV_VERSION;
+}
 
-	if (addr && sdp_check_addr(addr, msg->msg_namelen))
+/* What the kernel does not know of the structure is zero. */
+__public int sdp_info(int fd, struct sdp_sock_info *info, size_t size)
+{
+	socklen_t len = size;
+
+	memset(info, 0, size);
+	return getsockopt(fd, IPPROTO_SDP, SDP_SOCK_INFO, info, &len);
+}
+
+__public int sdp_set_rule(const struct sdp_rule *rule)
+{
+	int fd = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int ret, error;
+
+	if (fd < 0)
 		return -1;
-	if (addr && msg->msg_namelen >= sizeof(addr->sa_family) &&
-	    addr->sa_family == AF_UNSPEC)
-		return sdp_fail(EOPNOTSUPP);
-	return 0;
-}
-
-static int check_one(const struct cmsghdr *cmsg)
-{
-	/* What is not for the socket nobody looks at. */
-	if (cmsg->cmsg_level != SOL_SOCKET)
-		return 0;
-	switch (cmsg->cmsg_type) {
-	case SCM_RIGHTS:
-	case SCM_CREDENTIALS:
-		return 0;
-	case SO_MARK:
-	case SO_TIMESTAMPING:
-		return sdp_fail(EOPNOTSUPP);
-	default:
-		return sdp_fail(EINVAL);
-	}
-}
-
-int sdp_check_control(const struct msghdr *msg)
-{
-	const char *at = msg->msg_control;
-	size_t left = msg->msg_controllen;
-	struct cmsghdr cmsg;
-	size_t step;
-
-	if (!sdp_can_read(at, left))
-		return sdp_fail(EFAULT);
-	/* Of a 32-bit program the kernel does not take it for nothing. */
-	if (sizeof(long) < sizeof(long long) && left && left < sizeof(cmsg))
-		return sdp_fail(EINVAL);
-	while (left >= sizeof(cmsg)) {
-		memcpy(&cmsg, at, sizeof(cmsg));
-		if (cmsg.cmsg_len < sizeof(cmsg) || cmsg.cmsg_len > left)
-			return sdp_fail(EINVAL);
-		if (check_one(&cmsg))
-			return -1;
-		step = CMSG_ALIGN(cmsg.cmsg_len);
-		if (step >= left)
-			break;
-		at += step;
-		left -= step;
-	}
-	return 0;
+	ret = ioctl(fd, SDP_IOC_RULE, rule);
+	error = errno;
+	close(fd);
+	errno = error;
+	return ret;
 }

@@ -271,13 +271,24 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Where a position is, and how many bytes there are to the end of the ring. */
-static char *place(const struct sdp_fast *fast, const struct half *half, __u64 pos, size_t *rest)
+/* Between the ring, from a position on, and the pieces that a call names: @n bytes. */
+static void copy(const struct sdp_fast *fast, const struct half *half, __u64 pos,
+		 const struct iovec *iov, size_t n, bool in)
 {
-	size_t at = (pos - half->base) & (fast->size - 1);
+	size_t at, part, done = 0;
+	char *piece;
 
-	*rest = fast->size - at;
-	return half->bytes + at;
+	for (; n; n -= part, pos += part) {
+		at = (pos - half->base) & (fast->size - 1);
+		part = smaller(smaller(n, iov->iov_len - done), fast->size - at);
+		piece = (char *)iov->iov_base + done;
+		memcpy(in ? half->bytes + at : piece, in ? piece : half->bytes + at, part);
+		done += part;
+		if (done == iov->iov_len) {
+			iov++;
+			done = 0;
+		}
+	}
 }
 
 static void kick(struct sdp_fast *fast, unsigned int what)
@@ -317,31 +328,6 @@ static size_t room(const struct sdp_fast *fast, struct half *tx, __u64 head, siz
 	return head - tx->peer > limit ? 0 : limit - (head - tx->peer);
 }
 
-static void put_bytes(const struct sdp_fast *fast, const struct half *tx, __u64 pos,
-		      const char *from, size_t n)
-{
-	size_t rest;
-	char *to = place(fast, tx, pos, &rest);
-
-	if (n > rest) {
-		memcpy(to, from, rest);
-		memcpy(tx->bytes, from + rest, n - rest);
-	} else {
-		memcpy(to, from, n);
-	}
-}
-
-static void put_all(const struct sdp_fast *fast, const struct half *tx, __u64 pos,
-		    const struct iovec *iov, size_t n)
-{
-	size_t part;
-
-	for (; n; n -= part, pos += part, iov++) {
-		part = smaller(n, iov->iov_len);
-		put_bytes(fast, tx, pos, iov->iov_base, part);
-	}
-}
-
 /* As many of @n bytes as there is room for, with the lock; none if the half is closed. */
 static size_t put(const struct sdp_fast *fast, struct half *tx, const struct iovec *iov, size_t n,
 		  size_t least)
@@ -357,7 +343,7 @@ static size_t put(const struct sdp_fast *fast, struct half *tx, const struct iov
 	if (n < least)
 		n = 0;
 	if (n) {
-		put_all(fast, tx, head, iov, n);
+		copy(fast, tx, head, iov, n, true);
 		/* The bytes are there: pairs with the acquire of who reads the head. */
 		if (!__atomic_compare_exchange_n(&shared->head, &head, head + n, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -392,31 +378,6 @@ size_t sdp_mapped_send(struct sdp_fast *fast, const struct iovec *iov, int n, si
 
 /* --- receiving ----------------------------------------------------------- */
 
-static void take_bytes(const struct sdp_fast *fast, const struct half *rx, __u64 pos, char *to,
-		       size_t n)
-{
-	size_t rest;
-	const char *from = place(fast, rx, pos, &rest);
-
-	if (n > rest) {
-		memcpy(to, from, rest);
-		memcpy(to + rest, rx->bytes, n - rest);
-	} else {
-		memcpy(to, from, n);
-	}
-}
-
-static void take_all(const struct sdp_fast *fast, const struct half *rx, __u64 pos,
-		     const struct iovec *iov, size_t n)
-{
-	size_t part;
-
-	for (; n; n -= part, pos += part, iov++) {
-		part = smaller(n, iov->iov_len);
-		take_bytes(fast, rx, pos, iov->iov_base, part);
-	}
-}
-
 /* Bytes that are there, behind a tail. */
 static size_t there(const struct sdp_fast *fast, struct half *rx, __u64 tail, size_t want)
 {
@@ -438,7 +399,7 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct i
 	n = smaller(n, there(fast, rx, tail, n));
 	if (!n || n < least)
 		return 0;
-	take_all(fast, rx, tail, iov, n);
+	copy(fast, rx, tail, iov, n, false);
 	/*
 	 * The bytes are copied: pairs with the acquire of who writes there.  If it fails, they
 	 * were not ours, and those that we remember to be there may be others now.

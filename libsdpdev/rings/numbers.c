@@ -1,175 +1,213 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * The calls that give descriptors: what the table knows of their numbers is of others.
+ * The calls that give descriptors, sockets and processes another meaning.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "life.h"
-#include "next.h"
+#include "calls.h"
 #include "table.h"
+
+/* --- the end of a number --------------------------------------------------- */
+
+/* Before it is closed, and again behind: another thread's call may have got rings in between. */
+#define CLOSES(fd, call)						\
+({									\
+	int fd_ = (fd), ret_;						\
+									\
+	table_forget(fd_, SHARED);					\
+	ret_ = call;							\
+	if (!ret_)							\
+		table_forget(fd_, CLOSED);				\
+	ret_;								\
+})
+
+CALL(int, close, (int fd), CLOSES(fd, NEXT(close)(fd)))
+CALL(int, fclose, (FILE *file), CLOSES(fileno(file), NEXT(fclose)(file)))
+
+__public int close_range(unsigned int first, unsigned int last, int flags)
+{
+	int ret;
+
+	if (flags & CLOSE_RANGE_UNSHARE)
+		table_stop();
+	if (flags & CLOSE_RANGE_CLOEXEC)
+		return NEXT(close_range)(first, last, flags);
+	table_forget_range(first, last, SHARED);
+	ret = NEXT(close_range)(first, last, flags);
+	if (!ret)
+		table_forget_range(first, last, CLOSED);
+	return ret;
+}
+
+__public void closefrom(int first)
+{
+	table_forget_range(first < 0 ? 0 : first, ~0U, SHARED);
+	NEXT(closefrom)(first);
+	table_forget_range(first < 0 ? 0 : first, ~0U, CLOSED);
+}
+
+/* --- two numbers for a socket ---------------------------------------------- */
+
+static int twice(int old, int new)
+{
+	if (new >= 0) {
+		table_forget(old, SHARED);
+		table_forget(new, NEW);
+	}
+	return new;
+}
+
+static void replaced(int old, int new)
+{
+	if (old != new)
+		table_forget(new, REPLACED);
+}
+
+CALL(int, dup, (int fd), twice(fd, NEXT(dup)(fd)))
+CALL(int, dup2, (int old, int new), replaced(old, new), twice(old, NEXT(dup2)(old, new)))
+CALL(int, dup3, (int old, int new, int flags),
+	replaced(old, new), twice(old, NEXT(dup3)(old, new, flags)))
+
+/* --- what a ring's reader does not look at --------------------------------- */
+
+static int fcntl_done(int fd, int cmd, int flags, int ret)
+{
+	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
+		return twice(fd, ret);
+	if (cmd != F_SETFL || ret)
+		return ret;
+	/* A signal for each byte: the kernel has to see all of them. */
+	if (flags & O_ASYNC)
+		table_forget(fd, SHARED);
+	table_waits(fd, !(flags & O_NONBLOCK));
+	return ret;
+}
+
+__public int fcntl(int fd, int cmd, ...)
+{
+	void *arg = LAST_ARGUMENT(cmd);
+
+	return fcntl_done(fd, cmd, (intptr_t)arg, NEXT(fcntl)(fd, cmd, arg));
+}
+
+__public int fcntl64(int fd, int cmd, ...)
+{
+	void *arg = LAST_ARGUMENT(cmd);
+
+	return fcntl_done(fd, cmd, (intptr_t)arg, NEXT(fcntl64)(fd, cmd, arg));
+}
+
+__public int ioctl(int fd, unsigned long request, ...)
+{
+	const int *arg = LAST_ARGUMENT(request);
+	int ret = NEXT(ioctl)(fd, request, arg);
+
+	if (!ret && request == FIONBIO)
+		table_waits(fd, !*arg);
+	else if (!ret && request == FIOASYNC && *arg)
+		table_forget(fd, SHARED);
+	return ret;
+}
+
+/* The kernel looks at these when it lends a half. */
+__public int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	int ret = NEXT(setsockopt)(fd, level, name, value, len);
+
+	if (!ret && level == SOL_SOCKET && (name == SO_RCVLOWAT || name == SO_PEEK_OFF))
+		table_forget(fd, SHARED);
+	return ret;
+}
+
+/* --- processes ------------------------------------------------------------- */
+
+pid_t forked(pid_t pid)
+{
+	if (!pid)
+		table_child();
+	else if (pid > 0)
+		table_parent();
+	return pid;
+}
+
+/* It runs no handlers of pthread_atfork(3). */
+CALL(pid_t, _Fork, (void), forked(NEXT(_Fork)()))
+
+__public int unshare(int flags)
+{
+	if (flags & CLONE_FILES)
+		table_stop();
+	return NEXT(unshare)(flags);
+}
+
+/* --- new numbers ----------------------------------------------------------- */
 
 int came(int fd)
 {
 	if (fd >= 0)
-		table_new(fd);
+		table_forget(fd, NEW);
 	return fd;
 }
 
-int came_two(const int ends[2], int ret)
+static int came_two(const int ends[2], int ret)
 {
 	if (!ret) {
-		table_new(ends[0]);
-		table_new(ends[1]);
+		came(ends[0]);
+		came(ends[1]);
 	}
 	return ret;
 }
 
-/* --- sockets ------------------------------------------------------------- */
-
-__public int socket(int family, int type, int protocol)
-{
-	return came(NEXT(socket)(family, type, protocol));
-}
-
-__public int accept(int fd, struct sockaddr *addr, socklen_t *len)
-{
-	return came(NEXT(accept)(fd, addr, len));
-}
-
-__public int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
-{
-	return came(NEXT(accept4)(fd, addr, len, flags));
-}
-
-__public int socketpair(int family, int type, int protocol, int ends[2])
-{
-	return came_two(ends, NEXT(socketpair)(family, type, protocol, ends));
-}
-
-/* --- files --------------------------------------------------------------- */
-
-/* The mode is an argument of some of the calls only, and read whether it is there or not. */
-#define WITH_MODE(call, last, ...)					\
-({									\
-	va_list args_;							\
-	mode_t mode_;							\
+/* Its name, its parameters, and what they are passed on as. */
+#define GIVES(name, params, ...)	CALL(int, name, params, came(NEXT(name)(__VA_ARGS__)))
+/* The same with a mode behind them, which not every call has. */
+#define OPENS(name, params, ...)					\
+	__public int name params					\
+	{								\
+		mode_t mode = (uintptr_t)LAST_ARGUMENT(flags);		\
 									\
-	va_start(args_, last);						\
-	mode_ = va_arg(args_, mode_t);					\
-	va_end(args_);							\
-	came(NEXT(call)(__VA_ARGS__, mode_));				\
-})
+		return came(NEXT(name)(__VA_ARGS__, mode));		\
+	}
 
-__public int open(const char *path, int flags, ...)
-{
-	return WITH_MODE(open, flags, path, flags);
-}
+GIVES(socket, (int family, int type, int protocol), family, type, protocol)
+GIVES(accept, (int fd, struct sockaddr *addr, socklen_t *len), fd, addr, len)
+GIVES(accept4, (int fd, struct sockaddr *addr, socklen_t *len, int flags), fd, addr, len, flags)
+OPENS(open, (const char *path, int flags, ...), path, flags)
+OPENS(open64, (const char *path, int flags, ...), path, flags)
+OPENS(openat, (int dir, const char *path, int flags, ...), dir, path, flags)
+OPENS(openat64, (int dir, const char *path, int flags, ...), dir, path, flags)
+GIVES(__open_2, (const char *path, int flags), path, flags)
+GIVES(__open64_2, (const char *path, int flags), path, flags)
+GIVES(__openat_2, (int dir, const char *path, int flags), dir, path, flags)
+GIVES(__openat64_2, (int dir, const char *path, int flags), dir, path, flags)
+GIVES(creat, (const char *path, mode_t mode), path, mode)
+GIVES(creat64, (const char *path, mode_t mode), path, mode)
+GIVES(memfd_create, (const char *name, unsigned int flags), name, flags)
+GIVES(eventfd, (unsigned int count, int flags), count, flags)
+GIVES(epoll_create, (int size), size)
+GIVES(epoll_create1, (int flags), flags)
+GIVES(timerfd_create, (clockid_t clock, int flags), clock, flags)
+GIVES(inotify_init, (void))
+GIVES(inotify_init1, (int flags), flags)
 
-__public int open64(const char *path, int flags, ...)
-{
-	return WITH_MODE(open64, flags, path, flags);
-}
-
-__public int openat(int dir, const char *path, int flags, ...)
-{
-	return WITH_MODE(openat, flags, dir, path, flags);
-}
-
-__public int openat64(int dir, const char *path, int flags, ...)
-{
-	return WITH_MODE(openat64, flags, dir, path, flags);
-}
-
-__public int __open_2(const char *path, int flags)
-{
-	return came(NEXT(__open_2)(path, flags));
-}
-
-__public int __open64_2(const char *path, int flags)
-{
-	return came(NEXT(__open64_2)(path, flags));
-}
-
-__public int __openat_2(int dir, const char *path, int flags)
-{
-	return came(NEXT(__openat_2)(dir, path, flags));
-}
-
-__public int __openat64_2(int dir, const char *path, int flags)
-{
-	return came(NEXT(__openat64_2)(dir, path, flags));
-}
-
-__public int creat(const char *path, mode_t mode)
-{
-	return came(NEXT(creat)(path, mode));
-}
-
-__public int creat64(const char *path, mode_t mode)
-{
-	return came(NEXT(creat64)(path, mode));
-}
-
-__public int memfd_create(const char *name, unsigned int flags)
-{
-	return came(NEXT(memfd_create)(name, flags));
-}
-
-/* --- pipes and events ---------------------------------------------------- */
-
-__public int pipe(int ends[2])
-{
-	return came_two(ends, NEXT(pipe)(ends));
-}
-
-__public int pipe2(int ends[2], int flags)
-{
-	return came_two(ends, NEXT(pipe2)(ends, flags));
-}
-
-__public int eventfd(unsigned int count, int flags)
-{
-	return came(NEXT(eventfd)(count, flags));
-}
-
-__public int epoll_create(int size)
-{
-	return came(NEXT(epoll_create)(size));
-}
-
-__public int epoll_create1(int flags)
-{
-	return came(NEXT(epoll_create1)(flags));
-}
-
-__public int timerfd_create(clockid_t clock, int flags)
-{
-	return came(NEXT(timerfd_create)(clock, flags));
-}
-
-__public int signalfd(int fd, const sigset_t *mask, int flags)
-{
-	int ret = NEXT(signalfd)(fd, mask, flags);
-
-	return fd < 0 ? came(ret) : ret;
-}
-
-__public int inotify_init(void)
-{
-	return came(NEXT(inotify_init)());
-}
-
-__public int inotify_init1(int flags)
-{
-	return came(NEXT(inotify_init1)(flags));
-}
+CALL(int, signalfd, (int fd, const sigset_t *mask, int flags),
+	fd < 0 ? came(NEXT(signalfd)(fd, mask, flags)) : NEXT(signalfd)(fd, mask, flags))
+CALL(int, pipe, (int ends[2]), came_two(ends, NEXT(pipe)(ends)))
+CALL(int, pipe2, (int ends[2], int flags), came_two(ends, NEXT(pipe2)(ends, flags)))
+CALL(int, socketpair, (int family, int type, int protocol, int ends[2]),
+	came_two(ends, NEXT(socketpair)(family, type, protocol, ends)))

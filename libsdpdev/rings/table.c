@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "next.h"
+#include "calls.h"
 #include "table.h"
 
 /* Descriptors from here on have no rings. */
@@ -261,7 +261,7 @@ static void try_attach(struct slot *slot, int fd)
 	if (attach_slot(slot, fd) == -EOPNOTSUPP)
 		slot->calls = HOPELESS;
 	if (swap(&slot->trying, IDLE) == SPOILT)
-		table_forget(fd);
+		table_forget(fd, SHARED);
 	errno = error;
 }
 
@@ -292,7 +292,7 @@ struct sdp_fast *table_enter(int fd)
 void table_leave(int fd, struct sdp_fast *fast)
 {
 	if (__atomic_load_n(&fast->broken, __ATOMIC_RELAXED))
-		table_forget(fd);
+		table_forget(fd, SHARED);
 	leave(&slots[fd]);
 }
 
@@ -313,14 +313,13 @@ void table_waits(int fd, bool waits)
 
 /* --- forgetting ---------------------------------------------------------- */
 
-/* @replaced: the number has another meaning already, or will have. */
-static void drop(struct slot *slot, bool replaced)
+static void drop(struct slot *slot, unsigned int how)
 {
 	struct entry *entry = load(&slot->rings);
 	bool child = entry && entry->pid != getpid();
 
 	/* A child of vfork(2) has descriptors of its own, and its parent's memory. */
-	if (child && !replaced)
+	if (child && !(how & REPLACED))
 		return;
 	entry = swap(&slot->rings, NULL);
 	if (!entry)
@@ -337,7 +336,7 @@ static void drop(struct slot *slot, bool replaced)
  * The number that the program closes, or has got, was that of rings.  It is closed here if it is
  * theirs still, and not when their last user has gone: it may be the program's by then.
  */
-static void drop_behind(struct slot *slot, int fd, bool replaced, bool over)
+static void drop_behind(struct slot *slot, int fd, unsigned int how)
 {
 	struct entry *entry = load(&slot->behind);
 	int number = fd;
@@ -348,18 +347,14 @@ static void drop_behind(struct slot *slot, int fd, bool replaced, bool over)
 		store(&slot->behind, NULL);
 		if (!change(&entry->fast.rings, &number, -1))
 			return;
-		if (!over)
+		if (!(how & CLOSED))
 			sdp_mapped_close(fd);
 	}
 	if (slot_of(entry->fast.fd))
-		drop(&slots[entry->fast.fd], replaced);
+		drop(&slots[entry->fast.fd], how);
 }
 
-/*
- * @replaced: the number has another meaning already, or will have
- * @over: what the number was is closed already
- */
-static void forget(int fd, bool replaced, bool over)
+void table_forget(int fd, unsigned int how)
 {
 	struct slot *slot = slot_of(fd);
 
@@ -370,44 +365,16 @@ static void forget(int fd, bool replaced, bool over)
 		slot->calls = 0;
 	spoil(slot);
 	if (load(&slot->rings))
-		drop(slot, replaced);
-	drop_behind(slot, fd, replaced, over);
+		drop(slot, how);
+	drop_behind(slot, fd, how);
 }
 
-void table_forget(int fd)
-{
-	forget(fd, false, false);
-}
-
-void table_closed(int fd)
-{
-	forget(fd, false, true);
-}
-
-void table_replace(int fd)
-{
-	forget(fd, true, false);
-}
-
-void table_new(int fd)
-{
-	forget(fd, true, true);
-}
-
-void table_forget_range(unsigned int first, unsigned int last)
+void table_forget_range(unsigned int first, unsigned int last, unsigned int how)
 {
 	unsigned int fd;
 
 	for (fd = first; fd <= last && fd < SLOTS; fd++)
-		table_forget(fd);
-}
-
-void table_closed_range(unsigned int first, unsigned int last)
-{
-	unsigned int fd;
-
-	for (fd = first; fd <= last && fd < SLOTS; fd++)
-		table_closed(fd);
+		table_forget(fd, how);
 }
 
 void table_stop(void)
@@ -424,7 +391,7 @@ void table_parent(void)
 
 	for (i = 0; i < MOST; i++)
 		if (load(&entries[i].used))
-			table_forget(entries[i].fast.fd);
+			table_forget(entries[i].fast.fd, SHARED);
 	errno = error;
 }
 

@@ -27,16 +27,15 @@ __hidden void table_start(void);
 __hidden struct sdp_fast *table_enter(int fd);
 __hidden void table_leave(int fd, struct sdp_fast *fast);
 
-/* The descriptor is to be closed, or something else refers to its socket from now on. */
-__hidden void table_forget(int fd);
-__hidden void table_forget_range(unsigned int first, unsigned int last);
-/* It is closed. */
-__hidden void table_closed(int fd);
-__hidden void table_closed_range(unsigned int first, unsigned int last);
-/* The number is going to be another descriptor. */
-__hidden void table_replace(int fd);
-/* It is another one already. */
-__hidden void table_new(int fd);
+/* What becomes of a descriptor. */
+#define SHARED		0	/* it is to be closed, or something else refers to its socket */
+#define CLOSED		1	/* what it was is closed */
+#define REPLACED	2	/* the number is going to be another descriptor */
+#define NEW		(CLOSED | REPLACED)	/* it is another one already */
+
+/* Its rings are given back. */
+__hidden void table_forget(int fd, unsigned int how);
+__hidden void table_forget_range(unsigned int first, unsigned int last, unsigned int how);
 
 /* Does a call on the descriptor wait, or not from now on (O_NONBLOCK)? */
 __hidden void table_waits(int fd, bool waits);

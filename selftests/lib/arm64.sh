@@ -7,8 +7,6 @@
 
 programs=${BUILD:-build}/selftests/lib/arm64
 
-plan 2
-check "the ring code works as an arm64 program" qemu-aarch64 "$programs/rings"
-check "so does it against the kernel's side" \
-	env LITMUS_MS=300 qemu-aarch64 "$programs/litmus"
+plan 1
+check "the rings work as an arm64 program" env LITMUS_MS=300 qemu-aarch64 "$programs/litmus"
 finish

@@ -1,121 +1,103 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sdprun and sdpstat: what they say, and how they fail.
+# The library as its user finds it, and what sdprun says on a machine without the module.
 
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/../tap.sh"
 
-# said FILE TEXT: the file has the text
-said() {
-	grep -qF -e "$2" "$1" || { diag "$1"; return 1; }
-}
+root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
+library=${BUILD:-$root/build}/libsdpdev
+sdprun=$library/sdprun
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
-silent() {
-	[ ! -s "$1" ] || { diag "$1"; return 1; }
-}
-
-# gives STATUS COMMAND...: with its output in out and err
+# gives STATUS TEXT COMMAND...: and says so
 gives() {
-	local want=$1 got=0
+	local status=0
 
-	shift
-	"$@" > "$WORK/out" 2> "$WORK/err" || got=$?
-	[ "$got" -eq "$want" ] || { echo "# exit status $got"; diag "$WORK/err"; return 1; }
+	"${@:3}" > "$tmp/out" 2>&1 < /dev/null || status=$?
+	grep -qF -e "$2" "$tmp/out" && [ "$status" -eq "$1" ] && return
+	sed "s/^/# $status: /" "$tmp/out"
+	return 1
 }
 
-# Without /dev/sdp, as on a machine that has not loaded the module.
-without_device() {
-	unshare -m sh -c 'mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 &&
-		exec "$@"' sh "$@"
+# Each option and variable of the help has a place in the manual page.
+in_manual() {
+	local word words
+
+	words=$("$sdprun" --help | grep -o -e '--[a-z-]*' -e 'SDPDEV_[A-Z]*' | sort -u)
+	for word in $words; do
+		sed 's/[\]//g' "$root/Documentation/man/sdprun.1" | grep -qF -e "$word" ||
+			{ echo "# $word"; return 1; }
+	done
 }
 
-valid_json() {
-	python3 -m json.tool < "$1" > /dev/null
+# Exactly the symbols that the header declares, and each has a page.
+symbols() {
+	local name want got
+
+	want=$(sed -n '/^.\*/d; s/.*\(sdp_[a-z_]*\)(.*/\1/p' "$root/libsdpdev/sdpdev.h" | sort)
+	got=$(nm -D --defined-only "$library/libsdpdev.so.2" |
+		sed -n 's/.* T \(.*\)@@.*/\1/p' | sort)
+	[ "$want" = "$got" ] || { echo "# $got"; return 1; }
+	for name in $got; do
+		[ -e "$root/Documentation/man/$name.3" ] || { echo "# $name"; return 1; }
+	done
 }
 
-# What a connection of 1000 bytes leaves, on both ends, while it is open.
-connection() {
-	start 2 "$SDPRUN" --endpoint socat -u TCP-LISTEN:9000,reuseaddr "CREATE:$WORK/got"
-	wait_port 2 9000 || bail "socat did not start"
-	mkfifo "$WORK/hold"
-	{ head -c 1000 /dev/zero; cat "$WORK/hold"; } |
-		"$SDPRUN" --endpoint socat -u - TCP:10.77.0.2:9000 &
-	until_true 20 test -s "$WORK/got" || bail "nothing arrived"
+installs() {
+	make -s -C "$root/libsdpdev" O="$tmp/build" PREFIX="$tmp/usr" install > "$tmp/out" 2>&1
 }
 
-# Every variable that the manual page has.
-all_variables() {
-	local name
-
-	while read -r name; do
-		said "$WORK/out" "$name=" || return
-	done < <(sed -n 's/^\.B \(SDPDEV_[A-Z]*\)$/\1/p' Documentation/man/sdprun.1)
+package() {
+	PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig pkg-config "$@" libsdpdev
 }
 
-plan 47
+# compiles FILE OPTION...: with what was installed and nothing else
+compiles() {
+	local flags
 
-check "sdprun --help" gives 0 "$SDPRUN" --help
-check "shows how to use it" said "$WORK/out" "Usage: sdprun PROGRAM"
-check "and every variable" all_variables
-check "sdprun --version" gives 0 "$SDPRUN" --version
-check "sdprun without a program" gives 125 "$SDPRUN" --endpoint
-check "sdprun with an unknown option" gives 125 "$SDPRUN" --frob
-check "is named" said "$WORK/err" "--frob"
-check "sdprun with a program that is not there" gives 127 "$SDPRUN" --endpoint no-such-program
-check "is named" said "$WORK/err" "no-such-program: program not found"
-: > "$WORK/text"
-chmod +x "$WORK/text"
-check "sdprun with what cannot be executed" gives 126 "$SDPRUN" --endpoint "$WORK"
-check "passes the exit status on" gives 7 "$SDPRUN" --endpoint sh -c 'exit 7'
+	read -ra flags <<< "$(package --cflags --libs)"
+	gcc -Wall -Wextra -Werror -pedantic -o "$tmp/program" "$1" "${@:2}" "${flags[@]}" \
+		-Wl,-rpath,"$tmp/usr/lib"
+}
+
+cat > "$tmp/version.c" <<'EOT'
+#include <sdpdev.h>
+#include <stdio.h>
+int main(void)
+{
+	printf("%u %u\n", sdp_version() >> 16, sdp_version() & 0xffff);
+	return sdp_version() != SDPDEV_VERSION;
+}
+EOT
+cp "$tmp/version.c" "$tmp/version.cc"
+
+plan 23
+check "sdprun --help" gives 0 "Usage: sdprun [OPTION...] PROGRAM" "$sdprun" --help
+check "what it names is in the manual page" in_manual
+check "sdprun --version" gives 0 "sdprun " "$sdprun" --version
+check "without a program" gives 125 "no program given" "$sdprun"
+check "an unknown option" gives 125 "--frob" "$sdprun" --frob
+check "the option that is gone" gives 125 "--move is gone" "$sdprun" --move true
+check "a program that is not there" gives 127 "no-such: program not found" "$sdprun" no-such
+check "what cannot be executed" gives 126 "Permission denied" "$sdprun" "$tmp"
+check "passes the exit status on" gives 7 "" "$sdprun" sh -c 'exit 7'
 # shellcheck disable=SC2016 # for the new shell to expand
-check "passes arguments on" gives 0 "$SDPRUN" --endpoint -- sh -c 'test "$1" = "a b"' sh 'a b'
-check "and says nothing" silent "$WORK/err"
-check "keeps LD_PRELOAD" gives 0 env LD_PRELOAD=libc.so.6 "$SDPRUN" --endpoint printenv LD_PRELOAD
-# shellcheck disable=SC2016 # for the loader to expand
-check "behind its own" said "$WORK/out" 'libsdpdev-preload-$PLATFORM.so:libc.so.6'
-check "a static program" gives 0 "$SDPRUN" --endpoint busybox true
-check "is warned of" said "$WORK/err" "statically linked"
-cp /bin/true "$WORK/setuid"
-chmod 755 "$WORK"
-chmod 4755 "$WORK/setuid"
-check "a setuid program" gives 0 setpriv --reuid 65534 "$(readlink -f "$SDPRUN")" --endpoint "$WORK/setuid"
-check "is warned of" said "$WORK/err" "other rights"
-check "without /dev/sdp a program runs" gives 0 without_device "$SDPRUN" --endpoint echo hello
-check "with its output" said "$WORK/out" "hello"
-check "and a warning" said "$WORK/err" "is the module sdpdev loaded?"
-check "with SDPDEV_MODE=only as well" gives 0 without_device env SDPDEV_MODE=only "$SDPRUN" --endpoint true
-check "which it says" said "$WORK/err" "loaded?); SDPDEV_MODE=only refuses TCP"
-check "with an older module" gives 0 env LD_PRELOAD="$BUILD/selftests/lib/older.so" "$SDPRUN" --endpoint true
-check "it says so" said "$WORK/err" "not the one of this sdprun's version; going on over TCP"
-check "with an unknown SDPDEV_MODE" gives 125 env SDPDEV_MODE=maybe "$SDPRUN" --endpoint true
-check "is named" said "$WORK/err" "SDPDEV_MODE is none of"
-cp "$SDPRUN" "$WORK/alone"
-check "without its library" gives 125 "$WORK/alone" --endpoint true
-check "it says where it looked" said "$WORK/err" "neither beside this program nor in"
-
-check "sdpstat --help" gives 0 "$SDPSTAT" --help
-check "sdpstat with an unknown option" gives 2 "$SDPSTAT" --frob
-check "sdpstat with an argument" gives 2 "$SDPSTAT" frob
-connection
-check "sdpstat of the client's node" gives 0 on 1 "$SDPSTAT"
-check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.1:[0-9]+ +10\.77\.0\.2:9000 +1000 +0 .* - +[1-9][0-9]+$' \
-	"$WORK/out"
-check "sdpstat of the server's node" gives 0 on 2 "$SDPSTAT" -n
-check "the connection is there" grep -Eq \
-	'^CONNECTED +SDP +10\.77\.0\.2:9000 +10\.77\.0\.1:[0-9]+ +0 +1000 .* - +[1-9][0-9]+$' \
-	"$WORK/out"
-check "sdpstat -j" gives 0 on 2 "$SDPSTAT" -j
-check "is JSON" valid_json "$WORK/out"
-check "sdpstat -p" gives 0 on 2 "$SDPSTAT" -p kind=device
-check "names the process" grep -Eq '10\.77\.0\.2:9000 .* socat\([0-9]+\)$' "$WORK/out"
-check "sdpstat -s" gives 0 "$SDPSTAT" -s
-check "counts the connection" grep -Eq '^connected +[1-9]' "$WORK/out"
-check "sdpstat -sj" gives 0 "$SDPSTAT" -sj
-check "is JSON" valid_json "$WORK/out"
-start 2 "$SDPRUN" --endpoint socat -u TCP-LISTEN:9002,reuseaddr "CREATE:$WORK/got2"
-wait_port 2 9002
-check "sdpstat -l" gives 0 on 2 "$SDPSTAT" -l
-check "the listener is there" grep -Eq '^LISTEN +- +0\.0\.0\.0:9002 ' "$WORK/out"
-: > "$WORK/hold"
+check "and arguments" gives 0 "a b" "$sdprun" -- sh -c 'echo "$1"' sh 'a b'
+check "without the module it says so" gives 0 "going on over TCP" "$sdprun" true
+check "but not for a rule that asks for nothing" test -z "$("$sdprun" --never true 2>&1)"
+check "--only fails closed" gives 125 "/dev/sdp" "$sdprun" --only true
+check "as --must-move does" gives 125 "/dev/sdp" "$sdprun" --must-move true
+"$sdprun" --only touch "$tmp/ran" 2> /dev/null
+check "and it does not run the program" test ! -e "$tmp/ran"
+check "the symbols are those of the header, with their pages" symbols
+check "make install" installs
+check "pkg-config knows it" gives 0 "-lsdpdev" package --libs
+for standard in c99 c11; do
+	check "a program in $standard" compiles "$tmp/version.c" -std=$standard
+done
+check "a program in C++" compiles "$tmp/version.cc" -std=c++17
+check "finds the library of its version" gives 0 "2 0" "$tmp/program"
+check "the example" compiles "$root/libsdpdev/examples/ring.c" -std=gnu11
 finish

@@ -37,7 +37,7 @@ socket() {
 }
 
 units() {
-	local rule="ExecStartPre=+$sdprun --cgroup self move"
+	local rule="ExecStartPre=+$sdprun --cgroup=self"
 
 	mkdir "$work/units"
 	printf '[Unit]\nDefaultDependencies=no\n' > "$work/units/nothing.target"
@@ -128,7 +128,7 @@ check "one with a rule of its own group" started ruled 'sdp sdp sdp'
 check "which comes too late for its unit's socket" activated late 7101 '- ? -'
 check "a rule of the socket's own group" activated early 7102 'sdp ? sdp'
 check "a service that sdprun starts" activated run 7103 'sdp ? sdp'
-"$sdprun" --cgroup "$work/cgroup/units/system.slice" move
+"$sdprun" --cgroup="$work/cgroup/units/system.slice"
 check "a rule of the slice" activated slice 7104 'sdp ? sdp'
 end
 check "nothing holds the module" until_true 5 unused

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-#include "../mapped.h"
 #include "pass.h"
 #include "waiter.h"
 
@@ -43,6 +42,21 @@ static void pass(int from, int to, const char *text)
 	must(send(from, out, n, MSG_NOSIGNAL) == (ssize_t)n);
 	get(to, in, n);
 	in[n] = '\0';
+}
+
+/* Rings of this process's connections; -1 if nobody can tell. */
+static int mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	int n = 0;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, "[sdp-ring]");
+	fclose(f);
+	return n;
 }
 
 /* So often that it will be worth a mapping. */
