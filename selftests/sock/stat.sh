@@ -189,7 +189,7 @@ check "the state, the carrier and the port that are asked for" lines 3 \
 	state=established,listen carrier=LOCAL port=80,7001
 check "another carrier" lines 1 carrier=TCP
 check "another reason" lines 1 reason=young,peer
-check "another kind" lines 1 kind=device
+check "another kind" lines 1 kind=direct
 check "the process" shows "7001 .* stat\.py\($program\)|7001 .*python3\($program\)" -lp
 check "by its number" lines 3 "pid=$program,1"
 check "another one's" lines 1 pid=1
@@ -208,7 +208,8 @@ check "a user is told what is missing" user
 check "with CAP_NET_ADMIN, which processes" user_processes
 refusals() {
 	refuses 'no filter is called frob' frob=1 && refuses 'not a number' port=http &&
-		refuses 'given twice' port=1 port=2 && refuses 'which?' state= &&
+		refuses 'given twice' port=1 port=2 && refuses 'no such kind' kind=socket,device &&
+		refuses 'no such carrier' carrier=SDP && refuses 'which?' state= &&
 		refuses '-i says it' -c 2 && refuses 'not a time' -i 0 &&
 		refuses 'not a number of tables' -i 1 -c x
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endpoints as they are shown: TCP sockets with the ULP "sdp", sockets of direct SDP, and
- * endpoints of /dev/sdp.
+ * Endpoints as they are shown: TCP sockets with the ULP "sdp", and sockets of direct SDP.
  */
 #ifndef SDPSTAT_ENDPOINT_H
 #define SDPSTAT_ENDPOINT_H
@@ -16,7 +15,6 @@
 #include "tool.h"
 
 enum kind {
-	KIND_DEVICE,
 	KIND_SOCKET,
 	KIND_DIRECT,
 	KIND_MAX,
@@ -43,15 +41,11 @@ enum number {
 	NUM_RX_BYTES,
 	NUM_TX_RATE,
 	NUM_RX_RATE,
-	NUM_TX_MSGS,
-	NUM_RX_MSGS,
-	NUM_TX_CREDITS,
 	NUM_TX_QUEUED,
 	NUM_RX_QUEUED,
 	NUM_MOVES,
 	NUM_TCP_TX_BYTES,
 	NUM_TCP_RX_BYTES,
-	NUM_MEMORY,
 	NUM_UID,
 	NUM_INODE,
 	NUM_MAX,
@@ -106,9 +100,6 @@ void endpoints_free(struct endpoints *list);
 
 /* Fills in what went each way in a second since @before; sorts @before. */
 void endpoints_rates(struct endpoints *now, struct endpoints *before, double seconds);
-
-/* device.c: those of /dev/sdp. */
-void device_read(struct endpoints *list);
 
 /* direct.c: sockets of direct SDP. */
 void direct_read(struct endpoints *list);

@@ -10,7 +10,6 @@
 #include "filter.h"
 
 const char *const kind_names[KIND_MAX] = {
-	[KIND_DEVICE] = "device",
 	[KIND_SOCKET] = "socket",
 	[KIND_DIRECT] = "direct",
 };
@@ -26,6 +25,35 @@ static const char *const names[FILTER_MAX] = {
 	[FILTER_REASON] = "reason",
 	[FILTER_STATE] = "state",
 };
+
+/* Is a word one of the values, or is everything wanted? */
+static bool among(const char *values, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (!values)
+		return true;
+	while (*values) {
+		if (strcspn(values, ",") == len && !strncasecmp(values, word, len))
+			return true;
+		values += strcspn(values, ",");
+		values += *values == ',';
+	}
+	return false;
+}
+
+static bool all_among(const char *values, const char *words)
+{
+	char word[WORD_LEN];
+
+	for (; *words; words += *words == ',') {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(words, ","), words);
+		if (!among(values, word))
+			return false;
+		words += strcspn(words, ",");
+	}
+	return true;
+}
 
 bool filter_add(struct filter *filter, char *word)
 {
@@ -53,24 +81,13 @@ bool filter_add(struct filter *filter, char *word)
 		complain("%s=%s: not a number", word, value);
 		return false;
 	}
+	if ((i == FILTER_KIND && !all_among("socket,direct", value)) ||
+	    (i == FILTER_CARRIER && !all_among("TCP,local,ib,direct,test,-", value))) {
+		complain("%s=%s: no such %s", word, value, word);
+		return false;
+	}
 	filter->value[i] = value;
 	return true;
-}
-
-/* Is a word one of the values, or is everything wanted? */
-static bool among(const char *values, const char *word)
-{
-	size_t len = strlen(word);
-
-	if (!values)
-		return true;
-	while (*values) {
-		if (strcspn(values, ",") == len && !strncasecmp(values, word, len))
-			return true;
-		values += strcspn(values, ",");
-		values += *values == ',';
-	}
-	return false;
 }
 
 static const char *port_of(const char *address)

@@ -2,7 +2,7 @@
 #
 # What lists endpoints, for the Makefiles of sdpstat and sdpctl; IN is this folder.
 
-LIST         := $(addprefix $(IN),tool.c endpoint.c device.c direct.c sockets.c owners.c filter.c \
+LIST         := $(addprefix $(IN),tool.c endpoint.c direct.c sockets.c owners.c filter.c \
 		read.c show.c table.c)
 LIST_HEADERS := $(addprefix $(IN),tool.h endpoint.h filter.h show.h table.h list.mk) \
 		../../uapi/linux/sdp_sock.h

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which processes have an endpoint open: a socket by its inode's number, an endpoint of
- * /dev/sdp by what the descriptor's file in fdinfo tells.
+ * Which processes have an endpoint open, by the number of its socket's inode.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -14,17 +13,8 @@
 
 #include "endpoint.h"
 
-#define DEVICE	"/dev/sdp"
-
-/**
- * struct key - what a descriptor says of its endpoint
- * @kind: the endpoint's kind
- * @number: a socket's inode, an id of /dev/sdp
- * @ep: the endpoint
- */
 struct key {
-	enum kind kind;
-	uint64_t number;
+	uint64_t inode;
 	struct endpoint *ep;
 };
 
@@ -33,58 +23,30 @@ struct keys {
 	size_t count;
 };
 
-static int by_number(const void *a, const void *b)
+static int by_inode(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
 	return 0;
 }
 
 static void keys_build(struct keys *keys, struct endpoints *list)
 {
-	struct endpoint *ep;
 	size_t i;
 
 	keys->count = list->count;
 	keys->all = grow(NULL, list->count, sizeof(*keys->all));
 	for (i = 0; i < list->count; i++) {
-		ep = &list->all[i];
-		keys->all[i].kind = ep->kind == KIND_DEVICE ? KIND_DEVICE : KIND_SOCKET;
-		keys->all[i].number = ep->number[ep->kind == KIND_DEVICE ? NUM_ID : NUM_INODE];
-		keys->all[i].ep = ep;
+		keys->all[i].inode = list->all[i].number[NUM_INODE];
+		keys->all[i].ep = &list->all[i];
 	}
-	qsort(keys->all, keys->count, sizeof(*keys->all), by_number);
+	qsort(keys->all, keys->count, sizeof(*keys->all), by_inode);
 }
 
-/* The first of an answer's lines that begins with @name, a number. */
-static bool number_in(int dir, const char *path, const char *name, uint64_t *number)
-{
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	char line[256];
-	bool found = false;
-	FILE *file;
-
-	if (fd < 0)
-		return false;
-	file = fdopen(fd, "r");
-	if (!file) {
-		close(fd);
-		return false;
-	}
-	while (!found && fgets(line, sizeof(line), file))
-		if (!strncmp(line, name, strlen(name))) {
-			*number = strtoull(line + strlen(name), NULL, 10);
-			found = true;
-		}
-	fclose(file);
-	return found;
-}
-
-static bool descriptor(int process, const char *fd, struct key *key)
+/* The inode of a descriptor, which is a socket. */
+static bool descriptor(int process, const char *fd, uint64_t *inode)
 {
 	char path[32], target[64];
 	ssize_t len;
@@ -94,14 +56,10 @@ static bool descriptor(int process, const char *fd, struct key *key)
 	if (len < 0)
 		return false;
 	target[len] = '\0';
-	if (!strncmp(target, "socket:[", 8)) {
-		key->kind = KIND_SOCKET;
-		key->number = strtoull(target + 8, NULL, 10);
-		return true;
-	}
-	key->kind = KIND_DEVICE;
-	snprintf(path, sizeof(path), "fdinfo/%.16s", fd);
-	return !strcmp(target, DEVICE) && number_in(process, path, "sdp-id:", &key->number);
+	if (strncmp(target, "socket:[", 8))
+		return false;
+	*inode = strtoull(target + 8, NULL, 10);
+	return true;
 }
 
 /* Its name goes to terminals. */
@@ -144,9 +102,9 @@ static bool look_at(int process, pid_t pid, const struct keys *keys)
 		return errno != EACCES && errno != EPERM;
 	/* cppcheck-suppress readdirCalled */
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || !descriptor(process, entry->d_name, &key))
+		if (entry->d_name[0] == '.' || !descriptor(process, entry->d_name, &key.inode))
 			continue;
-		found = bsearch(&key, keys->all, keys->count, sizeof(key), by_number);
+		found = bsearch(&key, keys->all, keys->count, sizeof(key), by_inode);
 		if (found)
 			own(found->ep, process, pid);
 	}

@@ -28,8 +28,6 @@ static void read_owners(struct endpoints *list, const struct filter *filter, boo
 
 void endpoints_read(struct endpoints *list, const struct filter *filter, bool owners)
 {
-	if (filter_wants_kind(filter, KIND_DEVICE))
-		device_read(list);
 	if (filter_wants_kind(filter, KIND_SOCKET))
 		sockets_read(list);
 	if (filter_wants_kind(filter, KIND_DIRECT))
