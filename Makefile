@@ -144,6 +144,15 @@ $(BUILD)/selftests/%: selftests/%.c $(wildcard uapi/linux/*.h)
 	@mkdir -p $(@D)
 	$(call quiet,CC)$(CC) $(CFLAGS) -Wall -Wextra -Iuapi -o $@ $< -lpthread
 
+# Programs of 32 bits have the same structures.
+$(BUILD)/selftests/sdp/abi: $(BUILD)/selftests/sdp/layout
+
+$(BUILD)/selftests/sdp/layout: selftests/sdp/layout.h $(wildcard uapi/linux/*.h)
+	@mkdir -p $(@D)
+	$(call quiet,CC)gcc -m32 -fsyntax-only -Iuapi -x c $< \
+		-idirafter /usr/include/$$(gcc -print-multiarch)
+	@touch $@
+
 # --- what people run --------------------------------------------------------
 
 setup:
@@ -183,8 +192,7 @@ fuzz: setup-check
 # In a folder of its own: the library counts, too. Of the tests that take long those that
 # run what no other does.
 COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
-COVERING := apps fail fuzz ipoib lifetime sdp softib wire lib/oracle \
-	    sdp/replace \
+COVERING := apps fail fuzz ipoib lifetime sdp softib wire lib/oracle joined \
 	    $(addprefix ipoib/,admin bond child connected debugfs events guid hostile mcast nosrq \
 		queues rings stuck tcp vf) \
 	    $(addprefix softib/,capture configfs counters events faults gone manage many params rc \

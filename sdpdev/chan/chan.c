@@ -275,6 +275,8 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 	}
 	spin_lock_bh(&chan->lock);
 	chan->state = SDP_CHAN_GONE;
+	if (chan->lost)
+		end.type = SDP_XPRT_DEVICE_GONE;
 	spin_unlock_bh(&chan->lock);
 	sdp_chan_tell_over(chan, &end);
 	/* The transport's. */
@@ -420,8 +422,10 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 		xc = smp_load_acquire(&chan->xc);
 		spin_lock(&chan->lock);
 		if (xc && chan->state < SDP_CHAN_OVER && chan->xprt == ops &&
-		    (!dev || xc->dev == dev))
+		    (!dev || xc->dev == dev)) {
+			chan->lost = true;
 			sdp_chan_over(chan);
+		}
 		spin_unlock(&chan->lock);
 	}
 	spin_unlock_bh(&sdp_chans_lock);

@@ -143,6 +143,7 @@ struct sdp_chan_user {
  * @told: the user knows that it is open, and has got what came before
  * @over_told: the user knows that it is over
  * @deaf: a message broke the rules
+ * @lost: its device goes, or the transport
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in
  * @accepts: the peer has asked for it
@@ -185,6 +186,7 @@ struct sdp_chan {
 	bool told;
 	bool over_told;
 	bool deaf;
+	bool lost;
 	bool begun;
 	bool late;
 	bool accepts;

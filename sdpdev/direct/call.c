@@ -78,7 +78,9 @@ static int sdp_direct_start(struct sock *sk, const struct sockaddr_in *to)
 	const struct sdp_xprt_ops *xprt;
 	int err = 0;
 
-	if (sk->sk_state != TCP_CLOSE || sk->sk_shutdown || READ_ONCE(direct->link))
+	if (sk->sk_state != TCP_CLOSE)
+		return -EISCONN;
+	if (sk->sk_shutdown || READ_ONCE(direct->link))
 		return -EINVAL;
 	if (hlist_unhashed(&direct->bound))
 		err = sdp_direct_bind_to(sk, 0, 0);

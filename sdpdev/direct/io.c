@@ -61,14 +61,15 @@ static int sdp_direct_queue(struct sock *sk, struct sk_buff *skb)
 	return -EPIPE;
 }
 
-/* How long a message may be; zero: there is no connection. */
+/* How long a message may be; zero: none can be sent. */
 static u32 sdp_direct_most(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	u32 most = 0;
 
 	spin_lock_bh(&direct->lock);
-	if (sk->sk_state == TCP_ESTABLISHED && direct->link)
+	if (sk->sk_state == TCP_ESTABLISHED && direct->link &&
+	    !(sk->sk_shutdown & SEND_SHUTDOWN))
 		most = direct->link->chan.most;
 	spin_unlock_bh(&direct->lock);
 	return most;
@@ -83,7 +84,7 @@ static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 	int err;
 
 	if (!most)
-		return sock_error(sk) ?: sk->sk_shutdown & SEND_SHUTDOWN ? -EPIPE : -ENOTCONN;
+		return sock_error(sk) ?: -EPIPE;
 	while (msg_data_left(msg)) {
 		skb = sdp_direct_packet(sk, msg, most);
 		if (IS_ERR(skb))

@@ -76,9 +76,9 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 		sdp_direct_broken(sk, SDP_BAD_TURN);
 		return false;
 	}
-	/* Nobody will read them; TCP answers late data with a reset, too. */
-	if (sock_flag(sk, SOCK_DEAD)) {
-		sdp_direct_abort(sk, 0);
+	/* Nobody will read them, as it is said; TCP answers late data with a reset, too. */
+	if (sk->sk_shutdown == SHUTDOWN_MASK) {
+		sdp_direct_abort(sk, ECONNRESET);
 		return false;
 	}
 	*sdp_direct_off(skb) = pdu->off - sizeof(struct sdp_bsdh);

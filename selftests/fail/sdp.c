@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every call of /dev/sdp with each of its allocations failing in turn: it is done,
- * or refused and nothing has changed.  What a stream carries stays what it is.
+ * Every call of direct SDP with each of its allocations failing in turn: it is done, or refused
+ * and nothing has changed.  What a stream carries stays what it is.
  */
 #include "nth.h"
 
@@ -50,7 +50,7 @@ static bool receives(int to, size_t at, size_t n)
 	return true;
 }
 
-/* Some bytes each way; what is accepted may be a socket. */
+/* Some bytes each way. */
 static bool works(int a, int b)
 {
 	return write(a, out, 7) == 7 && receives(b, 0, 7) &&
@@ -59,17 +59,8 @@ static bool works(int a, int b)
 
 static int act_open(void)
 {
-	struct sdp_init init = {
-		.size = sizeof(init), .major = SDP_API_MAJOR, .family = AF_INET,
-	};
-	int new = open(SDP_DEVICE_PATH, O_RDWR);
-
-	if (new >= 0 && ioctl(new, SDP_IOC_INIT, &init)) {
-		fd = new;
-		return -1;
-	}
-	fd = new;
-	return new;
+	fd = socket(DIRECT, SOCK_STREAM, 0);
+	return fd;
 }
 
 static bool after_open(int ret)
@@ -80,12 +71,12 @@ static bool after_open(int ret)
 
 static void before_bind(void)
 {
-	fd = end_open(SDP, AF_INET);
+	fd = end_open(SDP);
 }
 
 static int act_bind(void)
 {
-	return end_bind(SDP, fd, "10.77.0.1", 0);
+	return end_bind(fd, "10.77.0.1", 0);
 }
 
 /* Once more, and it is as if nothing had been. */
@@ -102,7 +93,7 @@ static void before_listen(void)
 
 static int act_listen(void)
 {
-	return end_listen(SDP, fd, 4);
+	return listen(fd, 4);
 }
 
 static bool after_listen(int ret)
@@ -113,22 +104,12 @@ static bool after_listen(int ret)
 static void before_connect(void)
 {
 	l = listener(SDP, SERVER4, ++port, 4);
-	fd = end_open(SDP, AF_INET);
+	fd = end_open(SDP);
 }
 
 static int act_connect(void)
 {
-	return end_connect(SDP, fd, SERVER4, port);
-}
-
-static int act_connect_tcp(void)
-{
-	return end_connect_flags(SDP, fd, SERVER4, port, SDP_CONNECT_NO_SDP);
-}
-
-static int act_connect_sdp(void)
-{
-	return end_connect_flags(SDP, fd, SERVER4, port, SDP_CONNECT_NO_TCP);
+	return end_connect(fd, SERVER4, port);
 }
 
 static bool after_connect(int ret)
@@ -137,7 +118,7 @@ static bool after_connect(int ret)
 
 	if (!ret) {
 		good = events(l, POLLIN, 30000) & POLLIN;
-		end[1] = good ? end_accept(SDP, l) : -1;
+		end[1] = good ? end_accept(l) : -1;
 		good = end[1] >= 0 && works(fd, end[1]);
 	}
 	return shut_all(good);
@@ -150,16 +131,9 @@ static void before_accept(void)
 	must(events(l, POLLIN, 30000) & POLLIN);
 }
 
-static void before_accept_tcp(void)
-{
-	before_connect();
-	must(!act_connect_tcp());
-	must(events(l, POLLIN, 30000) & POLLIN);
-}
-
 static int act_accept(void)
 {
-	end[1] = end_accept(SDP, l);
+	end[1] = end_accept(l);
 	return end[1];
 }
 
@@ -183,12 +157,9 @@ static int act_send(void)
 	struct iovec iov[3] = {
 		{ out, 100 }, { out + 100, 20000 }, { out + 20100, BYTES - 20100 },
 	};
-	struct sdp_msg arg = {
-		.size = sizeof(arg), .flags = MSG_DONTWAIT | MSG_NOSIGNAL,
-		.iov = (uintptr_t)iov, .iov_len = 3,
-	};
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
 
-	return ioctl(end[0], SDP_IOC_SEND, &arg);
+	return sendmsg(end[0], &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* What was sent arrives, and what was not does not. */
@@ -204,33 +175,20 @@ static int act_write(void)
 	return write(end[0], out, BYTES / 4);
 }
 
-static int act_urgent(void)
-{
-	return end_send(SDP, end[0], "!", 1, MSG_OOB);
-}
-
-static bool after_urgent(int ret)
-{
-	(void)ret;
-	return shut_all(true);
-}
-
 static void before_recv(void)
 {
 	before_pair();
 	memset(in, 0, BYTES);
-	must(end_send(SDP, end[1], out, BYTES, 0) == BYTES);
+	must(end_send(end[1], out, BYTES, 0) == BYTES);
 	must(events(end[0], POLLIN, 30000) & POLLIN);
 }
 
 static int act_recv(void)
 {
 	struct iovec iov[2] = { { in, 5000 }, { in + 5000, BYTES - 5000 } };
-	struct sdp_msg arg = {
-		.size = sizeof(arg), .flags = MSG_DONTWAIT, .iov = (uintptr_t)iov, .iov_len = 2,
-	};
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 
-	return ioctl(end[0], SDP_IOC_RECV, &arg);
+	return recvmsg(end[0], &msg, MSG_DONTWAIT);
 }
 
 /* As by recvmsg(2), bytes are taken if only what else it tells cannot be written. */
@@ -275,75 +233,6 @@ static int act_sendfile(void)
 		nth_set(nth_now);
 	}
 	return sendfile(end[0], file, &from, 20000);
-}
-
-static int act_ring_setup(void)
-{
-	struct sdp_ring_setup arg = {
-		.size = sizeof(arg), .tx_bytes = 65536, .rx_bytes = 65536,
-	};
-
-	return ioctl(end[0], SDP_IOC_RING_SETUP, &arg);
-}
-
-/* Without rings it goes on by calls; there are some if only the answer was lost. */
-static bool after_ring_setup(int ret)
-{
-	if (ret)
-		return shut_all(works(end[0], end[1]) &&
-				(!act_ring_setup() || errno == EEXIST));
-	return shut_all(true);
-}
-
-static void before_ring(void)
-{
-	before_pair();
-	must(!act_ring_setup());
-}
-
-static struct sdp_ring *tx;
-static size_t tx_len;
-
-static int act_ring_map(void)
-{
-	struct sdp_info info = { .size = sizeof(info) };
-
-	if (ioctl(end[0], SDP_IOC_INFO, &info))
-		return -1;
-	tx_len = info.ring_data_offset + info.tx_ring_bytes;
-	tx = mmap(NULL, tx_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, end[0],
-		  SDP_MMAP_TX_RING);
-	return tx == MAP_FAILED ? -1 : 0;
-}
-
-static bool after_ring_map(int ret)
-{
-	if (!ret)
-		munmap(tx, tx_len);
-	return shut_all(true);
-}
-
-static void before_enter(void)
-{
-	before_ring();
-	must(!act_ring_map());
-	memcpy((char *)tx + tx_len - 65536, out, 30000);
-	__atomic_store_n(&tx->tail, 30000, __ATOMIC_RELEASE);
-}
-
-static int act_enter(void)
-{
-	struct sdp_ring_enter arg = { .size = sizeof(arg), .flags = SDP_ENTER_TX };
-
-	return ioctl(end[0], SDP_IOC_RING_ENTER, &arg);
-}
-
-static bool after_enter(int ret)
-{
-	bool good = (ret >= 0 || act_enter() >= 0) && receives(end[1], 0, 30000);
-
-	munmap(tx, tx_len);
-	return shut_all(good);
 }
 
 static int uring(int op)
@@ -403,17 +292,9 @@ static bool after_works(int ret)
 	return shut_all(works(end[0], end[1]));
 }
 
-static int act_native(void)
-{
-	struct sdp_native arg = { .size = sizeof(arg) };
-
-	fd = ioctl(end[0], SDP_IOC_NATIVE, &arg);
-	return fd;
-}
-
 static int act_shutdown(void)
 {
-	return end_shutdown(SDP, end[0], SHUT_WR);
+	return shutdown(end[0], SHUT_WR);
 }
 
 /* The other end is told in any case, if only when this one is closed. */
@@ -421,7 +302,7 @@ static bool after_shutdown(int ret)
 {
 	if (ret)
 		shut(&end[0]);
-	return shut_all(end_recv(SDP, end[1], in, 1, 0) == 0);
+	return shut_all(recv(end[1], in, 1, 0) == 0);
 }
 
 static int act_close(void)
@@ -439,7 +320,7 @@ static bool after_close(int ret)
 
 static int act_proc(void)
 {
-	int file = open("/proc/thread-self/net/sdp/endpoints", O_RDONLY), ret;
+	int file = open("/proc/thread-self/net/sdp/direct", O_RDONLY), ret;
 
 	if (file < 0)
 		return -1;
@@ -448,103 +329,39 @@ static int act_proc(void)
 	return ret;
 }
 
-/* --- receive buffers that the adapter does not take back ------------------------- */
-
-static void set_fault(const char *name, const char *value)
-{
-	char path[80];
-	int file;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/softib/fail_verbs/%s", name);
-	file = open(path, O_WRONLY);
-	must(file >= 0 && write(file, value, strlen(value)) == (ssize_t)strlen(value));
-	close(file);
-}
-
-/* A message of one byte is there, besides those that nobody has read. */
-static void message(int queued)
-{
-	int i, n = 0;
-
-	must(write(end[1], out, 1) == 1);
-	for (i = 0; i < 3000 && n != queued + 1; i++) {
-		must(!ioctl(end[0], FIONREAD, &n));
-		poll(NULL, 0, 10);
-	}
-	must(n == queued + 1);
-}
-
-/* As few buffers as there can be, of which the peer may use two for bytes. */
-static void before_lost(void)
-{
-	int small = 8192;
-
-	before_pair();
-	must(!end_setsockopt(SDP, end[0], SO_RCVBUF, &small, sizeof(small)));
-	message(0);
-	message(1);
-}
-
-/* Both come back when they have been read.  No allocation fails. */
-static int act_lost(void)
-{
-	int ret;
-
-	nth_set(0);
-	set_fault("times", "2");
-	set_fault("probability", "100");
-	ret = read(end[0], in, 2);
-	set_fault("probability", "0");
-	nth_set(nth_now);
-	return ret == 2 ? 0 : -1;
-}
-
-/* What the peer sends has room nevertheless. */
-static bool after_lost(int ret)
-{
-	return shut_all(!ret && write(end[1], out, 7) == 7 &&
-			events(end[0], POLLIN, 20000) & POLLIN && receives(end[0], 0, 7) &&
-			works(end[0], end[1]));
-}
-
 static const struct scene scenes[] = {
-	{ "a new endpoint", NULL, act_open, after_open },
+	{ "a new socket", NULL, act_open, after_open },
 	{ "bind", before_bind, act_bind, after_bind },
 	{ "listen", before_listen, act_listen, after_listen },
 	{ "connect", before_connect, act_connect, after_connect },
-	{ "connect, by TCP", before_connect, act_connect_tcp, after_connect },
-	{ "connect, by SDP only", before_connect, act_connect_sdp, after_connect },
 	{ "accept", before_accept, act_accept, after_accept },
-	{ "accept, by TCP", before_accept_tcp, act_accept, after_accept },
 	{ "send", before_pair, act_send, after_send },
 	{ "write", before_pair, act_write, after_send },
-	{ "send urgent data", before_pair, act_urgent, after_urgent },
 	{ "sendfile", before_pair, act_sendfile, after_send },
 	{ "receive", before_recv, act_recv, after_recv },
 	{ "splice", before_recv, act_splice, after_splice },
-	{ "rings", before_pair, act_ring_setup, after_ring_setup },
-	{ "a ring's mapping", before_ring, act_ring_map, after_ring_map },
-	{ "a ring's bytes", before_enter, act_enter, after_enter },
 	{ "io_uring: write", before_pair, act_uring_write, after_send },
 	{ "io_uring: read", before_recv, act_uring_read, after_recv },
 	{ "epoll", before_pair, act_epoll, after_works },
 	{ "signals", before_pair, act_async, after_works },
-	{ "the socket below", before_pair, act_native, after_works },
 	{ "shutdown", before_pair, act_shutdown, after_shutdown },
 	{ "close", before_pair, act_close, after_close },
 	{ "close, with bytes not read", before_recv, act_close, after_close },
-	{ "the list of endpoints", before_pair, act_proc, after_works },
-	{ "receive buffers that come back", before_lost, act_lost, after_lost },
+	{ "the list of sockets", before_pair, act_proc, after_works },
 };
 
 int main(void)
 {
 	unsigned int i;
+	int ret;
 
 	for (i = 0; i < BYTES; i++)
 		out[i] = (i * 7 + i / 256) | 1;
+	set_both_direct("1");
 	must(!pipe(pipes));
 	must(!io_uring_queue_init(8, &ring, 0));
 	must(fcntl(pipes[1], F_SETPIPE_SZ, 1 << 20) > 0);
-	return nth_all(scenes, sizeof(scenes) / sizeof(*scenes));
+	ret = nth_all(scenes, sizeof(scenes) / sizeof(*scenes));
+	set_both_direct("0");
+	return ret;
 }

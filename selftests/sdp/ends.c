@@ -2,7 +2,7 @@
 /*
  * Both ends of several connections have said all they had to say at about the same
  * time: what has come and is still to be read is not lost with the connection.  The
- * same over SDP and over TCP.
+ * same over direct SDP and over TCP.
  */
 #include "end.h"
 
@@ -21,11 +21,6 @@ struct end {
 	bool over, wrong;
 };
 
-struct server {
-	enum kind kind;
-	int fd;
-};
-
 /* Gives back what comes, and ends when it ends. */
 static void *serve_one(void *arg)
 {
@@ -41,12 +36,11 @@ static void *serve_one(void *arg)
 
 static void *serve(void *arg)
 {
-	struct server *server = arg;
 	pthread_t thread;
 	int i, fd;
 
 	for (i = 0; i < ROUNDS * AT_ONCE; i++) {
-		fd = end_accept(server->kind, server->fd);
+		fd = end_accept((intptr_t)arg);
 		must(fd >= 0);
 		must(!pthread_create(&thread, NULL, serve_one, (void *)(intptr_t)fd));
 		must(!pthread_detach(thread));
@@ -54,14 +48,14 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static void give(enum kind kind, struct end *e)
+static void give(struct end *e)
 {
 	ssize_t n = write(e->fd, out + e->sent, BYTES - e->sent);
 
 	if (n > 0)
 		e->sent += n;
 	if (e->sent == BYTES)
-		must(end_shutdown(kind, e->fd, SHUT_WR) == 0);
+		must(shutdown(e->fd, SHUT_WR) == 0);
 }
 
 static void take(struct end *e)
@@ -80,7 +74,7 @@ static void take(struct end *e)
 }
 
 /* What can be done with those that are not over. */
-static void go_on(enum kind kind, struct end *e)
+static void go_on(struct end *e)
 {
 	struct pollfd p[AT_ONCE];
 	int i;
@@ -96,7 +90,7 @@ static void go_on(enum kind kind, struct end *e)
 		if (p[i].revents & ~POLLOUT)
 			take(&e[i]);
 		if (!e[i].over && (p[i].revents & POLLOUT) && e[i].sent < BYTES)
-			give(kind, &e[i]);
+			give(&e[i]);
 	}
 }
 
@@ -116,12 +110,12 @@ static int ask(enum kind kind, int port)
 	int i, wrong = 0;
 
 	for (i = 0; i < AT_ONCE; i++) {
-		e[i].fd = end_open(kind, AF_INET);
-		must(end_connect(kind, e[i].fd, SERVER4, port) == 0);
+		e[i].fd = end_open(kind);
+		must(end_connect(e[i].fd, SERVER4, port) == 0);
 		nonblock(e[i].fd, true);
 	}
 	while (are_over(e) < AT_ONCE)
-		go_on(kind, e);
+		go_on(e);
 	for (i = 0; i < AT_ONCE; i++) {
 		wrong += e[i].wrong;
 		close(e[i].fd);
@@ -131,15 +125,14 @@ static int ask(enum kind kind, int port)
 
 static void test_ends(enum kind kind, int port)
 {
-	struct server server = { kind, listener(kind, SERVER4, port, 64) };
-	int i, wrong = 0;
+	int l = listener(kind, SERVER4, port, 64), i, wrong = 0;
 	pthread_t thread;
 
-	must(!pthread_create(&thread, NULL, serve, &server));
+	must(!pthread_create(&thread, NULL, serve, (void *)(intptr_t)l));
 	for (i = 0; i < ROUNDS; i++)
 		wrong += ask(kind, port);
 	must(!pthread_join(thread, NULL));
-	close(server.fd);
+	close(l);
 	ok(!wrong, "%s: all is there, and then the end (%d of %d not)", kind_name[kind],
 	   wrong, ROUNDS * AT_ONCE);
 }
@@ -151,9 +144,10 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	for (i = 0; i < sizeof(out); i++)
 		out[i] = i * 7 + i / 251;
-	enter_node(1);
+	set_both_direct("1");
 	test_ends(TCP, 24000);
 	test_ends(SDP, 24001);
+	set_both_direct("0");
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

@@ -6,10 +6,8 @@
 # (the checked kernel is built without userfaultfd(2)).  A page that the protocol has taken
 # out of a buffer stays as it is.
 
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/lib.sh"
 
-folder=$(dirname "$(readlink -f "$0")")
-programs=${BUILD:-$folder/../../build}/selftests/sdp
 conf=/sys/kernel/config/softib
 client=/sys/module/sdp_ib_try/parameters
 
@@ -53,7 +51,7 @@ exec {held}< <(exec "$programs/traffic" unread)
 pids=($!)
 check "bytes of a connection that was reset" read -r -t 60 -u "$held"
 if [ "$debug" -eq 0 ]; then
-	exec {stuck}< <(exec "$programs/stuck" hold)
+	exec {stuck}< <(exec "$programs/traffic" stuck)
 	pids+=($!)
 	check "who writes and who reads wait for memory" read -r -t 60 -u "$stuck"
 fi

@@ -4,10 +4,9 @@
 # A network namespace that is deleted with a connection in it, and ends with
 # the last process.
 
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/lib.sh"
 
-folder=$(dirname "$(readlink -f "$0")")
-isolation=${BUILD:-$folder/../../build}/selftests/sdp/isolation
+traffic=$programs/traffic
 
 # ib0 of node1 moves to a namespace of its own.
 give_interface() {
@@ -15,6 +14,7 @@ give_interface() {
 	ip link set ib0 netns other &&
 	ip -n other address add 10.77.0.1/24 dev ib0 &&
 	ip -n other link set ib0 up &&
+	ip netns exec other sysctl -qw net.sdp.direct=1 &&
 	until_true 20 ip netns exec other ping -q -c 1 -W 1 10.77.0.2
 }
 
@@ -37,15 +37,15 @@ take_interface() {
 # listed COUNT: node2 has so many connections of port 9000.
 listed() {
 	# shellcheck disable=SC2016 # for awk to expand
-	[ "$(ip netns exec node2 awk '$2 ~ /:9000$/ && $3 != "-" && $4 == "CONNECTED"' \
-		/proc/net/sdp/endpoints | wc -l)" -eq "$1" ]
+	[ "$(ip netns exec node2 awk '$1 ~ /:9000$/ && $3 == "ESTABLISHED"' \
+		/proc/net/sdp/direct | wc -l)" -eq "$1" ]
 }
 
 plan 7
 check "an interface for a namespace" give_interface
-"$isolation" serve > /tmp/serve & server=$!
+"$traffic" serve > /tmp/serve & server=$!
 until_true 10 grep -q listening /tmp/serve
-ip netns exec other "$isolation" hold > /tmp/hold & client=$!
+ip netns exec other "$traffic" hold > /tmp/hold & client=$!
 check "a connection" until_true 20 grep -q connected /tmp/hold
 ip netns del other
 # Its server may not have heard yet that it is connected.

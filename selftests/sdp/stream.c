@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a stream does, asked of SDP and of TCP by the same tests: where TCP
+ * What a stream does, asked of direct SDP and of TCP by the same tests: where TCP
  * fails one, the test is wrong.
  */
 #include "end.h"
@@ -94,7 +94,7 @@ static void test_half_close(enum kind k)
 	ok(events(e[1], POLLIN, SOON) == POLLIN, "%s: data: IN", kind_name[k]);
 	ok(events(e[1], ALL_EVENTS, 0) == (POLLIN | POLLOUT),
 	   "%s: data: IN, OUT", kind_name[k]);
-	ok(end_shutdown(k, e[0], SHUT_WR) == 0, "%s: shutdown", kind_name[k]);
+	ok(shutdown(e[0], SHUT_WR) == 0, "%s: shutdown", kind_name[k]);
 	ok(events(e[1], POLLRDHUP, SOON) == POLLRDHUP, "%s: RDHUP", kind_name[k]);
 	ok(events(e[1], ALL_EVENTS, 0) == (POLLIN | POLLOUT | POLLRDHUP),
 	   "%s: half closed: IN, OUT, RDHUP", kind_name[k]);
@@ -103,7 +103,7 @@ static void test_half_close(enum kind k)
 	ok(read(e[1], in, 100) == 0, "%s: the end again", kind_name[k]);
 	ok(write(e[1], "defg", 4) == 4, "%s: the other half", kind_name[k]);
 	ok(read(e[0], in, 100) == 4, "%s: arrives", kind_name[k]);
-	ok(end_send(k, e[0], "x", 1, 0) == -1 && errno == EPIPE,
+	ok(end_send(e[0], "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: the closed half: EPIPE", kind_name[k]);
 	close(e[1]);
 	ok(events(e[0], POLLRDHUP, SOON) & POLLRDHUP, "%s: closed: RDHUP", kind_name[k]);
@@ -111,7 +111,7 @@ static void test_half_close(enum kind k)
 	   (POLLIN | POLLOUT | POLLRDHUP | POLLHUP),
 	   "%s: both halves closed: HUP, too", kind_name[k]);
 	ok(read(e[0], in, 100) == 0, "%s: and the end", kind_name[k]);
-	ok(end_error(k, e[0]) == 0, "%s: no error", kind_name[k]);
+	ok(end_error(e[0]) == 0, "%s: no error", kind_name[k]);
 	close(e[0]);
 }
 
@@ -120,9 +120,9 @@ static void test_shutdown(enum kind k)
 	int e[2], n = 0;
 
 	pair(k, e);
-	ok(end_shutdown(k, e[0], 3) == -1 && errno == EINVAL,
+	ok(shutdown(e[0], 3) == -1 && errno == EINVAL,
 	   "%s: shutdown of nothing: EINVAL", kind_name[k]);
-	ok(end_shutdown(k, e[0], SHUT_RD) == 0, "%s: SHUT_RD", kind_name[k]);
+	ok(shutdown(e[0], SHUT_RD) == 0, "%s: SHUT_RD", kind_name[k]);
 	ok(events(e[0], ALL_EVENTS, 0) == (POLLIN | POLLOUT | POLLRDHUP),
 	   "%s: SHUT_RD: IN, OUT, RDHUP", kind_name[k]);
 	ok(read(e[0], in, 10) == 0, "%s: SHUT_RD: the end", kind_name[k]);
@@ -133,7 +133,7 @@ static void test_shutdown(enum kind k)
 	for (int i = 0; i < 500 && ioctl(e[0], FIONREAD, &n) == 0 && n < 4; i++)
 		nap(20);
 	ok(read(e[0], in, 10) == 4, "%s: SHUT_RD: what comes can be read", kind_name[k]);
-	ok(end_shutdown(k, e[0], SHUT_RDWR) == 0, "%s: SHUT_RDWR", kind_name[k]);
+	ok(shutdown(e[0], SHUT_RDWR) == 0, "%s: SHUT_RDWR", kind_name[k]);
 	ok(events(e[0], ALL_EVENTS, 0) ==
 	   (POLLIN | POLLOUT | POLLRDHUP | POLLHUP), "%s: all", kind_name[k]);
 	ok(read(e[1], in, 10) == 0, "%s: the peer reads the end", kind_name[k]);
@@ -146,9 +146,9 @@ static void test_late(enum kind k)
 	int e[2];
 
 	pair(k, e);
-	must(end_shutdown(k, e[0], SHUT_RDWR) == 0);
+	must(shutdown(e[0], SHUT_RDWR) == 0);
 	must(write(e[1], "x", 1) == 1);
-	ok(all_events(e[0], POLLERR, SOON) && end_error(k, e[0]) == ECONNRESET,
+	ok(all_events(e[0], POLLERR, SOON) && end_error(e[0]) == ECONNRESET,
 	   "%s: bytes after the end of both directions: ECONNRESET", kind_name[k]);
 	unpair(e);
 }
@@ -168,7 +168,7 @@ static void test_reset(enum kind k)
 	ok(read(e[0], in, 10) == -1 && errno == ECONNRESET,
 	   "%s: read: ECONNRESET", kind_name[k]);
 	ok(read(e[0], in, 10) == 0, "%s: once", kind_name[k]);
-	ok(end_send(k, e[0], "x", 1, 0) == -1 && errno == EPIPE,
+	ok(end_send(e[0], "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: write: EPIPE", kind_name[k]);
 	close(e[0]);
 
@@ -180,8 +180,8 @@ static void test_reset(enum kind k)
 	close(e[1]);
 	must(events(e[0], POLLERR, SOON) & POLLERR);
 	ok(read(e[0], in, 10) == 6, "%s: what came before the reset is read", kind_name[k]);
-	ok(end_error(k, e[0]) == ECONNRESET, "%s: SO_ERROR: ECONNRESET", kind_name[k]);
-	ok(end_error(k, e[0]) == 0, "%s: SO_ERROR: taken", kind_name[k]);
+	ok(end_error(e[0]) == ECONNRESET, "%s: SO_ERROR: ECONNRESET", kind_name[k]);
+	ok(end_error(e[0]) == 0, "%s: SO_ERROR: taken", kind_name[k]);
 	close(e[0]);
 }
 
@@ -191,7 +191,7 @@ static void test_linger(enum kind k)
 	int e[2];
 
 	pair(k, e);
-	must(end_setsockopt(k, e[1], SO_LINGER, &l, sizeof(l)) == 0);
+	must(setsockopt(e[1], SOL_SOCKET, SO_LINGER, &l, sizeof(l)) == 0);
 	close(e[1]);
 	events(e[0], POLLERR, SOON);
 	ok(read(e[0], in, 10) == -1 && errno == ECONNRESET,
@@ -200,7 +200,7 @@ static void test_linger(enum kind k)
 
 	pair(k, e);
 	l.l_linger = 10;
-	must(end_setsockopt(k, e[1], SO_LINGER, &l, sizeof(l)) == 0);
+	must(setsockopt(e[1], SOL_SOCKET, SO_LINGER, &l, sizeof(l)) == 0);
 	must(write(e[1], "bye", 3) == 3);
 	close(e[1]);
 	/* NOLINTNEXTLINE(misc-redundant-expression): two calls, not one twice */
@@ -214,11 +214,11 @@ static void test_sigpipe(enum kind k)
 	int e[2];
 
 	pair(k, e);
-	must(end_shutdown(k, e[0], SHUT_WR) == 0);
+	must(shutdown(e[0], SHUT_WR) == 0);
 	catch(SIGPIPE);
 	ok(write(e[0], "x", 1) == -1 && errno == EPIPE && caught == 1,
 	   "%s: write: EPIPE and SIGPIPE", kind_name[k]);
-	ok(end_send(k, e[0], "x", 1, 0) == -1 && errno == EPIPE && caught == 1,
+	ok(end_send(e[0], "x", 1, 0) == -1 && errno == EPIPE && caught == 1,
 	   "%s: MSG_NOSIGNAL: EPIPE only", kind_name[k]);
 	ok(write(e[0], "", 0) == -1 && errno == EPIPE,
 	   "%s: no bytes: EPIPE", kind_name[k]);
@@ -231,19 +231,19 @@ static void test_flags(enum kind k)
 	int e[2], n = -1;
 
 	pair(k, e);
-	ok(end_recv(k, e[1], in, 10, MSG_DONTWAIT) == -1 && errno == EAGAIN,
+	ok(recv(e[1], in, 10, MSG_DONTWAIT) == -1 && errno == EAGAIN,
 	   "%s: MSG_DONTWAIT: EAGAIN", kind_name[k]);
 	ok(read(e[1], in, 0) == 0, "%s: read of nothing", kind_name[k]);
 	ok(write(e[0], in, 0) == 0, "%s: write of nothing", kind_name[k]);
 	must(write(e[0], "abcdef", 6) == 6);
 	must(events(e[1], POLLIN, SOON) == POLLIN);
-	ok(end_recv(k, e[1], in, 4, MSG_PEEK) == 4 && !memcmp(in, "abcd", 4),
+	ok(recv(e[1], in, 4, MSG_PEEK) == 4 && !memcmp(in, "abcd", 4),
 	   "%s: MSG_PEEK", kind_name[k]);
 	ok(ioctl(e[1], FIONREAD, &n) == 0 && n == 6, "%s: FIONREAD", kind_name[k]);
-	ok(end_recv(k, e[1], in, 2, 0) == 2 && !memcmp(in, "ab", 2),
+	ok(recv(e[1], in, 2, 0) == 2 && !memcmp(in, "ab", 2),
 	   "%s: what was peeked at is still there", kind_name[k]);
-	ok(end_recv(k, e[1], in, 2, MSG_TRUNC) == 2, "%s: MSG_TRUNC", kind_name[k]);
-	ok(end_recv(k, e[1], in, 10, 0) == 2 && !memcmp(in, "ef", 2),
+	ok(recv(e[1], in, 2, MSG_TRUNC) == 2, "%s: MSG_TRUNC", kind_name[k]);
+	ok(recv(e[1], in, 10, 0) == 2 && !memcmp(in, "ef", 2),
 	   "%s: threw bytes away", kind_name[k]);
 	if (!fork()) {
 		for (int i = 0; i < 5; i++) {
@@ -253,16 +253,16 @@ static void test_flags(enum kind k)
 		}
 		_exit(0);
 	}
-	ok(end_recv(k, e[1], in, 25, MSG_WAITALL) == 25, "%s: MSG_WAITALL", kind_name[k]);
+	ok(recv(e[1], in, 25, MSG_WAITALL) == 25, "%s: MSG_WAITALL", kind_name[k]);
 	wait(NULL);
 	for (int i = 0; i < 500 && ioctl(e[0], TIOCOUTQ, &n) == 0 && n; i++)
 		nap(20);
 	ok(n == 0, "%s: TIOCOUTQ", kind_name[k]);
 	must(write(e[0], "xyz", 3) == 3);
-	must(end_shutdown(k, e[0], SHUT_WR) == 0);
-	ok(end_recv(k, e[1], in, 25, MSG_WAITALL) == 3,
+	must(shutdown(e[0], SHUT_WR) == 0);
+	ok(recv(e[1], in, 25, MSG_WAITALL) == 3,
 	   "%s: MSG_WAITALL: the end", kind_name[k]);
-	ok(end_recv(k, e[1], in, 1, MSG_OOB) == -1 && errno == EINVAL,
+	ok(recv(e[1], in, 1, MSG_OOB) == -1 && errno == (k == SDP ? EOPNOTSUPP : EINVAL),
 	   "%s: MSG_OOB: nothing urgent", kind_name[k]);
 	unpair(e);
 }
@@ -294,12 +294,12 @@ static void test_timeouts(enum kind k)
 	int e[2];
 
 	pair(k, e);
-	must(end_setsockopt(k, e[1], SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
+	must(setsockopt(e[1], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
 	t = now();
 	ok(read(e[1], in, 10) == -1 && errno == EAGAIN, "%s: SO_RCVTIMEO: EAGAIN", kind_name[k]);
 	t = now() - t;
 	ok(t >= 0.19 && t < 30, "%s: after %.3f s", kind_name[k], t);
-	must(end_setsockopt(k, e[0], SO_SNDTIMEO, &tv, sizeof(tv)) == 0);
+	must(setsockopt(e[0], SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) == 0);
 	fill(e[0]);
 	ok(write(e[0], out, BIG) < BIG, "%s: SO_SNDTIMEO", kind_name[k]);
 	/* Room that comes late is used up first. */
@@ -397,7 +397,7 @@ static void test_signals(enum kind k)
 	n = read(e[0], in, 10);
 	alarms(false);
 	ok(n == -1 && errno == EINTR, "%s: read: EINTR", kind_name[k]);
-	must(end_setsockopt(k, e[0], SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
+	must(setsockopt(e[0], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
 	alarms(true);
 	n = read(e[0], in, 10);
 	alarms(false);
@@ -532,18 +532,18 @@ static void test_close(enum kind k)
 	ok(read(e[1], in, 1) == 0, "%s: and then the end", kind_name[k]);
 	ok(write(e[1], "late", 4) == 4, "%s: late data is taken", kind_name[k]);
 	events(e[1], POLLERR, SOON);
-	ok(end_send(k, e[1], "x", 1, 0) == -1 && errno == EPIPE,
+	ok(end_send(e[1], "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: late data is reset", kind_name[k]);
 	close(e[1]);
 }
 
 /* Writes small pieces until it is told no; whether the last words were an answer. */
-static int flood(enum kind k, int e[2])
+static int flood(int e[2])
 {
 	size_t n;
 
 	close(e[1]);
-	while (end_send(k, e[0], "payload", 7, MSG_NOSIGNAL) > 0)
+	while (end_send(e[0], "payload", 7, MSG_NOSIGNAL) > 0)
 		;
 	n = read_all(e[0], in, 6);
 	return n == 6 && !memcmp(in, "answer", 6) ? 0 : 1;
@@ -562,7 +562,7 @@ static void test_answered(enum kind k)
 		child = fork();
 		must(child >= 0);
 		if (!child)
-			_exit(flood(k, e));
+			_exit(flood(e));
 		close(e[0]);
 		for (j = 0; j < i % 40 + 1; j++)
 			must(read(e[1], in, BIG) > 0);
@@ -582,29 +582,29 @@ static void test_listener(enum kind k)
 
 	l = listener(k, SERVER4, 21001, 4);
 	nonblock(l, true);
-	ok(end_accept(k, l) == -1 && errno == EAGAIN, "%s: accept: EAGAIN", kind_name[k]);
+	ok(end_accept(l) == -1 && errno == EAGAIN, "%s: accept: EAGAIN", kind_name[k]);
 	ok(events(l, ALL_EVENTS, 0) == 0, "%s: listener: no event", kind_name[k]);
 	ok(read(l, in, 1) == -1 && errno == ENOTCONN, "%s: listener: ENOTCONN", kind_name[k]);
-	ok(end_send(k, l, "x", 1, 0) == -1 && errno == EPIPE, "%s: listener: EPIPE", kind_name[k]);
-	c = end_open(k, AF_INET);
-	must(end_connect(k, c, SERVER4, 21001) == 0);
+	ok(end_send(l, "x", 1, 0) == -1 && errno == EPIPE, "%s: listener: EPIPE", kind_name[k]);
+	c = end_open(k);
+	must(end_connect(c, SERVER4, 21001) == 0);
 	ok(events(l, ALL_EVENTS, SOON) == POLLIN, "%s: listener: IN", kind_name[k]);
-	ok(end_connect(k, l, SERVER4, 21001) == -1 && errno == EISCONN,
+	ok(end_connect(l, SERVER4, 21001) == -1 && errno == EISCONN,
 	   "%s: listener: connect: EISCONN", kind_name[k]);
-	a = end_accept(k, l);
+	a = end_accept(l);
 	ok(a >= 0, "%s: accept", kind_name[k]);
 	e[0] = c;
 	e[1] = a;
 	must(write(c, "x", 1) == 1);
 	ok(read(a, in, 10) == 1, "%s: accepted: blocks by itself", kind_name[k]);
-	ok(end_listen(k, a, 1) == -1 && errno == EINVAL,
+	ok(listen(a, 1) == -1 && errno == EINVAL,
 	   "%s: accepted: listen: EINVAL", kind_name[k]);
 	unpair(e);
 
 	/* What waits to be accepted when the listener is closed is reset. */
 	nonblock(l, false);
-	c = end_open(k, AF_INET);
-	must(end_connect(k, c, SERVER4, 21001) == 0);
+	c = end_open(k);
+	must(end_connect(c, SERVER4, 21001) == 0);
 	must(events(l, POLLIN, SOON) == POLLIN);
 	close(l);
 	events(c, POLLERR, SOON);
@@ -613,122 +613,101 @@ static void test_listener(enum kind k)
 	close(c);
 
 	l = listener(k, SERVER4, 21002, 4);
-	must(end_shutdown(k, l, SHUT_RD) == 0);
-	ok(end_accept(k, l) == -1 && errno == EINVAL, "%s: shut down: EINVAL", kind_name[k]);
-	ok(end_listen(k, l, 1) == 0, "%s: and listens again", kind_name[k]);
+	must(shutdown(l, SHUT_RD) == 0);
+	ok(end_accept(l) == -1 && errno == EINVAL, "%s: shut down: EINVAL", kind_name[k]);
+	ok(listen(l, 1) == 0, "%s: and listens again", kind_name[k]);
 	close(l);
 }
 
 static void test_connect(enum kind k)
 {
+	struct sockaddr_in6 other = { .sin6_family = AF_INET6, .sin6_addr = { { { 0xfd } } } };
 	int c, l = listener(k, SERVER4, 21003, 4);
 
-	c = end_open(k, AF_INET);
+	c = end_open(k);
 	ok(events(c, ALL_EVENTS, 0) == (POLLOUT | POLLHUP),
 	   "%s: not connected: OUT, HUP", kind_name[k]);
 	ok(read(c, in, 1) == -1 && errno == ENOTCONN,
 	   "%s: not connected: read: ENOTCONN", kind_name[k]);
-	ok(end_send(k, c, "x", 1, 0) == -1 && errno == EPIPE,
+	ok(end_send(c, "x", 1, 0) == -1 && errno == EPIPE,
 	   "%s: not connected: write: EPIPE", kind_name[k]);
-	ok(end_shutdown(k, c, SHUT_WR) == -1 && errno == ENOTCONN,
+	ok(shutdown(c, SHUT_WR) == -1 && errno == ENOTCONN,
 	   "%s: not connected: shutdown: ENOTCONN", kind_name[k]);
 	close(c);
 
-	c = end_open(k, AF_INET);
+	c = end_open(k);
 	nonblock(c, true);
-	ok(end_connect(k, c, SERVER4, 21003) == -1 && errno == EINPROGRESS,
+	ok(end_connect(c, SERVER4, 21003) == -1 && errno == EINPROGRESS,
 	   "%s: EINPROGRESS", kind_name[k]);
 	ok(events(c, POLLOUT, 5000) == POLLOUT, "%s: OUT", kind_name[k]);
-	ok(end_error(k, c) == 0, "%s: no error", kind_name[k]);
-	ok(end_connect(k, c, SERVER4, 21003) == 0, "%s: connect again tells success", kind_name[k]);
-	ok(end_connect(k, c, SERVER4, 21003) == -1 && errno == EISCONN,
+	ok(end_error(c) == 0, "%s: no error", kind_name[k]);
+	ok(end_connect(c, SERVER4, 21003) == 0, "%s: connect again tells success", kind_name[k]);
+	ok(end_connect(c, SERVER4, 21003) == -1 && errno == EISCONN,
 	   "%s: EISCONN", kind_name[k]);
-	ok(end_bind(k, c, "0.0.0.0", 0) == -1 && errno == EINVAL,
+	ok(end_bind(c, "0.0.0.0", 0) == -1 && errno == EINVAL,
 	   "%s: connected: bind: EINVAL", kind_name[k]);
 	close(c);
 
-	c = end_open(k, AF_INET);
-	ok(end_connect(k, c, SERVER4, 1) == -1 && errno == ECONNREFUSED,
+	c = end_open(k);
+	ok(end_connect(c, SERVER4, 1) == -1 && errno == ECONNREFUSED,
 	   "%s: ECONNREFUSED", kind_name[k]);
-	ok(end_connect(k, c, SERVER4, 21003) == 0, "%s: another attempt", kind_name[k]);
+	ok(end_connect(c, SERVER4, 21003) == 0, "%s: another attempt", kind_name[k]);
 	close(c);
 
-	c = end_open(k, AF_INET);
+	c = end_open(k);
 	nonblock(c, true);
-	must(end_connect(k, c, SERVER4, 1) == -1 && errno == EINPROGRESS);
+	must(end_connect(c, SERVER4, 1) == -1 && errno == EINPROGRESS);
 	ok(all_events(c, POLLOUT | POLLERR | POLLHUP, 10000),
 	   "%s: refused: OUT, ERR, HUP", kind_name[k]);
-	ok(end_error(k, c) == ECONNREFUSED, "%s: refused: SO_ERROR", kind_name[k]);
+	ok(end_error(c) == ECONNREFUSED, "%s: refused: SO_ERROR", kind_name[k]);
 	close(c);
 
-	c = end_open(k, AF_INET);
-	ok(end_connect(k, c, "fd77::2", 21003) == -1 && errno == EAFNOSUPPORT,
+	c = end_open(k);
+	ok(connect(c, (struct sockaddr *)&other, sizeof(other)) == -1 && errno == EAFNOSUPPORT,
 	   "%s: EAFNOSUPPORT", kind_name[k]);
-	must(end_bind(k, c, "127.0.0.1", 0) == 0);
-	ok(end_bind(k, c, "127.0.0.1", 0) == -1 && errno == EINVAL,
+	must(end_bind(c, "127.0.0.1", 0) == 0);
+	ok(end_bind(c, "127.0.0.1", 0) == -1 && errno == EINVAL,
 	   "%s: bound twice: EINVAL", kind_name[k]);
-	ok(end_connect(k, c, SERVER4, 21003) == -1, "%s: bound elsewhere: fails", kind_name[k]);
+	ok(end_connect(c, SERVER4, 21003) == -1, "%s: bound elsewhere: fails", kind_name[k]);
 	close(c);
-	c = end_open(k, AF_INET);
-	ok(end_bind(k, c, "192.0.2.1", 0) == -1 && errno == EADDRNOTAVAIL,
+	c = end_open(k);
+	ok(end_bind(c, "192.0.2.1", 0) == -1 && errno == EADDRNOTAVAIL,
 	   "%s: EADDRNOTAVAIL", kind_name[k]);
-	ok(end_connect(k, c, "192.0.2.1", 5) == -1 && errno == ENETUNREACH,
+	ok(end_connect(c, "192.0.2.1", 5) == -1 && errno == ENETUNREACH,
 	   "%s: ENETUNREACH", kind_name[k]);
 	close(c);
 	close(l);
 
 	enter_node(2);
-	l = end_open(k, AF_INET);
-	c = end_open(k, AF_INET);
-	must(end_bind(k, l, "0.0.0.0", 21004) == 0);
-	must(end_listen(k, l, 1) == 0);
-	ok(end_bind(k, c, "0.0.0.0", 21004) == -1 && errno == EADDRINUSE,
+	l = end_open(k);
+	c = end_open(k);
+	must(end_bind(l, "0.0.0.0", 21004) == 0);
+	must(listen(l, 1) == 0);
+	ok(end_bind(c, "0.0.0.0", 21004) == -1 && errno == EADDRINUSE,
 	   "%s: EADDRINUSE", kind_name[k]);
 	enter_node(1);
 	close(l);
 	close(c);
 }
 
-static void test_v6(enum kind k)
-{
-	int c, a, l = listener(k, "::", 21005, 4);
-
-	c = end_open(k, AF_INET6);
-	ok(end_connect(k, c, SERVER6, 21005) == 0, "%s: IPv6", kind_name[k]);
-	a = end_accept(k, l);
-	must(write(c, "six", 3) == 3);
-	ok(read(a, in, 10) == 3, "%s: IPv6: data", kind_name[k]);
-	close(a);
-	close(c);
-	c = end_open(k, AF_INET);
-	ok(end_connect(k, c, SERVER4, 21005) == 0, "%s: IPv4 to an IPv6 listener", kind_name[k]);
-	a = end_accept(k, l);
-	must(write(c, "four", 4) == 4);
-	ok(read(a, in, 10) == 4, "%s: data", kind_name[k]);
-	close(a);
-	close(c);
-	c = end_open(k, AF_INET6);
-	ok(end_connect(k, c, "::ffff:" SERVER4, 21005) == 0, "%s: a mapped address", kind_name[k]);
-	close(c);
-	close(l);
-}
-
 static void (*const tests[])(enum kind) = {
 	test_half_close, test_shutdown, test_late, test_reset, test_linger, test_sigpipe,
 	test_flags, test_vectors, test_timeouts, test_full, test_epoll,
 	test_signals, test_splice, test_processes, test_close, test_answered,
-	test_listener, test_connect, test_v6,
+	test_listener, test_connect,
 };
 
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	set_both_direct("1");
 	for (size_t i = 0; i < BIG; i++)
 		out[i] = i * 7 + (i >> 10);
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		tests[i](TCP);
 		tests[i](SDP);
 	}
+	set_both_direct("0");
 	printf("1..%u\n", tap_done);
 	return tap_exit();
 }

@@ -64,30 +64,37 @@ static bool talk(const int end[2])
 /* A listener on this node, at its loopback address. */
 static int listen_here(int port)
 {
-	int fd = end_open(SDP, AF_INET), one = 1;
+	int fd = end_open(SDP), one = 1;
 
-	end_setsockopt(SDP, fd, SO_REUSEADDR, &one, sizeof(one));
-	must(end_bind(SDP, fd, HERE, port) == 0 && end_listen(SDP, fd, 8) == 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	must(end_bind(fd, HERE, port) == 0 && listen(fd, 8) == 0);
 	return fd;
 }
 
-/* Connects to a listener of this node; true where that goes by @carrier. */
-static bool join(int l, int port, int end[2], unsigned int carrier)
+/* Connects to a listener of this node. */
+static bool join(int l, int port, int end[2])
 {
 	end[1] = -1;
-	end[0] = end_open(SDP, AF_INET);
-	if (end_connect(SDP, end[0], HERE, port))
+	end[0] = end_open(SDP);
+	if (end_connect(end[0], HERE, port))
 		return false;
-	end[1] = end_accept(SDP, l);
-	return end[1] >= 0 && end_info(end[0]).carrier == carrier &&
-	       (carrier == SDP_CARRIER_TCP || end_info(end[1]).carrier == carrier);
+	end[1] = end_accept(l);
+	return end[1] >= 0;
 }
 
 static bool refused(int port)
 {
-	int fd = end_open(SDP, AF_INET);
-	bool good = end_connect_flags(SDP, fd, HERE, port, SDP_CONNECT_NO_TCP) == -1 &&
-		    errno == ECONNREFUSED;
+	int fd = end_open(SDP);
+	bool good = end_connect(fd, HERE, port) == -1 && errno == ECONNREFUSED;
+
+	close(fd);
+	return good;
+}
+
+static bool unreachable(int port)
+{
+	int fd = end_open(SDP);
+	bool good = end_connect(fd, HERE, port) == -1 && errno == ENETUNREACH;
 
 	close(fd);
 	return good;
@@ -98,7 +105,7 @@ static bool lost(int fd)
 	char c;
 
 	return all_events(fd, POLLERR | POLLHUP, SOON) && read(fd, &c, 1) == -1 &&
-	       errno == ENETDOWN && end_info(fd).reason == SDP_REASON_DEVICE;
+	       errno == ENETDOWN;
 }
 
 /* A port listened on in one namespace is nobody's in another, or somebody else's. */
@@ -113,7 +120,7 @@ static void test_namespaces(void)
 	enter_node(1);
 	ok(refused(OTHER), "a port of another namespace: refused");
 	enter_node(2);
-	ok(join(same, PORT, end, SDP_CARRIER_SDP), "one port of two namespaces: connections");
+	ok(join(same, PORT, end), "one port of two namespaces: connections");
 	unpair(end);
 	close(same);
 	close(other);
@@ -127,21 +134,21 @@ static void test_both(int l, int far[2], int near[2])
 
 	pair(SDP, far);
 	ok(counter("local_connected") == 0, "a connection by sdp_ib");
-	ok(join(l, PORT, near, SDP_CARRIER_SDP), "and one by sdp_local");
+	ok(join(l, PORT, near), "and one by sdp_local");
 	ok(counter("local_connected") == 1 && counter("ib_qp_errors") >= 0,
 	   "which its own counter tells");
 	ok(talk(far), "bytes by sdp_ib");
 	ok(talk(near), "bytes by sdp_local");
 	ok(counter("local_messages") >= ROUNDS, "which its own counter tells");
 
-	ok(end_shutdown(SDP, near[0], SHUT_WR) == 0 && read(near[1], &c, 1) == 0,
+	ok(shutdown(near[0], SHUT_WR) == 0 && read(near[1], &c, 1) == 0,
 	   "the end of a stream");
 	unpair(near);
-	must(join(l, PORT, near, SDP_CARRIER_SDP));
+	must(join(l, PORT, near));
 	close(near[0]);
 	ok(read(near[1], &c, 1) == 0, "the end of a program");
 	close(near[1]);
-	must(join(l, PORT, near, SDP_CARRIER_SDP));
+	must(join(l, PORT, near));
 }
 
 /* Each goes while both have a connection. */
@@ -151,11 +158,10 @@ static void test_gone(int l, int far[2], int near[2])
 	ok(lost(near[0]) && lost(near[1]), "its connection ends: ENETDOWN");
 	unpair(near);
 	ok(talk(far), "that of sdp_ib goes on");
-	ok(join(l, PORT, near, SDP_CARRIER_TCP), "the next one here is TCP's");
-	unpair(near);
+	ok(unreachable(PORT), "and there is no next one");
 
 	ok(load(""), "sdp_local comes back");
-	ok(join(l, PORT, near, SDP_CARRIER_SDP), "and has the port that is listened on");
+	ok(join(l, PORT, near), "and has the port that is listened on");
 	ok(shell("rmmod sdp_ib"), "sdp_ib goes");
 	ok(lost(far[0]) && lost(far[1]), "its connection ends: ENETDOWN");
 	unpair(far);
@@ -202,7 +208,7 @@ int main(int argc, char **argv)
 	must(argc == 3);
 	module = argv[1];
 	tap_plan(26 + 25 + 27 + 31);
-	enter_node(1);
+	set_both_direct("1");
 	must(shell("ip link set lo up"));
 	ok(load("name=ib 2>&1 | grep -q 'File exists'"), "a second transport of one name: refused");
 	ok(load(""), "another one");
@@ -216,5 +222,6 @@ int main(int argc, char **argv)
 	test_gone(l, far, near);
 	close(l);
 	ok(shell("rmmod sdp_local"), "all goes in the end");
+	set_both_direct("0");
 	return tap_exit();
 }

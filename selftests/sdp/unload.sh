@@ -1,62 +1,46 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The transport goes away under traffic, and then the device: connections end,
-# the next ones go over TCP, and nothing is left behind.
+# The transport goes away under traffic of direct SDP, and then the device: connections end, and
+# nothing is left behind.
 
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/lib.sh"
 
-folder=$(dirname "$(readlink -f "$0")")
-build=${BUILD:-$folder/../../build}
-traffic=$build/selftests/sdp/traffic
+build=${programs%/*/*}
 rounds=$(fewer 5)
 
-# over CARRIER: some connection goes over it, within 30 seconds.
-over() {
-	for _ in $(seq 300); do
-		awk -v c="$1" '$5 == c && $4 == "CONNECTED" { n++ } END { exit !n }' \
-			/proc/net/sdp/endpoints && return
-		sleep 0.1
-	done
-	cat /proc/net/sdp/endpoints
-	return 1
+connected() {
+	[ "$(connections ESTABLISHED)" -gt 0 ]
 }
 
-# unused: nothing keeps the device, within 30 seconds.
+no_connection() {
+	[ "$(connections ESTABLISHED)" -eq 0 ]
+}
+
+# unused: nothing keeps the device.
 unused() {
-	for _ in $(seq 300); do
-		[ "$(< /sys/module/sdpdev/refcnt)" -gt 0 ] || return 0
-		sleep 0.1
-	done
-	return 1
+	[ "$(< /sys/module/sdpdev/refcnt)" -eq 0 ]
 }
 
-plan $((rounds * 4 + 5))
+plan $((rounds * 5 + 3))
 for round in $(seq "$rounds"); do
-	"$traffic" 4 & pid=$!
-	check "$round: connections over SDP" over SDP
+	"$programs/traffic" 4 & pid=$!
+	check "$round: connections" until_true 30 connected
 	check "$round: the transport goes away" rmmod sdp_ib
-	check "$round: connections over TCP" over TCP
+	check "$round: no connections" until_true 30 no_connection
 	kill $pid
 	wait $pid 2> /dev/null
 	# The traffic's processes die a moment after their parent.
-	unused
-	check "$round: and the device" rmmod sdpdev
+	check "$round: nothing keeps the device" until_true 30 unused
+	check "$round: and the device goes" rmmod sdpdev
 	modprobe sdp_ib
+	direct 1
 done
-# A mapping is all that is left of a connection.
-exec {held}< <(exec "$build/selftests/sdp/mapped" hold)
-pid=$!
-read -r -u "$held"
-rmmod sdp_ib
-check "mapped: the device stays" eval '! rmmod sdpdev 2> /dev/null'
-kill $pid
-check "unmapped: nothing keeps it" unused
 modinfo -F softdep "$build/$VM_KERNEL/sdpdev/sdpdev.ko" | grep -q "post: sdp_ib"
 result $? "modprobe will load both"
-check "and it goes" rmmod sdpdev
-modprobe sdp_ib
-"$traffic" 2 & pid=$!
-check "and all is as before" over SDP
+"$programs/traffic" 2 & pid=$!
+check "and all is as before" until_true 30 connected
 kill $pid
+wait $pid 2> /dev/null
+check "nothing is left" until_true 30 no_connection
 finish
