@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of /dev/sdp: all inputs of its corpus, and for the rest of the time new ones,
+# The fuzzer of sdpdev: all inputs of its corpus, and for the rest of the time new ones,
 # others each time: tools/fuzz/run --seed N --time SECONDS makes the same. An input at
 # which the kernel reported something is in the log, for tools/fuzz/run --replay.
 
@@ -22,8 +22,8 @@ run_fuzz() {
 }
 
 # The standing listener goes with the program, and so does all else.
-no_endpoints() {
-	[ "$(wc -l < /proc/net/sdp/endpoints)" -eq 1 ]
+no_connections() {
+	! rdma resource show qp | grep -q '\[sdp_ib\]'
 }
 
 time=15
@@ -37,5 +37,7 @@ tail -n 1 "$work/said" | sed 's/^/# /'
 result $status "no report of the kernel"
 [ "$(stat operations)" -ge 100 ]
 result $? "operations run"
-check "no endpoint is left" until_true 60 no_endpoints
+sysctl -qw net.sdp.direct=0
+ip netns exec node2 sysctl -qw net.sdp.direct=0
+check "no connection is left" until_true 60 no_connections
 finish

@@ -198,7 +198,7 @@ static void random_record(struct record *r, uint32_t *seed)
 
 	r->op = v;
 	/* Few slots, so that operations meet. */
-	r->slot = (v >> 8 & (v & 0x10000 ? 1 : 7)) | (v & 0x780000 ? 0 : BY_URING);
+	r->slot = v >> 8 & (v & 0x10000 ? 1 : 7);
 	r->a = v >> 24;
 	/* Mostly right arguments. */
 	r->b = v & 0x60000 ? v >> 12 & 0x7c : next_random(seed) >> 8;

@@ -132,8 +132,10 @@ static void *second_thread(void *arg)
 	struct record r;
 
 	enter_node(2);
-	if (!to_ipoib)
-		listener = listen_somewhere(7700);
+	if (!to_ipoib) {
+		allow_direct();
+		listener = listen_somewhere(PORT);
+	}
 	cover_on(1);
 	wake_me(1);
 	sem_post(&ready);
@@ -193,6 +195,8 @@ void exec_init(void)
 		die("thread");
 	wait_for(&ready);
 	enter_node(1);
+	if (!to_ipoib)
+		allow_direct();
 	cover_on(0);
 	wake_me(0);
 }

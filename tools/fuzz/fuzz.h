@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer of /dev/sdp and of IPoIB.  An input is a string of records of 8 bytes, each an
+ * The fuzzer of sdpdev and of IPoIB.  An input is a string of records of 8 bytes, each an
  * operation; any string is a valid input.
  */
 #ifndef TOOLS_FUZZ_H
@@ -14,7 +14,6 @@
 
 #define RECORDS		160	/* of an input, at most */
 #define SLOTS		8	/* descriptors of an input */
-#define BY_URING	0x80	/* in a record's slot: not by ioctl(2) */
 #define MAPS		4	/* mappings of an input */
 #define EDGES		(1U << 16)
 #define IOVS		3
@@ -88,7 +87,7 @@ void report_open(void);
 void report_before(const struct input *in);
 void report_after(const struct input *in);
 
-/* ops.c, stream.c, sock.c: the operations */
+/* ops.c, stream.c: the operations */
 #define ANY_MEMORY	4096
 /*
  * Where the memory is that calls are told of.  Nothing else is near: a length that
@@ -112,9 +111,23 @@ extern volatile unsigned int scribbling;
 
 typedef void op_fn(struct worker *w);
 
-op_fn op_ring_put, op_scribble, op_read, op_write, op_splice, op_sendfile, op_mmap;
-op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl, op_option;
+op_fn op_scribble, op_read, op_write, op_splice, op_sendfile;
+op_fn op_munmap, op_remap, op_poll, op_pass, op_take, op_epoll, op_fcntl;
 op_fn op_socket_ioctl, op_proc, op_none;
+
+/* direct.c: direct SDP */
+#define DIRECT	27	/* the family */
+op_fn op_direct_new, op_direct_call, op_direct_option, op_direct_send, op_direct_recv;
+int direct_socket(bool nonblock);
+int listen_somewhere(unsigned int port);
+void allow_direct(void);
+struct sockaddr_in;
+void direct_address(struct sockaddr_in *sin, unsigned int v);
+
+/* join.c: requests to join */
+op_fn op_join;
+void joins_init(void);
+void joins_clean(void);
 
 /* sock.c: TCP sockets with the ULP, rules and rings */
 op_fn op_sock_pair, op_sock_new, op_sock_call, op_sock_option, op_sock_send, op_sock_recv;
@@ -122,6 +135,11 @@ op_fn op_rule, op_attach, op_ctl, op_share_mmap, op_ring_call, op_share_put;
 bool map_is_share(const struct map *m);	/* both rings of an end */
 void share_scribble(const struct map *m, uint32_t r);
 void socks_clean(void);
+int the_door(void);
+int one_of(struct worker *w, unsigned int first);
+void call_send(struct worker *w, int fd);
+void call_recv(struct worker *w, int fd);
+void call_option(struct worker *w, int fd);
 
 struct op {
 	op_fn *fn;
@@ -135,14 +153,10 @@ void pairs_keep(void);
 void pairs_forget(void);
 extern unsigned long pairs_made, pairs_reused;
 
-/* uring.c: another way to make the ioctls */
-int uring_ioctl(int fd, unsigned int cmd, void *arg);
-void uring_clean(void);
-
 /* ipoib.c: the other target */
 extern const struct op ipoib_ops[];
 extern const unsigned int ipoib_ops_n;
-extern bool to_ipoib;			/* it is fuzzed instead of /dev/sdp */
+extern bool to_ipoib;			/* it is fuzzed instead of sdpdev */
 void ops_of_ipoib(void);
 void ipoib_clean(void);
 
@@ -154,10 +168,6 @@ int slot_get(const struct worker *w);
 void slot_fill(const struct worker *w, unsigned int slot, int fd);
 bool op_run(struct worker *w, const struct record *r);	/* true: it counts */
 unsigned int op_kind(const struct record *r);
-struct __kernel_sockaddr_storage;
-unsigned int endpoint_address(struct __kernel_sockaddr_storage *ss, unsigned int v);
-int endpoint(unsigned int family, unsigned int flags, bool nonblock);
-int listen_somewhere(unsigned int port);
 bool op_is_async(const struct record *r);
 bool op_is_fork(const struct record *r);
 void ops_clean(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz: a fuzzer of /dev/sdp, or of IPoIB, that is guided by the kernel's coverage.  Runs in
+ * fuzz: a fuzzer of sdpdev, or of IPoIB, that is guided by the kernel's coverage.  Runs in
  * the virtual machine: see tools/fuzz/run.
  *
  * It prints on standard output, each in hex:
@@ -11,7 +11,6 @@
 #include "fuzz.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <grp.h>
 #include <stdio.h>
@@ -80,28 +79,6 @@ static void become_nobody(void)
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	    setresuid(NOBODY, NOBODY, NOBODY))
 		die("rights of a user");
-}
-
-/* Connections with few and small buffers are made sooner, and are short of them sooner. */
-static void make_small(void)
-{
-	static const struct {
-		const char *name, *value;
-	} parameters[] = {
-		{ "recv_bufs", "8" }, { "send_bufs", "4" }, { "recv_size", "2048" },
-	};
-	char path[64];
-	unsigned int i;
-	int fd;
-
-	for (i = 0; i < sizeof(parameters) / sizeof(*parameters); i++) {
-		snprintf(path, sizeof(path), "/sys/module/sdpdev/parameters/%s",
-			 parameters[i].name);
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (fd < 0 || write(fd, parameters[i].value, strlen(parameters[i].value)) < 0)
-			die(path);
-		close(fd);
-	}
 }
 
 static unsigned long number(const char *text)
@@ -174,7 +151,7 @@ int main(int argc, char **argv)
 	if (to_ipoib)
 		ops_of_ipoib();
 	else
-		make_small();
+		joins_init();
 	report_open();
 	covered = cover_open(0) && cover_open(1);
 	exec_init();

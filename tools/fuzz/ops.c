@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations that the ioctls of uapi/linux/sdp.h are: right ones, and with
- * any field wrong.  The rest is in stream.c.
+ * The table of operations, and what they have in common.  They are in direct.c, join.c, sock.c and
+ * stream.c.
  */
 #include "fuzz.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -100,96 +96,7 @@ int call_on(struct worker *w, int fd, unsigned int cmd, const void *arg, unsigne
 	} else if (w->r->b < 0xe0) {
 		memcpy(to, arg, size / 2);
 	}
-	return w->r->slot & BY_URING ? uring_ioctl(fd, cmd, to) : ioctl(fd, cmd, to);
-}
-
-static int call(struct worker *w, unsigned int cmd, const void *arg, unsigned int size)
-{
-	return call_on(w, slot_get(w), cmd, arg, size);
-}
-
-#define CALL(w, cmd, arg) call(w, cmd, &(arg), sizeof(arg))
-
-static const char *const addresses[] = {
-	"10.77.0.2", "10.77.0.1", "0.0.0.0", "127.0.0.1", "10.77.0.9", "224.0.0.1",
-	"255.255.255.255", "192.0.2.1",
-};
-
-static const char *const addresses6[] = {
-	"fd77::2", "fd77::1", "::", "::1", "fe80::1", "ff02::1", "::ffff:10.77.0.2",
-	"2001:db8::1",
-};
-
-/* By bits of v: family, which address, which port. */
-unsigned int endpoint_address(struct __kernel_sockaddr_storage *ss, unsigned int v)
-{
-	static const uint16_t ports[] = { PORT, PORT + 1, PORT + 2, 0, 7, PORT + 1, 40000, PORT };
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
-
-	memset(ss, 0, sizeof(*ss));
-	if (v & 64) {
-		sin6->sin6_family = v & 128 ? AF_INET6 : v >> 8;
-		sin6->sin6_port = htons(ports[v >> 3 & 7]);
-		sin6->sin6_scope_id = v >> 16 & 3;
-		inet_pton(AF_INET6, addresses6[v & 7], &sin6->sin6_addr);
-		return sizeof(*sin6);
-	}
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(ports[v >> 3 & 7]);
-	inet_pton(AF_INET, addresses[v & 7], &sin->sin_addr);
-	return sizeof(*sin);
-}
-
-int endpoint(unsigned int family, unsigned int flags, bool nonblock)
-{
-	struct sdp_init init = {
-		.size = sizeof(init), .flags = flags, .major = SDP_API_MAJOR,
-		.minor = SDP_API_MINOR, .family = family,
-	};
-	int fd = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC | (nonblock ? O_NONBLOCK : 0));
-
-	if (fd >= 0 && ioctl(fd, SDP_IOC_INIT, &init)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-int listen_somewhere(unsigned int port)
-{
-	struct sdp_bind bind = { .size = sizeof(bind), .addr_len = sizeof(struct sockaddr_in) };
-	struct sdp_listen listen = { .size = sizeof(listen), .backlog = 16 };
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
-	int fd = endpoint(AF_INET, 0, true);
-
-	memcpy(&bind.addr, &sin, sizeof(sin));
-	if (fd < 0 || ioctl(fd, SDP_IOC_BIND, &bind) || ioctl(fd, SDP_IOC_LISTEN, &listen))
-		die("listen");
-	return fd;
-}
-
-static void op_open(struct worker *w)
-{
-	unsigned int a = w->r->a;
-
-	slot_fill(w, w->r->slot, endpoint(a & 1 ? AF_INET6 : AF_INET, a >> 1 & 1, a & 12));
-}
-
-static void op_open_bare(struct worker *w)
-{
-	slot_fill(w, w->r->slot, open(SDP_DEVICE_PATH,
-				      w->r->a & 1 ? O_RDONLY : O_RDWR | O_NONBLOCK));
-}
-
-static void op_init(struct worker *w)
-{
-	struct sdp_init init = {
-		.size = sizeof(init), .flags = w->r->a & 1, .major = SDP_API_MAJOR,
-		.family = w->r->a & 2 ? AF_INET6 : AF_INET,
-	};
-
-	CALL(w, SDP_IOC_INIT, init);
+	return ioctl(fd, cmd, to);
 }
 
 static void op_close(struct worker *w)
@@ -205,54 +112,6 @@ static void op_close(struct worker *w)
 static void op_dup(struct worker *w)
 {
 	slot_fill(w, w->r->a, fcntl(slot_get(w), F_DUPFD_CLOEXEC, 3));
-}
-
-static void op_bind(struct worker *w)
-{
-	struct sdp_bind arg = { .size = sizeof(arg) };
-
-	arg.addr_len = endpoint_address(&arg.addr, w->r->c);
-	CALL(w, SDP_IOC_BIND, arg);
-}
-
-static void op_listen(struct worker *w)
-{
-	struct sdp_listen arg = { .size = sizeof(arg), .backlog = (int8_t)w->r->a,
-				  .flags = w->r->c & 3 };
-
-	CALL(w, SDP_IOC_LISTEN, arg);
-}
-
-static void op_accept(struct worker *w)
-{
-	struct sdp_accept arg = { .size = sizeof(arg), .flags = w->r->c & 3 };
-
-	slot_fill(w, w->r->a, CALL(w, SDP_IOC_ACCEPT, arg));
-}
-
-static void op_connect(struct worker *w)
-{
-	struct sdp_connect arg = { .size = sizeof(arg), .flags = w->r->a & 3 };
-
-	arg.addr_len = endpoint_address(&arg.addr, w->r->c);
-	CALL(w, SDP_IOC_CONNECT, arg);
-}
-
-/* Mostly a descriptor of the same slot that is not part of a connection of pair.c. */
-static void op_shutdown(struct worker *w)
-{
-	struct sdp_shutdown arg = { .size = sizeof(arg), .how = w->r->a & 3 };
-	const struct record *was = w->r;
-	struct record r = *was;
-
-	if (r.c & 0x3000)
-		r.slot |= SLOTS / 2;
-	w->nothing = slots[r.slot % SLOTS] <= 0;
-	if (w->nothing)
-		return;
-	w->r = &r;
-	CALL(w, SDP_IOC_SHUTDOWN, arg);
-	w->r = was;
 }
 
 static const unsigned int sizes[] = { 1, 16, 400, 4096, 8192, 0, 65536, 7 };
@@ -274,107 +133,19 @@ unsigned int iovs_set(struct worker *w)
 	return (w->r->c >> 12 & 63) == 63 ? 2000 : w->r->c >> 12 & 3;
 }
 
-static void msg_args(struct worker *w, struct sdp_msg *arg)
-{
-	arg->size = sizeof(*arg);
-	arg->iov_len = iovs_set(w);
-	arg->iov = (uintptr_t)w->iov;
-}
-
-static void op_send(struct worker *w)
-{
-	static const unsigned int flags[] = {
-		0, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_EOR, MSG_NOSIGNAL | MSG_OOB,
-		MSG_DONTWAIT | MSG_OOB, MSG_PEEK,
-	};
-	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-
-	msg_args(w, &arg);
-	CALL(w, SDP_IOC_SEND, arg);
-}
-
-static void op_recv(struct worker *w)
-{
-	static const unsigned int flags[] = {
-		MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_OOB, MSG_ERRQUEUE,
-		MSG_PEEK | MSG_OOB, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC,
-	};
-	struct sdp_msg arg = { .flags = flags[w->r->a & 7] };
-
-	msg_args(w, &arg);
-	if (w->r->b & 4) {
-		arg.control = w->r->b & 8 ? (uintptr_t)w->page : -4096UL;
-		arg.control_len = sizes[w->r->b >> 4 & 7];
-	}
-	CALL(w, SDP_IOC_RECV, arg);
-}
-
-static void op_info(struct worker *w)
-{
-	struct sdp_info arg = { .size = sizeof(arg) };
-
-	CALL(w, SDP_IOC_INFO, arg);
-}
-
-static void op_error(struct worker *w)
-{
-	struct sdp_error arg = { .size = sizeof(arg) };
-
-	CALL(w, SDP_IOC_ERROR, arg);
-}
-
-static void op_native(struct worker *w)
-{
-	struct sdp_native arg = { .size = sizeof(arg) };
-
-	slot_fill(w, w->r->a, CALL(w, SDP_IOC_NATIVE, arg));
-}
-
-/* Mostly its own descriptor, which becomes a socket where TCP carries the connection. */
-static void op_replace(struct worker *w)
-{
-	struct sdp_replace arg = {
-		.size = sizeof(arg),
-		.fd = w->r->c & 0xf0 ? slot_get(w) : slots[w->r->c % SLOTS],
-	};
-
-	CALL(w, SDP_IOC_REPLACE, arg);
-}
-
-static void op_ring_setup(struct worker *w)
-{
-	struct sdp_ring_setup arg = { .size = sizeof(arg) };
-
-	arg.tx_bytes = SDP_RING_MIN << (w->r->a & 3);
-	arg.rx_bytes = SDP_RING_MIN << (w->r->a >> 2 & 3);
-	if (w->r->a >> 4 == 15)
-		arg.tx_bytes = w->r->c;
-	CALL(w, SDP_IOC_RING_SETUP, arg);
-}
-
-static void op_ring_enter(struct worker *w)
-{
-	struct sdp_ring_enter arg = { .size = sizeof(arg), .flags = w->r->a & 15 };
-
-	CALL(w, SDP_IOC_RING_ENTER, arg);
-}
-
-/* Any number, and anything as its argument. */
+/* Any number, and anything as its argument, of any descriptor or of /dev/sdp. */
 static void op_raw(struct worker *w)
 {
-	unsigned int i, cmd = _IO(SDP_IOC_MAGIC, w->r->a & 15);
+	unsigned int i, cmd = _IO(SDP_IOC_MAGIC, w->r->a & 0x3f);
 	uint32_t *arg = (uint32_t *)w->page, seed = w->r->c | 1;
-	int ret;
+	int fd = w->r->b & 2 ? the_door() : slot_get(w);
 
 	for (i = 0; i < 128; i++)
 		arg[i] = w->r->b & 1 ? next_random(&seed) : 0;
 	arg[0] = w->r->c & 0x1ff;
 	if (w->r->a >= 0xe0)
 		cmd = w->r->c;
-	ret = ioctl(slot_get(w), cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
-	/* A descriptor */
-	if (_IOC_NR(cmd) == _IOC_NR(SDP_IOC_ACCEPT) || _IOC_NR(cmd) == _IOC_NR(SDP_IOC_NATIVE))
-		slot_fill(w, w->r->slot, ret);
+	ioctl(fd, cmd, w->r->b >= 0xf0 ? (void *)(uintptr_t)w->r->c : arg);
 }
 
 /* What comes next is the second thread's, or a child's too: see exec.c. */
@@ -385,31 +156,24 @@ void op_none(struct worker *w)
 
 /* More often than others: what others need. */
 static const struct op ops[] = {
-	{ op_pair, TARGET }, { op_pair, TARGET }, { op_open, TARGET }, { op_open, TARGET },
-	{ op_open_bare, TARGET }, { op_init, DESCRIPTOR }, { op_close, TARGET },
-	{ op_dup, DESCRIPTOR }, { op_bind, DESCRIPTOR }, { op_listen, DESCRIPTOR },
-	{ op_listen, DESCRIPTOR }, { op_accept, DESCRIPTOR }, { op_accept, DESCRIPTOR },
-	{ op_connect, DESCRIPTOR }, { op_connect, DESCRIPTOR }, { op_shutdown, DESCRIPTOR },
-	{ op_send, DESCRIPTOR }, { op_send, DESCRIPTOR }, { op_send, DESCRIPTOR },
-	{ op_recv, DESCRIPTOR }, { op_recv, DESCRIPTOR }, { op_ctl, TARGET },
-	{ op_info, DESCRIPTOR }, { op_error, DESCRIPTOR }, { op_native, DESCRIPTOR },
-	{ op_ring_setup, DESCRIPTOR }, { op_ring_setup, DESCRIPTOR },
-	{ op_ring_enter, DESCRIPTOR }, { op_ring_enter, DESCRIPTOR },
-	{ op_ring_enter, DESCRIPTOR }, { op_raw, DESCRIPTOR }, { op_ring_put, NOTHING },
-	{ op_ring_put, NOTHING }, { op_scribble, NOTHING }, { op_read, DESCRIPTOR },
-	{ op_write, DESCRIPTOR }, { op_splice, DESCRIPTOR }, { op_sendfile, DESCRIPTOR },
-	{ op_mmap, DESCRIPTOR }, { op_mmap, DESCRIPTOR }, { op_munmap, MAPPING },
-	{ op_remap, MAPPING }, { op_poll, DESCRIPTOR }, { op_replace, DESCRIPTOR },
-	{ op_pass, NOTHING }, { op_take, NOTHING }, { op_epoll, DESCRIPTOR },
-	{ op_fcntl, DESCRIPTOR }, { op_option, DESCRIPTOR }, { op_socket_ioctl, DESCRIPTOR },
-	{ op_proc, TARGET },
+	{ op_close, TARGET }, { op_dup, DESCRIPTOR }, { op_raw, DESCRIPTOR },
+	{ op_scribble, NOTHING }, { op_read, DESCRIPTOR }, { op_write, DESCRIPTOR },
+	{ op_splice, DESCRIPTOR }, { op_sendfile, DESCRIPTOR }, { op_munmap, MAPPING },
+	{ op_remap, MAPPING }, { op_poll, DESCRIPTOR }, { op_pass, NOTHING },
+	{ op_take, NOTHING }, { op_epoll, DESCRIPTOR }, { op_fcntl, DESCRIPTOR },
+	{ op_socket_ioctl, DESCRIPTOR }, { op_proc, TARGET },
+	/* pair.c, direct.c, join.c */
+	{ op_pair, TARGET }, { op_pair, TARGET }, { op_pair, TARGET }, { op_direct_new, TARGET },
+	{ op_direct_call, TARGET }, { op_direct_call, TARGET }, { op_direct_call, TARGET },
+	{ op_direct_option, TARGET }, { op_direct_send, TARGET }, { op_direct_send, TARGET },
+	{ op_direct_recv, TARGET }, { op_direct_recv, TARGET }, { op_join, TARGET },
 	/* sock.c */
 	{ op_sock_pair, TARGET }, { op_sock_pair, TARGET }, { op_sock_pair, TARGET },
 	{ op_sock_new, TARGET }, { op_sock_call, TARGET }, { op_sock_call, TARGET },
 	{ op_sock_option, TARGET }, { op_sock_option, TARGET },
 	{ op_sock_send, TARGET }, { op_sock_send, TARGET },
 	{ op_sock_recv, TARGET }, { op_sock_recv, TARGET }, { op_rule, TARGET },
-	{ op_attach, TARGET }, { op_share_mmap, TARGET },
+	{ op_ctl, TARGET }, { op_attach, TARGET }, { op_share_mmap, TARGET },
 	{ op_ring_call, TARGET }, { op_ring_call, TARGET }, { op_share_put, NOTHING },
 	{ op_share_put, NOTHING },
 	/* From here on see exec.c. */
@@ -467,10 +231,9 @@ static void renew_pair(int fd[2], bool sockets)
 /* Nobody took them. */
 static void empty_listener(void)
 {
-	struct sdp_accept accept = { .size = sizeof(accept) };
 	int fd;
 
-	while (listener >= 0 && (fd = ioctl(listener, SDP_IOC_ACCEPT, &accept)) >= 0)
+	while (listener >= 0 && (fd = accept(listener, NULL, NULL)) >= 0)
 		close(fd);
 }
 
@@ -482,7 +245,7 @@ void ops_clean(void)
 
 	if (table == ipoib_ops)
 		ipoib_clean();
-	uring_clean();
+	joins_clean();
 	socks_clean();
 	for (i = 0; i < MAPS; i++)
 		if (maps[i].at) {

@@ -1,119 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections with the standing listener: two slots each, over SDP or TCP, with rings
- * or without.  To make one takes as long as many other calls, so those that an input leaves
- * as good as new are kept for those that follow.  Most have a second descriptor here: what
- * the input closes does not end them.
+ * Connections of direct SDP with the standing listener: two slots each.  To make one takes as long
+ * as many other calls, so those that an input leaves as good as new are kept for those that follow.
+ * Most have a second descriptor here: what the input closes does not end them.
  */
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <linux/sdp.h>
 
 #define PAIRS	2	/* at a time; each has two slots */
 #define RENEWALS 6	/* of an input, the first ones included */
-#define SPARES	8	/* of each kind */
+#define SPARES	8
 #define USES	32	/* of a connection: options that were set stay */
-
-enum kind { PLAIN, RINGS, TCP, KINDS };
 
 struct pair {
 	int fd[2];	/* the connecting end, the accepted one */
-	uint64_t id[2];	/* of the endpoints, to tell whether they still are there */
-	enum kind kind;
+	uint64_t id[2];	/* cookies, to tell whether they still are there */
 	unsigned int uses;
 	bool mine;	/* the descriptors are not those of the slots */
 	bool there;
 };
 
-static struct pair made[PAIRS], spare[KINDS][SPARES];
-static unsigned int n_made, n_spare[KINDS];
+static struct pair made[PAIRS], spare[SPARES];
+static unsigned int n_made, n_spare;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 unsigned long pairs_made, pairs_reused;
 
 static bool connect_pair(struct pair *p, bool nonblock)
 {
-	struct sdp_connect connect = {
-		.size = sizeof(connect), .flags = p->kind == TCP ? SDP_CONNECT_NO_SDP : 0,
-	};
-	struct sdp_accept accept = { .size = sizeof(accept) };
 	struct pollfd poll_in = { .fd = listener, .events = POLLIN };
+	struct sockaddr_in sin;
 
-	accept.flags = nonblock ? SDP_ACCEPT_NONBLOCK : 0;
-	connect.addr_len = endpoint_address(&connect.addr, 0);
-	p->fd[0] = endpoint(AF_INET, 0, false);
+	direct_address(&sin, 0);
+	p->fd[0] = direct_socket(false);
 	if (p->fd[0] < 0)
 		return false;
 	p->fd[1] = -1;
 	wake_not(true);
-	if (!ioctl(p->fd[0], SDP_IOC_CONNECT, &connect)) {
+	if (!connect(p->fd[0], (struct sockaddr *)&sin, sizeof(sin))) {
 		poll(&poll_in, 1, 200);
-		p->fd[1] = ioctl(listener, SDP_IOC_ACCEPT, &accept);
+		p->fd[1] = accept4(listener, NULL, NULL,
+				   SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0));
 	}
 	wake_not(false);
 	pairs_made++;
 	return true;
 }
 
-/* As the library does: both rings of an end, mapped from their beginning. */
-static void map_rings(int fd, struct map *m, unsigned int order)
+/* Nothing has ended, and nothing has come. */
+static bool is_good(int fd, uint64_t *id)
 {
-	struct sdp_ring_setup setup = {
-		.size = sizeof(setup), .tx_bytes = SDP_RING_MIN << order,
-		.rx_bytes = SDP_RING_MIN << order,
-	};
-	struct sdp_info info = { .size = sizeof(info) };
-
-	ioctl(fd, SDP_IOC_RING_SETUP, &setup);
-	if (ioctl(fd, SDP_IOC_INFO, &info) || !info.tx_ring_bytes)
-		return;
-	map_at(&m[0], fd, info.ring_data_offset + info.tx_ring_bytes, PROT_READ | PROT_WRITE,
-	       MAP_SHARED, SDP_MMAP_TX_RING);
-	map_at(&m[1], fd, info.ring_data_offset + info.rx_ring_bytes, PROT_READ | PROT_WRITE,
-	       MAP_SHARED, SDP_MMAP_RX_RING);
-}
-
-/* An end that TCP carries has no identity but its number. */
-static bool is_good(int fd, enum kind kind, uint64_t *id, bool *rings)
-{
-	struct sdp_info info = { .size = sizeof(info) };
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	socklen_t len = sizeof(*id);
 
-	*id = 0;
-	if (fd < 0 || poll(&p, 1, 0))
-		return false;
-	if (kind == TCP)
-		return true;
-	if (ioctl(fd, SDP_IOC_INFO, &info) || info.state != SDP_STATE_CONNECTED ||
-	    info.carrier != SDP_CARRIER_SDP || info.shutdown || info.error)
-		return false;
-	*id = info.id;
-	*rings |= info.tx_ring_bytes;
-	return true;
+	return fd >= 0 && !poll(&p, 1, 0) && !getsockopt(fd, SOL_SOCKET, SO_COOKIE, id, &len);
 }
 
 static bool is_alive(struct pair *p, unsigned int slot)
 {
 	uint64_t id[2];
-	bool rings = false;
 
 	if (!p->mine && (slots[slot] != p->fd[0] || slots[slot + 1] != p->fd[1]))
 		return false;
-	if (!is_good(p->fd[0], p->kind, &id[0], &rings) ||
-	    !is_good(p->fd[1], p->kind, &id[1], &rings) ||
-	    id[0] != p->id[0] || id[1] != p->id[1])
-		return false;
-	if (rings)
-		p->kind = RINGS;
-	return true;
+	return is_good(p->fd[0], &id[0]) && is_good(p->fd[1], &id[1]) &&
+	       id[0] == p->id[0] && id[1] == p->id[1];
 }
 
 static void forget(struct pair *p)
@@ -126,21 +82,18 @@ static void forget(struct pair *p)
 }
 
 /* One that was used before, or a new one; false: neither. */
-static bool get_pair(struct pair *p, unsigned int a, bool *fresh)
+static bool get_pair(struct pair *p, bool nonblock, bool *fresh)
 {
-	bool rings = false;
-
-	*p = (struct pair){ .kind = (a & 7) == 7 ? TCP : a >= 0xc0 ? RINGS : PLAIN };
-	*fresh = !n_spare[p->kind];
+	*p = (struct pair){};
+	*fresh = !n_spare;
 	if (!*fresh) {
-		*p = spare[p->kind][--n_spare[p->kind]];
+		*p = spare[--n_spare];
 		pairs_reused++;
 		return true;
 	}
-	if (!connect_pair(p, a & 8))
+	if (!connect_pair(p, nonblock))
 		return false;
-	p->there = is_good(p->fd[0], p->kind, &p->id[0], &rings) &&
-		   is_good(p->fd[1], p->kind, &p->id[1], &rings);
+	p->there = is_good(p->fd[0], &p->id[0]) && is_good(p->fd[1], &p->id[1]);
 	return true;
 }
 
@@ -174,7 +127,7 @@ void op_pair(struct worker *w)
 		goto out;
 	if (p->there)
 		forget(p);
-	if (!get_pair(p, a, &fresh))
+	if (!get_pair(p, a & 8, &fresh))
 		goto out;
 	n_made++;
 	w->nothing = !fresh;
@@ -182,26 +135,18 @@ void op_pair(struct worker *w)
 		fcntl(p->fd[0], F_SETFL, O_NONBLOCK);
 	if (!fresh && a & 8)
 		fcntl(p->fd[1], F_SETFL, O_NONBLOCK);
-	if (p->kind == RINGS) {
-		map_rings(p->fd[0], &maps[0], w->r->b & 3);
-		map_rings(p->fd[1], &maps[2], w->r->b & 3);
-	}
 	fill_slots(p, slot, w->r->c & 3);
 out:
 	pthread_mutex_unlock(&lock);
 }
 
-/* Of what came to it; a ring that is wrong is found then. */
+/* Of what came to it. */
 static void empty(int fd)
 {
-	struct sdp_ring_enter enter = {
-		.size = sizeof(enter), .flags = SDP_ENTER_TX | SDP_ENTER_RX,
-	};
 	static char bytes[1 << 16];
 	unsigned int i;
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	ioctl(fd, SDP_IOC_RING_ENTER, &enter);
 	for (i = 0; i < 64 && read(fd, bytes, sizeof(bytes)) > 0; i++)
 		;
 	fcntl(fd, F_SETFL, 0);
@@ -227,7 +172,7 @@ void pairs_keep(void)
 		slot = 2 * i;
 		if (!p->there)
 			continue;
-		if (!is_as_new(p, slot) || n_spare[p->kind] == SPARES) {
+		if (!is_as_new(p, slot) || n_spare == SPARES) {
 			forget(p);
 			continue;
 		}
@@ -236,7 +181,7 @@ void pairs_keep(void)
 			slots[slot + 1] = 0;
 		}
 		p->uses++;
-		spare[p->kind][n_spare[p->kind]++] = *p;
+		spare[n_spare++] = *p;
 		p->there = false;
 	}
 	n_made = 0;

@@ -25,11 +25,11 @@
 #define ENDS		4	/* slots of a connection's ends */
 #define RINGS		6	/* and of their rings */
 
-static int door = -1;		/* a file of /dev/sdp that is no endpoint */
+static int door = -1;		/* a file of /dev/sdp */
 static unsigned int made;
 static bool ruled;
 
-static int the_door(void)
+int the_door(void)
 {
 	if (door < 0)
 		door = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
@@ -37,7 +37,7 @@ static int the_door(void)
 }
 
 /* One of a connection's two from @first on, mostly; or nothing. */
-static int one_of(struct worker *w, unsigned int first)
+int one_of(struct worker *w, unsigned int first)
 {
 	unsigned int slot = w->r->slot & 0x40 ? w->r->slot : first + (w->r->slot & 1);
 	int fd = slots[slot % SLOTS];
@@ -200,7 +200,7 @@ void op_sock_call(struct worker *w)
 }
 
 /* What the gate looks at, what takes another way in sdpdev, and what has a value of its own. */
-void op_sock_option(struct worker *w)
+void call_option(struct worker *w, int fd)
 {
 	static const struct {
 		int level, name;
@@ -223,7 +223,6 @@ void op_sock_option(struct worker *w)
 	unsigned int i = w->r->a % (sizeof(options) / sizeof(*options));
 	socklen_t len = w->r->b & 0x60 ? 4 : w->r->b & 0x1f;
 	uint32_t *value = memory(w, 256);
-	int fd = one_of(w, ENDS);
 
 	if (w->r->b < 0xd0) {
 		/* Who lingers does so for a second at most. */
@@ -244,6 +243,11 @@ void op_sock_option(struct worker *w)
 	setsockopt(fd, options[i].level, options[i].name, value, len);
 }
 
+void op_sock_option(struct worker *w)
+{
+	call_option(w, one_of(w, ENDS));
+}
+
 static const int msg_flags[] = {
 	0, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_WAITALL, MSG_TRUNC, MSG_ZEROCOPY,
 	MSG_PEEK | MSG_WAITALL, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC, MSG_ERRQUEUE, MSG_EOR,
@@ -256,16 +260,21 @@ static void msg_set(struct worker *w, struct msghdr *msg)
 	msg->msg_flags = msg_flags[w->r->a % (sizeof(msg_flags) / sizeof(*msg_flags))];
 }
 
-void op_sock_send(struct worker *w)
+void call_send(struct worker *w, int fd)
 {
 	struct msghdr msg = {};
 
 	msg_set(w, &msg);
-	if (sendmsg(one_of(w, ENDS), &msg, msg.msg_flags | MSG_NOSIGNAL) < 0)
+	if (sendmsg(fd, &msg, msg.msg_flags | MSG_NOSIGNAL) < 0)
 		return;
 }
 
-void op_sock_recv(struct worker *w)
+void op_sock_send(struct worker *w)
+{
+	call_send(w, one_of(w, ENDS));
+}
+
+void call_recv(struct worker *w, int fd)
 {
 	struct msghdr msg = {};
 
@@ -274,8 +283,13 @@ void op_sock_recv(struct worker *w)
 		msg.msg_control = w->page;
 		msg.msg_controllen = 200;
 	}
-	if (recvmsg(one_of(w, ENDS), &msg, msg.msg_flags) < 0)
+	if (recvmsg(fd, &msg, msg.msg_flags) < 0)
 		return;
+}
+
+void op_sock_recv(struct worker *w)
+{
+	call_recv(w, one_of(w, ENDS));
 }
 
 /* --- /dev/sdp ------------------------------------------------------------ */

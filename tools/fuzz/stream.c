@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations other than ioctls of uapi/linux/sdp.h: what works on every
- * file, on sockets, and in ring memory.
+ * The operations that work on every file, on sockets, and in the memory of rings.
  */
 #include "fuzz.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <linux/sdp.h>
 #include <linux/sockios.h>
 
 #define PLACES		(1UL << 19)
@@ -88,25 +84,6 @@ void map_at(struct map *m, int fd, size_t len, int prot, int flags, uint64_t off
 	m->at = at;
 }
 
-/* Mostly with the sizes that it has to have. */
-void op_mmap(struct worker *w)
-{
-	struct map *m = &maps[w->r->a % MAPS];
-	struct sdp_info info = { .size = sizeof(info) };
-	bool tx = w->r->a & 4;
-	size_t len;
-
-	if (ioctl(slot_get(w), SDP_IOC_INFO, &info))
-		return;
-	len = info.ring_data_offset + (tx ? info.tx_ring_bytes : info.rx_ring_bytes);
-	if (w->r->b >= 0xf0)
-		len = w->r->c & 0xfffff;
-	map_at(m, slot_get(w), len ?: 4096,
-	       w->r->b >= 0xe0 ? w->r->b & 7 : PROT_READ | PROT_WRITE,
-	       w->r->b >= 0xd0 ? MAP_PRIVATE : MAP_SHARED,
-	       w->r->b >= 0xf8 ? w->r->c & ~0xfffU : tx ? SDP_MMAP_TX_RING : SDP_MMAP_RX_RING);
-}
-
 void op_munmap(struct worker *w)
 {
 	struct map *m = &maps[w->r->a % MAPS];
@@ -157,20 +134,6 @@ void op_remap(struct worker *w)
 	}
 }
 
-/* A producer and consumer that does it right, mostly. */
-void op_ring_put(struct worker *w)
-{
-	struct map *m = &maps[w->r->slot % MAPS];
-	struct sdp_ring *ring = (struct sdp_ring *)m->at;
-
-	if (!ring || m->len < sizeof(*ring) || map_is_share(m))
-		return;
-	if (w->r->a & 1)
-		ring->head += w->r->b >= 0xf0 ? w->r->c : ring->tail - ring->head;
-	else
-		ring->tail += w->r->b >= 0xf0 ? (int32_t)w->r->c : (int32_t)(w->r->c & 0xfff);
-}
-
 void op_scribble(struct worker *w)
 {
 	/* Mostly without a wrong index, or the connection is gone with the first stroke. */
@@ -179,42 +142,15 @@ void op_scribble(struct worker *w)
 	scribbling = w->r->c & 6 ? harmless[w->r->a & 3] : w->r->a & 7;
 }
 
-/* Values near what is right do more harm than those far from it. */
 void scribble_once(uint32_t *seed)
 {
 	uint32_t r = next_random(seed);
 	struct map *m = &maps[r % MAPS];
-	struct sdp_ring *ring = (struct sdp_ring *)m->at;
-	volatile __u64 *index;
 
-	if (!ring)
-		return;
-	if (map_is_share(m)) {
+	if (map_is_share(m))
 		share_scribble(m, r);
-		return;
-	}
-	index = r & 64 ? &ring->head : &ring->tail;
-	switch (scribbling) {
-	case 1:
-		*index += r >> 8 & 63;
-		break;
-	case 2:
-		*index = r & 128 ? ring->head : ring->tail;
-		break;
-	case 3:
-		*index -= 1;
-		break;
-	case 4:
-		*index = (uint64_t)r << (r >> 8 & 31);
-		break;
-	case 5:
-		ring->flags = r;
-		ring->lock = r;
-		break;
-	default:
-		if (m->len > ANY_MEMORY)
-			*(volatile uint32_t *)(m->at + ANY_MEMORY + (r & 0xffc)) = r;
-	}
+	else if (m->at)
+		*(volatile uint32_t *)(m->at + (r >> 8) % m->len / 4 * 4) = r;
 }
 
 void op_poll(struct worker *w)
@@ -289,40 +225,6 @@ void op_fcntl(struct worker *w)
 	}
 }
 
-/* An option of the socket that the endpoint carries. */
-void op_option(struct worker *w)
-{
-	static const struct {
-		int level, name;
-	} options[] = {
-		{ SOL_SOCKET, SO_LINGER }, { SOL_SOCKET, SO_SNDBUF }, { SOL_SOCKET, SO_RCVBUF },
-		{ SOL_SOCKET, SO_OOBINLINE }, { SOL_SOCKET, SO_RCVLOWAT },
-		{ SOL_SOCKET, SO_SNDTIMEO }, { SOL_SOCKET, SO_RCVTIMEO },
-		{ SOL_SOCKET, SO_KEEPALIVE }, { SOL_SOCKET, SO_REUSEADDR },
-		{ SOL_SOCKET, SO_BINDTOIFINDEX }, { SOL_SOCKET, SO_REUSEPORT },
-		{ IPPROTO_TCP, TCP_NODELAY }, { IPPROTO_TCP, TCP_CORK },
-		{ IPPROTO_TCP, TCP_USER_TIMEOUT }, { IPPROTO_TCP, TCP_KEEPIDLE },
-		{ IPPROTO_TCP, TCP_DEFER_ACCEPT },
-	};
-	struct sdp_native arg = { .size = sizeof(arg) };
-	/* Who lingers does so for a second at most, while all others wait. */
-	uint32_t value[4] = { w->r->c & 0xff, w->r->c >> 8 & 1, 0, 0 };
-	int fd = ioctl(slot_get(w), SDP_IOC_NATIVE, &arg);
-
-	if (fd < 0)
-		return;
-	if (w->r->b & 1)
-		value[0] = w->r->c;
-	setsockopt(fd, options[w->r->a & 15].level, options[w->r->a & 15].name, value,
-		   (w->r->a & 15) == 0 ? 8 : w->r->a >> 4 ?: 4);
-	/* Behind the endpoint's back. */
-	if (w->r->b >= 0xf0)
-		shutdown(fd, w->r->b & 3);
-	else if (w->r->b >= 0xe0 && recv(fd, w->page, 100, MSG_DONTWAIT) < 0)
-		send(fd, w->page, 100, MSG_DONTWAIT);
-	close(fd);
-}
-
 void op_socket_ioctl(struct worker *w)
 {
 	static const unsigned int cmds[] = {
@@ -339,7 +241,7 @@ void op_socket_ioctl(struct worker *w)
 void op_proc(struct worker *w)
 {
 	static const char *const files[] = {
-		"/proc/thread-self/net/sdp/snmp", "/proc/thread-self/net/sdp/endpoints",
+		"/proc/thread-self/net/sdp/snmp", "/proc/thread-self/net/sdp/direct",
 	};
 	char path[64];
 	int fd;
