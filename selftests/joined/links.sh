@@ -23,3 +23,33 @@ out() {
 
 # Seconds after which a path that carries is as good as one that has never failed
 GOOD=11
+
+port_active() {
+	[ "$(< "$hcas/$1/ports/1/state")" = "4: ACTIVE" ]
+}
+
+# ib_device: the IPoIB interface that nobody has given to a node yet
+ib_device() {
+	nsenter -t 1 -n ip -o link show type ipoib | sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p' | grep .
+}
+
+# node2_back: its new interface is what the old one was.
+node2_back() {
+	local dev
+
+	until_true 30 ib_device || return
+	dev=$(ib_device)
+	nsenter -t 1 -n ip link set "$dev" netns node2 name ib0 &&
+	ip -n node2 address add 10.77.0.2/24 dev ib0 &&
+	ip -n node2 address add fd77::2/64 dev ib0 nodad &&
+	ip -n node2 link set ib0 up
+}
+
+adapter_goes() {
+	echo 0 > "$conf/hcas/softib1/enable" && [ ! -e "$hcas/softib1" ]
+}
+
+adapter_comes() {
+	echo 1 > "$conf/hcas/softib1/enable" && echo 1 > "$link/enable" &&
+	until_true 30 port_active softib1 && node2_back
+}

@@ -11,40 +11,10 @@ loaded() {
 	modprobe sdp_ib && until_true 10 grep -q '^sdp_ib ' /proc/modules
 }
 
-port_active() {
-	[ "$(< "$hcas/$1/ports/1/state")" = "4: ACTIVE" ]
-}
-
-# ib_device: the IPoIB interface that nobody has given to a node yet
-ib_device() {
-	nsenter -t 1 -n ip -o link show type ipoib | sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p' | grep .
-}
-
-# node2_back: its new interface is what the old one was.
-node2_back() {
-	local dev
-
-	until_true 30 ib_device || return
-	dev=$(ib_device)
-	nsenter -t 1 -n ip link set "$dev" netns node2 name ib0 &&
-	ip -n node2 address add 10.77.0.2/24 dev ib0 &&
-	ip -n node2 address add fd77::2/64 dev ib0 nodad &&
-	ip -n node2 link set ib0 up
-}
-
 # IPv6's addresses go with it.
 down_and_up() {
 	ip -n node2 link set ib0 down && ip -n node2 link set ib0 up &&
 	ip -n node2 address replace fd77::2/64 dev ib0 nodad
-}
-
-adapter_goes() {
-	echo 0 > "$conf/hcas/softib1/enable" && [ ! -e "$hcas/softib1" ]
-}
-
-adapter_comes() {
-	echo 1 > "$conf/hcas/softib1/enable" && echo 1 > "$link/enable" &&
-	until_true 30 port_active softib1 && node2_back
 }
 
 flap() {

@@ -3,11 +3,11 @@
  * Connections whose ends both send, at a steady pace, bytes that tell where they belong; and one
  * that asks how it goes, line by line.
  *
- *	talk [-6] [-n CONNECTIONS] [-b BYTES] [-p SECONDS] [-m MODE] [-l ADDRESS [-S NETNS]]
- *	     [-c ADDRESS [-C NETNS]]
+ *	talk [-6] [-n CONNECTIONS] [-b BYTES] [-i MS] [-p SECONDS] [-m MODE]
+ *	     [-l ADDRESS [-S NETNS]] [-c ADDRESS [-C NETNS]]
  *
  * It has the ends that listen (-l), those that connect (-c), or both.  Each end sends as many
- * bytes as BYTES, or there is room for, every twentieth of a second.  When all are connected it
+ * bytes as BYTES, or there is room for, every MS milliseconds (50).  When all are connected it
  * says "ready".  It answers each line of its input by a line that begins with "ok" or "no", this
  * after so many SECONDS:
  *
@@ -106,6 +106,8 @@ static struct end ends[2 * CONNECTIONS];
 static unsigned int n_ends, connections = 1, burst = 1 << 15, mode;
 /* Seconds after which the answer is no, on an ordinary kernel. */
 static unsigned int patience = 60;
+/* Milliseconds between two sends of an end. */
+static unsigned int interval = PACE;
 static int family = AF_INET;
 static bool ending, silent;
 static struct question question;
@@ -509,7 +511,7 @@ static void run(void)
 			if (fds[i + 1].fd >= 0 && fds[i + 1].revents)
 				get(&ends[i]);
 		if (now_ms() >= next) {
-			next = now_ms() + PACE;
+			next = now_ms() + interval;
 			for (i = 0; i < n_ends && !ending && !silent; i++)
 				if (ends[i].fd >= 0)
 					put(&ends[i]);
@@ -525,7 +527,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int c, fd = -1;
 
-	while ((c = getopt(argc, argv, "6n:b:p:m:l:c:S:C:")) != -1) {
+	while ((c = getopt(argc, argv, "6n:b:i:p:m:l:c:S:C:")) != -1) {
 		switch (c) {
 		case '6':
 			family = AF_INET6;
@@ -535,6 +537,9 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			burst = strtoul(optarg, NULL, 0);
+			break;
+		case 'i':
+			interval = strtoul(optarg, NULL, 0);
 			break;
 		case 'p':
 			patience = strtoul(optarg, NULL, 0);
