@@ -76,7 +76,7 @@ static int trouble(const char *format, ...)
  * @must: the program runs with the rule, or not at all
  * @rings: and with the library of rings
  */
-static struct choice {
+struct choice {
 	struct sdp_rule rule;
 	const char *cgroup;
 	const char *user;
@@ -84,7 +84,9 @@ static struct choice {
 	int listen;
 	int must;
 	int rings;
-} choice = {
+};
+
+static struct choice choice = {
 	.rule = { .size = sizeof(struct sdp_rule), .verdict = SDP_RULE_MOVE },
 };
 
