@@ -9,7 +9,7 @@ BEGIN {
 	FS = "\t"
 	limit["connect"] = 1.10
 	limit["nginx"] = 1.05
-	limit["idle-moved"] = 1.50
+	limit["idle-moved"] = 2.00
 }
 
 /^#/ || $1 == "contestant" { next }

@@ -50,6 +50,26 @@ static void ping(const struct conn *conn, char *buf, size_t size, unsigned int r
 	}
 }
 
+/*
+ * A direction moves when it has carried enough and the peer has answered, which takes a moment:
+ * so there are messages both ways until it has. Those with rings have moved after the warm-up.
+ */
+static void move(const struct side *side, const struct conn *conn)
+{
+	char byte;
+
+	if (!side->carrier || side->fast)
+		return;
+	do {
+		byte = side->server || !conn_moved(side, conn);
+		if (!side->server)
+			conn_send(conn, &byte, 1);
+		conn_recv_all(conn, &byte, 1);
+		if (side->server)
+			conn_send(conn, &byte, 1);
+	} while (byte);
+}
+
 /* Prints instructions for a round trip; the time of the median and of the 99th of 100. */
 void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 {
@@ -60,6 +80,7 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 	struct conn conn;
 
 	conn_open(side, &conn, true);
+	move(side, &conn);
 	if (side->server) {
 		echo(&conn, buf, size, warm + rounds);
 	} else {
@@ -141,8 +162,10 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 	int64_t cost;
 
 	pthread_barrier_init(&barrier, NULL, n + 1);
-	for (i = 0; i < conns; i++)
+	for (i = 0; i < conns; i++) {
 		conn_open(side, &conn[i], false);
+		move(side, &conn[i]);
+	}
 	for (i = 0; i < n; i++) {
 		flow[i] = (struct flow){
 			.conn = &conn[i % conns],
@@ -191,32 +214,15 @@ void work_connect(const struct side *side, unsigned int count)
 		printf("%lld\n", (long long)meter_stop(&meter) / count);
 }
 
-/*
- * A direction moves when it has carried enough and its end is asked, which takes the peer a
- * moment: so there are messages both ways until it has.
- */
-static void move(const struct side *side, const struct conn *conn)
-{
-	char byte;
-
-	do {
-		byte = side->server || !conn_moved(side, conn);
-		if (!side->server)
-			conn_send(conn, &byte, 1);
-		conn_recv_all(conn, &byte, 1);
-		if (side->server)
-			conn_send(conn, &byte, 1);
-	} while (byte);
-}
-
-/* All have given up what carried them. */
+/* All have given up what carried them, and the connection manager has forgotten it. */
 static void rest(const struct conn *conn, unsigned int count)
 {
-	static const struct timespec nap = { .tv_nsec = 100 * 1000 * 1000 };
+	static const struct timespec nap = { .tv_sec = 1 }, forget = { .tv_sec = 60 };
 
 	while (count--)
 		while (!conn_rests(&conn[count]))
 			nanosleep(&nap, NULL);
+	nanosleep(&forget, NULL);
 }
 
 /*
