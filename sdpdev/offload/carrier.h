@@ -217,6 +217,8 @@ enum sdp_carrier_event {
  * @retry: jiffies before which the peer is not to be asked again
  * @joined: the switch knows that it is; under the socket's lock
  * @sent: messages that were sent; under the socket's lock
+ * @data: those with bytes that were sent or have come; likewise
+ * @bytes: theirs
  * @lock: for what follows
  * @sk: the connection's socket; NULL when the switch has ended it
  * @lane: what the switch has for it; as @sk
@@ -239,6 +241,8 @@ struct sdp_carrier {
 	unsigned long retry;
 	bool joined;
 	u32 sent;
+	u32 data;
+	u64 bytes;
 	spinlock_t lock;	/* see above */
 	struct sock *sk;
 	struct sdp_lane *lane;

@@ -120,6 +120,14 @@ static void sdp_lane_look_idle(struct sdp_lane *lane)
 	sdp_lane_later(lane, idle);
 }
 
+/* Has it carried what a connection has to carry before it asks for one? */
+static bool sdp_lane_was_worth(const struct sdp_lane *lane, const struct sdp_carrier *c)
+{
+	const struct sdp_net *sn = sdp_net(sock_net(lane->ss->sk));
+
+	return c->data >= READ_ONCE(sn->move_messages) || c->bytes >= READ_ONCE(sn->move_bytes);
+}
+
 /**
  * sdp_lane_lose() - the lane has no carrier any more
  * @lane: the lane, its socket locked
@@ -158,8 +166,7 @@ void sdp_lane_lose(struct sdp_lane *lane)
 		sdp_stay_set(lane->ss, idle ? SDP_STAY_IDLE : SDP_STAY_LOST, true);
 		sdp_sock_show(lane->ss, lane->ss->base->ulp);
 	}
-	/* It was worth it before. */
-	lane->ss->again |= idle;
+	lane->ss->again |= idle && sdp_lane_was_worth(lane, c);
 	if (sdp_half_tx_lost(&lane->tx, c->number) && !lane->back && !sdp_only(lane->ss)) {
 		lane->back = SDP_STAY_LOST;
 		sdp_lane_later(lane, 0);

@@ -193,6 +193,8 @@ static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
 	if (!skb->len)
 		return false;
 	skb_copy_bits(skb, 0, &first, 1);
+	lane->carrier->data++;
+	lane->carrier->bytes += skb->len;
 	drop = sdp_half_rx_data(&lane->rx, lane->carrier->number, first, skb->len);
 	if (drop == skb->len)
 		return false;

@@ -112,6 +112,8 @@ static int sdp_lane_post(struct sdp_lane *lane)
 	if (err)
 		return err;
 	c->sent++;
+	c->data++;
+	c->bytes += skb->len;
 	if (sdp_lane_msg(skb)->ask) {
 		lane->asking = true;
 		lane->asked = c->sent;

@@ -103,7 +103,7 @@ for_a_while() {
 	done
 }
 
-plan 43
+plan 44
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -181,6 +181,8 @@ end
 begin idle=2 -- -r 3 3
 until_true 5 there 3 3
 check "connections have moved" where 3 3
+turn
+turn
 check "their carriers go when they are idle" until_true 10 no_carriers
 turn '?'
 check "and they say so" said idle
@@ -189,6 +191,15 @@ turn
 check "the next message asks for others" asks 3 3
 until_true 5 there 3 3
 check "they move again" where 3 3
+end
+begin idle=1 -- -r 1 1
+until_true 5 there 1 1
+asked=$(counted carrier_asked)
+for ((i = 0; i < 3; i++)); do
+	until_true 10 no_carriers
+	turn
+done
+check "a message now and then asks for none" asks 0 1
 end
 begin -- 1
 until_true 5 there 1 1
