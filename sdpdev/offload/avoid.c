@@ -310,7 +310,7 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 	e = sdp_avoid_find(avoid, &host);
 	never = e && !sdp_only(ss) && time_before(jiffies, e->until);
 	if (!never)
-		wait = sdp_avoid_wait(avoid, &path, READ_ONCE(sn->joins), sdp_only(ss));
+		wait = sdp_avoid_wait(avoid, &path, sdp_net_joins(sock_net(ss->sk)), sdp_only(ss));
 	spin_unlock_bh(&avoid->lock);
 	if (wait)
 		sdp_avoid_later(ss, min_t(unsigned long, wait, SDP_AVOID_LOOK));

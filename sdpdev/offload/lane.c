@@ -106,7 +106,7 @@ static bool sdp_lane_idle(const struct sdp_lane *lane, unsigned long time)
 /* A carrier that nobody uses is given up.  Its memory goes, and the record is owed. */
 static void sdp_lane_look_idle(struct sdp_lane *lane)
 {
-	unsigned long idle = READ_ONCE(sdp_net(sock_net(lane->sk))->idle) * HZ;
+	unsigned long idle = (unsigned long)sdp_net_idle(sock_net(lane->sk)) * HZ;
 
 	/* An end that may not go by TCP, and did not connect, could not ask for another one. */
 	if (!lane->carrier || !idle || sdp_only(lane->ss))

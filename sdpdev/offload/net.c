@@ -5,6 +5,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
+#include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -25,6 +26,34 @@ static int (*sdp_net_attach)(bool on);
 struct sdp_net *sdp_net(const struct net *net)
 {
 	return net_generic(net, sdp_net_id);
+}
+
+/* What costs the host is bounded by the host's setting in a user's own namespace; 0: no bound. */
+static unsigned int sdp_net_bounded(const struct net *net, unsigned int own, unsigned int most)
+{
+	if (net->user_ns == &init_user_ns || !most)
+		return own;
+	return own ? min(own, most) : most;
+}
+
+/**
+ * sdp_net_joins() - carriers of a kind that a namespace may ask for in a second
+ * @net: the namespace
+ */
+unsigned int sdp_net_joins(const struct net *net)
+{
+	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->joins),
+			       READ_ONCE(sdp_net(&init_net)->joins));
+}
+
+/**
+ * sdp_net_idle() - seconds after which a carrier goes that nobody uses
+ * @net: the namespace
+ */
+unsigned int sdp_net_idle(const struct net *net)
+{
+	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->idle),
+			       READ_ONCE(sdp_net(&init_net)->idle));
 }
 
 static int sdp_net_switch(struct sdp_net *sn, unsigned int attach)

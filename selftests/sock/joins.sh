@@ -21,9 +21,9 @@ begin() {
 	done
 	shift
 	asked=$(counted carrier_asked)
-	# shellcheck disable=SC2016,SC2093 # for that shell; and it has the number of this one
+	# shellcheck disable=SC2016,SC2086,SC2093 # for that shell; and it has the number of this one
 	coproc joins {
-		exec unshare --net bash -c '
+		exec unshare $user --net bash -c '
 			ip link set lo up
 			while [ "$1" != -- ]; do
 				echo "${1#*=}" > "/proc/sys/net/sdp/${1%%=*}"
@@ -52,6 +52,12 @@ end() {
 
 	exec {to}>&-
 	wait "$pid"
+}
+
+# host COMMAND...: in the namespace that the machine has from the beginning
+user=
+host() {
+	nsenter --net=/proc/1/ns/net "$@"
 }
 
 # asks LEAST MOST: how often somebody has asked since the beginning of the row
@@ -103,7 +109,7 @@ for_a_while() {
 	done
 }
 
-plan 44
+plan 46
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -143,6 +149,16 @@ until_true 20 there 14 14
 check "all have moved at last" where 14 14
 check "each has asked once" asks 14 14
 end
+
+user='--user --map-root-user'
+host sysctl -qw net.sdp.joins=2 net.sdp.idle=1
+begin joins=0 idle=0 -- 14
+check "a user's own namespace gets no more than the host's" asks 2 10
+until_true 20 there 14 14
+check "nor do its carriers stay for longer" until_true 10 no_carriers
+end
+host sysctl -qw net.sdp.joins=200 net.sdp.idle=30
+user=
 
 begin -- 1
 until_true 5 there 1 1
