@@ -10,7 +10,8 @@
  *
  * The memory is of fixed size.  Where it is full the entry goes that would end first: whoever fills
  * it makes others ask in vain, once.  And no more than net.sdp.joins connections a second ask, so
- * that those of an adapter that is back come one after the other.
+ * that those of an adapter that is back come one after the other.  Half of what may be saved up is
+ * for owners who have asked little.
  */
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -25,6 +26,7 @@
 #define SDP_AVOID_SETS		64	/* a power of two */
 #define SDP_AVOID_WAYS		4
 #define SDP_AVOID_KINDS		4
+#define SDP_AVOID_OWNERS	64	/* a power of two */
 
 /* How long a host is remembered, and the shortest and longest pause of a path. */
 #define SDP_AVOID_HOST		(600UL * HZ)
@@ -72,17 +74,25 @@ struct sdp_avoid_bucket {
 	u64 level;
 };
 
+/* Joins of an owner that may begin now, times HZ; owners with the same hash share one. */
+struct sdp_avoid_owner {
+	unsigned long stamp;
+	u64 level;
+};
+
 /**
  * struct sdp_avoid - what a network namespace remembers
  * @lock: for all of it
  * @seed: of the hash
  * @bucket: one for each kind that was ever asked
+ * @owner: of sockets whose ends ask
  * @entry: hosts and paths
  */
 struct sdp_avoid {
 	spinlock_t lock;	/* see above */
 	u32 seed;
 	struct sdp_avoid_bucket bucket[SDP_AVOID_KINDS];
+	struct sdp_avoid_owner owner[SDP_AVOID_OWNERS];
 	struct sdp_avoid_entry entry[SDP_AVOID_SETS][SDP_AVOID_WAYS];
 };
 
@@ -222,7 +232,37 @@ static void sdp_avoid_path(struct sdp_avoid *avoid, const struct sdp_avoid_entry
 
 /* --- the rate ------------------------------------------------------------------ */
 
-static bool sdp_avoid_take(struct sdp_avoid *avoid, u8 kind, unsigned int rate)
+static u64 sdp_avoid_refill(u64 level, unsigned long *stamp, unsigned int rate)
+{
+	level += (u64)rate * min(jiffies - *stamp, (unsigned long)HZ);
+	*stamp = jiffies;
+	return min(level, (u64)rate * HZ);
+}
+
+static struct sdp_avoid_owner *sdp_avoid_owner_of(struct sdp_avoid *avoid, kuid_t uid)
+{
+	u32 hash = jhash_1word(__kuid_val(uid), avoid->seed);
+
+	return &avoid->owner[hash & (SDP_AVOID_OWNERS - 1)];
+}
+
+/* Has the owner asked for less than half of all in the last second, or is it root? */
+static bool sdp_avoid_owner(struct sdp_avoid *avoid, kuid_t uid, unsigned int rate)
+{
+	struct sdp_avoid_owner *o = sdp_avoid_owner_of(avoid, uid);
+
+	o->level = sdp_avoid_refill(o->level, &o->stamp, max(rate / 2, 1U));
+	return o->level >= HZ || uid_eq(uid, GLOBAL_ROOT_UID);
+}
+
+static void sdp_avoid_owner_asks(struct sdp_avoid *avoid, kuid_t uid)
+{
+	struct sdp_avoid_owner *o = sdp_avoid_owner_of(avoid, uid);
+
+	o->level -= min_t(u64, o->level, HZ);
+}
+
+static bool sdp_avoid_take(struct sdp_avoid *avoid, u8 kind, unsigned int rate, kuid_t uid)
 {
 	struct sdp_avoid_bucket *b = avoid->bucket;
 	u64 full = (u64)rate * HZ;
@@ -234,14 +274,13 @@ static bool sdp_avoid_take(struct sdp_avoid *avoid, u8 kind, unsigned int rate)
 	if (b->kind != kind) {
 		b->kind = kind;
 		b->level = full;
-	} else {
-		b->level += (u64)rate * min(jiffies - b->stamp, (unsigned long)HZ);
+		b->stamp = jiffies;
 	}
-	b->stamp = jiffies;
-	b->level = min(b->level, full);
-	if (b->level < HZ)
+	b->level = sdp_avoid_refill(b->level, &b->stamp, rate);
+	if (b->level < HZ || (!sdp_avoid_owner(avoid, uid, rate) && 2 * b->level < full + HZ))
 		return false;
 	b->level -= HZ;
+	sdp_avoid_owner_asks(avoid, uid);
 	return true;
 }
 
@@ -260,17 +299,18 @@ static void sdp_avoid_later(struct sdp_sock *ss, unsigned long wait)
 }
 
 /*
- * An end that @tries asks whatever is known of the path.  Returns jiffies to wait, or 0: the
+ * An end that may not go by TCP asks whatever is known of the path.  Returns jiffies to wait, or 0: the
  * connection may ask.  Context: @avoid locked.
  */
 static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
-				    unsigned int rate, bool tries)
+				    const struct sdp_sock *ss)
 {
 	struct sdp_avoid_entry *e = sdp_avoid_find(avoid, name);
 
-	if (e && !tries && time_before(jiffies, e->until))
+	if (e && !sdp_only(ss) && time_before(jiffies, e->until))
 		return e->until - jiffies;
-	if (!sdp_avoid_take(avoid, name->kind, rate))
+	if (!sdp_avoid_take(avoid, name->kind, sdp_net_joins(sock_net(ss->sk)),
+			    sdp_sock_owner(ss->sk)))
 		return SDP_AVOID_LOOK;
 	if (e && !e->good)
 		e->until = jiffies + e->pause;
@@ -310,7 +350,7 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 	e = sdp_avoid_find(avoid, &host);
 	never = e && !sdp_only(ss) && time_before(jiffies, e->until);
 	if (!never)
-		wait = sdp_avoid_wait(avoid, &path, sdp_net_joins(sock_net(ss->sk)), sdp_only(ss));
+		wait = sdp_avoid_wait(avoid, &path, ss);
 	spin_unlock_bh(&avoid->lock);
 	if (wait)
 		sdp_avoid_later(ss, min_t(unsigned long, wait, SDP_AVOID_LOOK));

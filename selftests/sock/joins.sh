@@ -30,7 +30,7 @@ begin() {
 				shift
 			done
 			shift
-			exec "$@"' bash "${settings[@]}" -- "$programs/joins" "$@"
+			exec $as "$@"' bash "${settings[@]}" -- "$programs/joins" "$@"
 	}
 	pid=$!
 	answer
@@ -55,9 +55,15 @@ end() {
 }
 
 # host COMMAND...: in the namespace that the machine has from the beginning
-user=
+export user='' as=''
 host() {
 	nsenter --net=/proc/1/ns/net "$@"
+}
+
+# not_avoided: the other user's connection was asked for
+not_avoided() {
+	echo "it says $other"
+	[ -n "$other" ] && [[ "$other" != *avoid ]]
 }
 
 # asks LEAST MOST: how often somebody has asked since the beginning of the row
@@ -109,7 +115,7 @@ for_a_while() {
 	done
 }
 
-plan 46
+plan 48
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -148,6 +154,20 @@ check "others may later" said avoid
 until_true 20 there 14 14
 check "all have moved at last" where 14 14
 check "each has asked once" asks 14 14
+end
+
+as='setpriv --reuid 1001 --clear-groups'
+begin joins=4 -- -r 20 60
+as=
+# They go on while the other user's asks.
+for ((i = 0; i < 300; i++)); do
+	echo >&"${joins[1]}"
+done
+other=$(echo | nsenter --net=/proc/$pid/ns/net setpriv --reuid 1002 --clear-groups \
+	"$programs/joins" -r 20 1 | head -n 1)
+check "one user's connections wait" said avoid
+check "and do not keep another user's waiting" not_avoided
+kill "$pid"
 end
 
 user='--user --map-root-user'
