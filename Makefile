@@ -16,7 +16,7 @@ JOBS    ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 ONLY    ?=
 # Not empty: also the tests that take long.
 ALL     ?=
-# Seconds to fuzz; not empty: IPoIB instead of /dev/sdp.
+# Seconds to fuzz; not empty: IPoIB instead of sdpdev.
 TIME    ?= 600
 IPOIB   ?=
 # The only variant of the suites to run, of those in their files config.
@@ -252,7 +252,7 @@ help:
 	@echo '     ALL=1           also those that take long: hours'
 	@echo 'make check-oracle    the tests of IPoIB on the kernel'"'"'s own driver, its oracle'
 	@echo "     ONLY='sdp ipoib/ping'  only these suites or tests"
-	@echo 'make fuzz TIME=600   fuzz /dev/sdp for so many seconds, guided by coverage; IPOIB=1:'
+	@echo 'make fuzz TIME=600   fuzz sdpdev for so many seconds, guided by coverage; IPOIB=1:'
 	@echo '                     fuzz the files and messages of IPoIB instead'
 	@echo 'make coverage        which lines and branches the tests run on that kernel; takes ONLY'
 	@echo '                     and ALL'
