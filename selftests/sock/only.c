@@ -295,13 +295,15 @@ static void refused_calls(void)
 static void ends_by(struct conn *c, const char *why)
 {
 	char byte;
+	ssize_t n;
 
 	tick();
 	if (late && strcmp(why, "pacing")) {
 		/* The sender does not know of it. */
 		put(&c->a, 10, 0);
-		if (!ready(c->b.fd, POLLERR, 5000))
-			wrong("%s is no reason", why);
+		while ((n = recv(c->b.fd, &byte, 1, 0)) > 0)
+			;
+		fails(why, n, ECONNABORTED);
 		because(c->b.fd, why);
 		fails("the sender's read", recv(c->a.fd, &byte, 1, 0), ECONNRESET);
 		no_segs(c->a.fd);

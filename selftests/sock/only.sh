@@ -7,13 +7,14 @@
 . "$(dirname "$0")/sock.sh"
 . "$(dirname "$0")/messages.sh"
 
-plan 58
+plan 59
 check "a machine" eval 'start && sysctl -q net.sdp.only_wait=1'
 within "mode" "$programs/only"
 check "a carrier" insmod "$module"
 check "and no other" sysctl -q net.sdp.carriers=test
 within "a carrier" "$programs/only" -w
 check "messages were sent" more messages 100
+check "there is time for another one" sysctl -q net.sdp.only_wait=10
 with odds=30
 lost=$(counted joined)
 within "lost" "$programs/only" -w 'the first byte' streams 'a close'
