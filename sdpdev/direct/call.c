@@ -162,9 +162,9 @@ static int sdp_direct_hear(struct sock *sk)
 	struct sdp_direct *direct = sdp_direct(sk);
 	struct sdp_xprt_port *port;
 
-	port = sdp_xprt_listen(sock_net(sk), ntohs(direct->local.sin_port), SDP_XPRT_SOCKETS);
-	if (IS_ERR(port))
-		return PTR_ERR(port);
+	port = sdp_xprt_listen(sock_net(sk), ntohs(direct->local.sin_port));
+	if (!port)
+		return -ENOBUFS;
 	direct->port = port;
 	if (sdp_direct_may_listen(sk))
 		return 0;

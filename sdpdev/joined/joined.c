@@ -552,11 +552,11 @@ int sdp_joined_start(void)
 	if (err)
 		return err;
 	/* A request names a namespace by its address; the service has none of its own. */
-	sdp_joined_port = sdp_xprt_listen(&init_net, SDP_JOINED_PORT, SDP_XPRT_ENDPOINTS);
-	if (!IS_ERR(sdp_joined_port))
+	sdp_joined_port = sdp_xprt_listen(&init_net, SDP_JOINED_PORT);
+	if (sdp_joined_port)
 		return 0;
 	sdp_carrier_unregister(&sdp_joined_ops);
-	return PTR_ERR(sdp_joined_port);
+	return -ENOMEM;
 }
 
 /**

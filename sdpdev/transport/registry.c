@@ -40,7 +40,6 @@ struct sdp_xprt {
  * @node: in the table of all
  * @net: the namespace, which those who listen hold
  * @port: host byte order
- * @whose: the kind of all who listen there
  * @count: how many listen there
  * @heard: by its number, each transport whose listen() returned zero
  *
@@ -50,7 +49,6 @@ struct sdp_xprt_port {
 	struct hlist_node node;
 	struct net *net;
 	u16 port;
-	enum sdp_xprt_whose whose;
 	unsigned int count;
 	unsigned long heard;
 };
@@ -69,16 +67,6 @@ static const struct sdp_xprt_upcalls *sdp_xprt_up;
 void sdp_xprt_init(const struct sdp_xprt_upcalls *up)
 {
 	sdp_xprt_up = up;
-}
-
-/**
- * sdp_xprt_any() - is there a transport?
- *
- * Context: any.
- */
-bool sdp_xprt_any(void)
-{
-	return !list_empty(&sdp_xprts);
 }
 
 /* --- references --------------------------------------------------------------- */
@@ -234,8 +222,7 @@ static struct sdp_xprt_port *sdp_xprt_port_find(const struct net *net, u16 port)
 	return NULL;
 }
 
-static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number,
-						enum sdp_xprt_whose whose)
+static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number)
 {
 	struct sdp_xprt_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
@@ -243,7 +230,6 @@ static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number,
 		return NULL;
 	port->net = net;
 	port->port = number;
-	port->whose = whose;
 	hash_add(sdp_xprt_ports, &port->node, sdp_xprt_port_key(net, number));
 	return port;
 }
@@ -266,16 +252,14 @@ static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xpr
  * sdp_xprt_listen() - let requests for a port in, by every transport there is or will be
  * @net: the namespace, which the caller holds until sdp_xprt_unlisten()
  * @number: host byte order
- * @whose: the kind that listens
  *
- * A transport that cannot is counted, and left out.  Listeners of one kind share out the addresses
- * among themselves.  A port of the other kind is taken at all addresses, so that no user gets
- * another one's connections.
+ * A transport that cannot is counted, and left out.  Listeners share out the addresses among
+ * themselves.
  *
  * Context: process context.
- * Return: what sdp_xprt_unlisten() takes; or an ERR_PTR: -EADDRINUSE or -ENOBUFS.
+ * Return: what sdp_xprt_unlisten() takes, or NULL without memory.
  */
-struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number, enum sdp_xprt_whose whose)
+struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number)
 {
 	struct sdp_xprt_port *port;
 	struct sdp_xprt *xprt;
@@ -283,17 +267,12 @@ struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number, enum sdp_xprt
 	mutex_lock(&sdp_xprt_mutex);
 	port = sdp_xprt_port_find(net, number);
 	if (!port) {
-		port = sdp_xprt_port_make(net, number, whose);
-		if (!port) {
-			port = ERR_PTR(-ENOBUFS);
+		port = sdp_xprt_port_make(net, number);
+		if (!port)
 			goto out;
-		}
 		list_for_each_entry(xprt, &sdp_xprts, list)
 			if (!xprt->going)
 				sdp_xprt_port_open(port, xprt);
-	} else if (port->whose != whose) {
-		port = ERR_PTR(-EADDRINUSE);
-		goto out;
 	}
 	port->count++;
 out:

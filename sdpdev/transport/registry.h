@@ -15,24 +15,14 @@
 
 struct sdp_xprt_port;
 
-/* Who listens on a port. */
-enum sdp_xprt_whose {
-	SDP_XPRT_ENDPOINTS,	/* endpoints of /dev/sdp, or joined connections */
-	SDP_XPRT_SOCKETS,	/* direct sockets */
-};
-
 /* registry.c */
 void sdp_xprt_init(const struct sdp_xprt_upcalls *up);
-bool sdp_xprt_any(void);
 bool sdp_xprt_get(const struct sdp_xprt_ops *ops);
 void sdp_xprt_put(const struct sdp_xprt_ops *ops);
 const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params);
 bool sdp_xprt_takes(const struct net_device *dev);
-struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 port, enum sdp_xprt_whose whose);
+struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 port);
 void sdp_xprt_unlisten(struct sdp_xprt_port *port);
 void sdp_xprt_stats(struct seq_file *seq);
-
-/* share.c */
-void sdp_xprt_disown(struct sdp_xprt_conn *conn);
 
 #endif /* _SDP_REGISTRY_H */

@@ -79,16 +79,3 @@ void sdp_xprt_uncharge(struct sdp_xprt_conn *conn)
 	mutex_unlock(&conn->dev->lock);
 }
 EXPORT_SYMBOL_GPL(sdp_xprt_uncharge);
-
-/**
- * sdp_xprt_disown() - a connection does not count as its owner's any more
- * @conn: the connection, which messages may be posted to
- *
- * Context: process context.
- */
-void sdp_xprt_disown(struct sdp_xprt_conn *conn)
-{
-	mutex_lock(&conn->dev->lock);
-	sdp_share_drop(conn);
-	mutex_unlock(&conn->dev->lock);
-}

@@ -53,11 +53,7 @@
 #include <linux/sdp.h>
 #include <linux/types.h>
 
-/* Version of this interface: as that of <linux/sdp.h>, and apart from it. */
-#define SDP_RING_MAJOR		2
-#define SDP_RING_MINOR		1
-
-/* On a file of /dev/sdp, whatever else it is. */
+/* On a file of /dev/sdp */
 #define SDP_IOC_ATTACH		_IO(SDP_IOC_MAGIC, 0x0F)
 
 /* On the descriptor that SDP_IOC_ATTACH gives; the argument is SDP_RING_* below. */
@@ -68,8 +64,8 @@
  * struct sdp_attach - argument of SDP_IOC_ATTACH
  * @size: sizeof(struct sdp_attach)
  * @flags: SDP_ATTACH_SOLE, or zero
- * @major: in: SDP_RING_MAJOR of the program; out: of the kernel
- * @minor: in: SDP_RING_MINOR of the program; out: of the kernel
+ * @major: in: SDP_API_MAJOR of the program; out: of the kernel
+ * @minor: in: SDP_API_MINOR of the program; out: of the kernel
  * @fd: descriptor of a TCP socket with the ULP "sdp"
  * @head_bytes: out: bytes of each of the two heads, struct sdp_shared and what is behind it
  * @ring_bytes: out: bytes of each of the two rings, a power of two

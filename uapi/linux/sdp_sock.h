@@ -80,10 +80,7 @@ struct sdp_sock_info {
 	__u32 reserved;
 };
 
-/*
- * On a file of /dev/sdp, whatever else it is: struct sdp_ctl.  Since minor version 8 of
- * <linux/sdp.h>.
- */
+/* On a file of /dev/sdp: struct sdp_ctl */
 #define SDP_IOC_CTL		_IO(SDP_IOC_MAGIC, 0x10)
 
 /*
@@ -140,7 +137,7 @@ struct sdp_ctl_end {
 };
 
 /**
- * struct sdp_ctl - argument of SDP_IOC_CTL, which needs no SDP_IOC_INIT
+ * struct sdp_ctl - argument of SDP_IOC_CTL
  * @size: sizeof(struct sdp_ctl)
  * @command: SDP_CTL_RETURN or SDP_CTL_OFFLOAD
  * @flags: SDP_CTL_STAY, or zero

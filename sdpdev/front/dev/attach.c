@@ -204,15 +204,15 @@ static int sdp_attach_file(struct socket *sock, struct sdp_mapping *map, struct 
  */
 int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile)
 {
-	bool other = arg->major != SDP_RING_MAJOR;
+	bool other = arg->major != SDP_API_MAJOR;
 	struct sdp_mapping *map;
 	struct socket *sock;
 	int err;
 
 	if (!other && arg->flags & ~SDP_ATTACH_SOLE)
 		return -EINVAL;
-	arg->major = SDP_RING_MAJOR;
-	arg->minor = SDP_RING_MINOR;
+	arg->major = SDP_API_MAJOR;
+	arg->minor = SDP_API_MINOR;
 	if (other)
 		return -EPROTONOSUPPORT;
 	sock = sockfd_lookup(arg->fd, &err);

@@ -11,6 +11,7 @@
 #include "front/sock/sock.h"
 #include "joined/joined.h"
 #include "offload/net.h"
+#include "transport/registry.h"
 
 static struct miscdevice sdp_misc = {
 	.minor	= MISC_DYNAMIC_MINOR,
@@ -24,12 +25,9 @@ static int __init sdp_init(void)
 	int err;
 
 	sdp_xprt_init(&sdp_events);
-	sdp_wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
-	if (!sdp_wq)
-		return -ENOMEM;
 	err = sdp_proc_init();
 	if (err)
-		goto err_wq;
+		return err;
 	err = sdp_net_init(sdp_attach);
 	if (err)
 		goto err_proc;
@@ -67,14 +65,12 @@ err_net:
 	sdp_net_exit();
 err_proc:
 	sdp_proc_exit();
-err_wq:
-	destroy_workqueue(sdp_wq);
 	return err;
 }
 
 /*
- * No file is open (each pins the module) and no transport is registered (each
- * depends on it), so what is left are endpoints in the last steps of their end.
+ * No file is open and no socket has the ULP (each pins the module), and no transport is registered
+ * (each depends on it).
  */
 static void __exit sdp_exit(void)
 {
@@ -87,8 +83,6 @@ static void __exit sdp_exit(void)
 	sdp_joined_stop();
 	sdp_chan_stop();
 	sdp_net_exit();
-	sdp_ep_wait_idle();
-	destroy_workqueue(sdp_wq);
 	sdp_proc_exit();
 }
 
@@ -97,5 +91,5 @@ module_exit(sdp_exit);
 
 /* modprobe loads the transport too: without one every connection is TCP's. */
 MODULE_SOFTDEP("post: sdp_ib");
-MODULE_DESCRIPTION("Sockets Direct Protocol over a character device");
+MODULE_DESCRIPTION("TCP sockets that move to RDMA or to memory of the host");
 MODULE_LICENSE("GPL");

@@ -17,6 +17,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "offload/offload.h"
 
 /**
