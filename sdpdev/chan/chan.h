@@ -156,8 +156,6 @@ struct sdp_chan_user {
  * @pdata: private data of the request or the acceptance
  * @pdata_len: its bytes
  * @credit: messages that each end may send
- * @fin_sent: DisConn was sent
- * @fin_came: DisConn has come
  * @want: receive buffers that there are to be
  * @most: bytes of a message to the peer behind its base header
  * @free: buffers to send with
@@ -199,8 +197,6 @@ struct sdp_chan {
 	u8 pdata[SDP_XPRT_REQ_PDATA];
 	unsigned int pdata_len;
 	struct sdp_credit credit;
-	bool fin_sent;
-	bool fin_came;
 	u32 want;
 	u32 most;
 	struct list_head free;

@@ -52,7 +52,7 @@ static enum sdp_bad sdp_chan_parse(struct sdp_chan *chan, const struct sdp_xprt_
 	in->stream = chan->user->stream(in->mid, in->len);
 	in->told = in->mid != SDP_MID_DATA || in->len;
 	in->skb = NULL;
-	chan->fin_came |= in->mid == SDP_MID_DISCONN;
+	credit->fin_rcvd |= in->mid == SDP_MID_DISCONN;
 	/* The user looks at the flags of all others. */
 	if (!in->told && in->flags & SDP_OOB_PRES)
 		return SDP_BAD_FIELD;

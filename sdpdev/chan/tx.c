@@ -127,7 +127,7 @@ static int sdp_chan_out(struct sdp_chan *chan, const struct sdp_chan_out *out)
 		return err;
 	}
 	sdp_credit_sent(&chan->credit);
-	chan->fin_sent |= out->mid == SDP_MID_DISCONN;
+	chan->credit.fin_sent |= out->mid == SDP_MID_DISCONN;
 	chan->sending++;
 	if (sdp_chan_held(chan))
 		return 0;
@@ -195,7 +195,7 @@ bool sdp_chan_busy(struct sdp_chan *chan)
 static bool sdp_chan_due(const struct sdp_chan *chan)
 {
 	if (sdp_credit_news(&chan->credit) > 0 &&
-	    sdp_credit_must_update(&chan->credit, chan->fin_sent, chan->fin_came, false))
+	    sdp_credit_must_update(&chan->credit))
 		return true;
 	/* The last credit is for news. */
 	return chan->late && chan->taken_told != chan->taken && !sdp_chan_held(chan) &&

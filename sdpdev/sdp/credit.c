@@ -9,7 +9,6 @@
  * Bufs alone.
  *
  *   stream bytes	leave two credits
- *   probes, returns	the same: nobody waits for them
  *   answers, DisConn	leave one, as the peer waits for them, and may itself be unable
  *			to send before they come
  *   updates		take the last one
@@ -20,8 +19,7 @@
  * it or it is new.  Otherwise it takes two.
  *
  * Nobody waits for ever.  At least two buffers are posted at any time: stream bytes leave
- * them, the buffer of any other message is posted again at once, and a buffer is given up
- * only where SDP_MIN_BUFS are posted without it.  So whatever an end sends, the peer can
+ * them, and the buffer of any other message is posted again at once.  So whatever an end sends, the peer can
  * send two messages after it has taken that in, less those that were under way meanwhile.
  * An end that has no credit has spent its last ones on updates, each of which gave the
  * peer a credit for stream bytes or two of any kind.  Either the peer has something to
@@ -33,7 +31,6 @@
  * Nobody talks for ever.  While both programs sleep no stream bytes are read, so an end
  * sends one message for two that it has received, and each round has half as many as the
  * one before.  A peer of another make may send one for one: then half as many come back.
- * What an idle end returns is counted beforehand (sdp_credit_idle()).
  *
  * Both ends of a connection cannot know of the third of four buffers at the same time,
  * as each message that tells of it takes one.  So where both programs leave one of two
@@ -63,55 +60,24 @@ bool sdp_credit_may_answer(const struct sdp_credit *c)
 	return sdp_credit_tx(c) > 1;
 }
 
-/**
- * sdp_credit_may_return() - is a credit to be given back, by an empty Data message?
- * @c: the end
- * @fin_sent: DisConn was sent: of Data messages only updates follow it
- */
-bool sdp_credit_may_return(const struct sdp_credit *c, bool fin_sent)
-{
-	return c->owed && !fin_sent && sdp_credit_tx(c) > SDP_KEPT_CREDITS;
-}
-
-/**
- * sdp_credit_may_probe() - may an empty Data message be sent to see whether it arrives?
- * @c: the end
- */
-bool sdp_credit_may_probe(const struct sdp_credit *c)
-{
-	return sdp_credit_tx(c) > SDP_KEPT_CREDITS;
-}
-
 /* How much news is worth a message. */
 static s32 sdp_credit_enough(const struct sdp_credit *c)
 {
 	return max_t(s32, c->bufs / 4, c->fresh ? 1 : 2);
 }
 
-/* Should the peer hear of buffers that are not needed, to give the credits back? */
-static bool sdp_credit_untold(const struct sdp_credit *c)
-{
-	return sdp_credit_rx(c) <= (s32)c->min && c->posted > c->min;
-}
-
 /**
  * sdp_credit_must_update() - is the peer to be told of buffers, by an empty message?
  * @c: the end
- * @fin_sent: DisConn was sent
- * @fin_rcvd: DisConn was received
- * @quiet: no stream bytes have come for a while
  */
-bool sdp_credit_must_update(const struct sdp_credit *c, bool fin_sent, bool fin_rcvd,
-			    bool quiet)
+bool sdp_credit_must_update(const struct sdp_credit *c)
 {
 	s32 known = sdp_credit_rx(c), news = sdp_credit_news(c);
 
 	if (sdp_credit_tx(c) < 1)
 		return false;
-	if (fin_rcvd)
-		return !fin_sent && known <= 0 && news > 0;
-	if (quiet && sdp_credit_untold(c))
-		return true;
+	if (c->fin_rcvd)
+		return !c->fin_sent && known <= 0 && news > 0;
 	return known <= (s32)c->bufs / 2 && news >= sdp_credit_enough(c);
 }
 
@@ -129,18 +95,6 @@ void sdp_credit_init(struct sdp_credit *c)
 }
 
 /**
- * sdp_credit_limit() - how many receive buffers there may be from now on
- * @c: the end
- * @min: while nothing is received
- * @max: at most
- */
-void sdp_credit_limit(struct sdp_credit *c, u32 min, u32 max)
-{
-	c->max = max_t(u32, max, SDP_MIN_BUFS);
-	c->min = clamp_t(u32, min, SDP_MIN_BUFS, c->max);
-}
-
-/**
  * sdp_credit_peer() - the buffers that the peer begins with
  * @c: the end
  * @bufs: Bufs of the peer's Hello or HelloAck
@@ -148,7 +102,6 @@ void sdp_credit_limit(struct sdp_credit *c, u32 min, u32 max)
 void sdp_credit_peer(struct sdp_credit *c, u32 bufs)
 {
 	c->told = bufs;
-	c->idle = bufs;
 }
 
 /**
@@ -161,18 +114,6 @@ void sdp_credit_sent(struct sdp_credit *c)
 	c->adv_bufs = c->posted;
 	c->adv_mseq = c->rx_mseq;
 	c->fresh = false;
-}
-
-/**
- * sdp_credit_sent_data() - that message had stream bytes
- * @c: the end
- */
-void sdp_credit_sent_data(struct sdp_credit *c)
-{
-	c->owed = 0;
-	c->spare = 0;
-	if (sdp_credit_tx(c) >= (s32)c->idle)
-		c->grown = true;
 }
 
 /**
@@ -211,64 +152,10 @@ void sdp_credit_posted(struct sdp_credit *c, bool fresh)
 }
 
 /**
- * sdp_credit_is_surplus() - is the buffer of an empty Data message one too many?
- * @c: the end, where no stream bytes have come for a while
- *
- * Buffers whose bytes nobody has read do not count: the peer cannot use them.
- */
-bool sdp_credit_is_surplus(const struct sdp_credit *c)
-{
-	return c->posted >= c->min;
-}
-
-/**
- * sdp_credit_over_limit() - is a buffer that has served beyond what there may be?
- * @c: the end
- */
-bool sdp_credit_over_limit(const struct sdp_credit *c)
-{
-	return c->bufs > c->max && c->posted >= c->min;
-}
-
-/**
  * sdp_credit_wants_more() - stream bytes came: has the peer used up its buffers?
  * @c: the end
  */
 bool sdp_credit_wants_more(const struct sdp_credit *c)
 {
 	return sdp_credit_rx(c) <= SDP_KEPT_CREDITS && c->bufs < c->max;
-}
-
-/**
- * sdp_credit_idle() - no stream bytes have been sent for a while
- * @c: the end
- *
- * Where the peer had more buffers than at first, one credit goes back in any case: it
- * is then that the peer tells of those that this end does not know.
- */
-void sdp_credit_idle(struct sdp_credit *c)
-{
-	s32 credits = sdp_credit_tx(c);
-
-	/* The peer may have told of more after this end sent for the last time. */
-	if (!c->grown && credits <= (s32)c->idle)
-		return;
-	c->grown = false;
-	c->spare = 2 * (max_t(s32, credits, 0) + c->idle);
-	c->owed = 1;
-	sdp_credit_told(c);
-}
-
-/**
- * sdp_credit_told() - an idle end has been told of buffers: it gives credits back
- * @c: the end, which has sent no stream bytes for a while
- */
-void sdp_credit_told(struct sdp_credit *c)
-{
-	s32 surplus = sdp_credit_tx(c) - (s32)c->idle;
-
-	if (!c->spare || surplus <= 0)
-		return;
-	c->owed = min_t(u32, surplus, c->spare);
-	c->spare -= c->owed;
 }

@@ -21,21 +21,19 @@
  * struct sdp_credit - the counters of one end of a connection
  * @bufs: receive buffers that there are
  * @posted: those that the transport has, ready for a message
- * @min: how many there are while nothing is received, SDP_MIN_BUFS at least
+ * @min: how many there are at first, SDP_MIN_BUFS at least
  * @max: how many there may be, @min at least
  * @rx_mseq: last MSeq received
  * @adv_bufs: Bufs as last told to the peer
  * @adv_mseq: the MSeqAck told with it
  * @fresh: a buffer has been posted since, which was new or had carried stream bytes
+ * @fin_rcvd: DisConn was received
  * @tx_mseq: last MSeq sent
  * @tx_acked: last MSeqAck received
  * @told: Bufs received with it
- * @idle: buffers that the peer had when the connection was made
- * @owed: credits to be given back now, one by each empty Data message
- * @spare: that may be given back later, until stream bytes are sent again
- * @grown: the peer has had more than @idle buffers
+ * @fin_sent: DisConn was sent
  *
- * The endpoint's lock protects the structure.
+ * The channel's lock protects the structure.
  */
 struct sdp_credit {
 	u32 bufs;
@@ -46,14 +44,12 @@ struct sdp_credit {
 	u32 adv_bufs;
 	u32 adv_mseq;
 	bool fresh;
+	bool fin_rcvd;
 
 	u32 tx_mseq;
 	u32 tx_acked;
 	u32 told;
-	u32 idle;
-	u32 owed;
-	u32 spare;
-	bool grown;
+	bool fin_sent;
 };
 
 /**
@@ -86,26 +82,15 @@ static inline s32 sdp_credit_news(const struct sdp_credit *c)
 /* What may be sent. */
 bool sdp_credit_may_send(const struct sdp_credit *c);
 bool sdp_credit_may_answer(const struct sdp_credit *c);
-bool sdp_credit_may_probe(const struct sdp_credit *c);
-bool sdp_credit_may_return(const struct sdp_credit *c, bool fin_sent);
-bool sdp_credit_must_update(const struct sdp_credit *c, bool fin_sent, bool fin_rcvd,
-			    bool quiet);
+bool sdp_credit_must_update(const struct sdp_credit *c);
 
 /* What has happened. */
 void sdp_credit_init(struct sdp_credit *c);
-void sdp_credit_limit(struct sdp_credit *c, u32 min, u32 max);
 void sdp_credit_peer(struct sdp_credit *c, u32 bufs);
 void sdp_credit_sent(struct sdp_credit *c);
-void sdp_credit_sent_data(struct sdp_credit *c);
 bool sdp_credit_received(struct sdp_credit *c, u32 mseq, u32 mseq_ack, u32 bufs,
 			 bool payload);
 void sdp_credit_posted(struct sdp_credit *c, bool fresh);
-
-/* How many buffers there are. */
-bool sdp_credit_is_surplus(const struct sdp_credit *c);
-bool sdp_credit_over_limit(const struct sdp_credit *c);
 bool sdp_credit_wants_more(const struct sdp_credit *c);
-void sdp_credit_idle(struct sdp_credit *c);
-void sdp_credit_told(struct sdp_credit *c);
 
 #endif /* _SDP_CREDIT_H */

@@ -49,9 +49,8 @@ struct end {
 	unsigned int owed;	/* SendSm */
 	bool waits;		/* the program is in write(2) until SendSm comes */
 	bool cancelled;		/* it has said that it waits no more, and still does */
-	bool shut, fin_sent, fin_rcvd;
+	bool shut;
 	bool grow, no_memory;
-	bool rx_quiet, tx_quiet;
 	unsigned int slow;	/* of 16 chances to read it lets so many go by */
 	unsigned int head, tail;	/* of what is on its way from it */
 };
@@ -103,10 +102,6 @@ static void post(struct end *e, enum kind kind)
 	sent++;
 	say("%c sends %s: Bufs %u, credits %d left\n", e->name, kind_name[kind], c->adv_bufs,
 	    sdp_credit_tx(c));
-	if (kind == DATA || kind == SRC_AVAIL) {
-		e->tx_quiet = false;
-		sdp_credit_sent_data(c);
-	}
 }
 
 /* --- the rules ----------------------------------------------------------------- */
@@ -126,10 +121,10 @@ static void push_foreign(struct end *e)
 	known = sdp_credit_rx(c);
 	if (known > SDP_KEPT_CREDITS)
 		known += known / 2;
-	if (known < (s32)c->posted && sdp_credit_tx(c) > 0 && !e->fin_rcvd)
+	if (known < (s32)c->posted && sdp_credit_tx(c) > 0 && !e->c.fin_rcvd)
 		post(e, EMPTY);
-	if (e->shut && !e->fin_sent && !e->pending && !e->waits && sdp_credit_tx(c) > e->left) {
-		e->fin_sent = true;
+	if (e->shut && !e->c.fin_sent && !e->pending && !e->waits && sdp_credit_tx(c) > e->left) {
+		e->c.fin_sent = true;
 		post(e, DISCONN);
 	}
 }
@@ -147,28 +142,22 @@ static void push(struct end *e)
 		post(e, SEND_SM);
 	for (; e->pending && sdp_credit_may_send(c); e->pending--)
 		post(e, DATA);
-	if (e->shut && !e->fin_sent && !e->pending && sdp_credit_may_answer(c)) {
-		e->fin_sent = true;
+	if (e->shut && !e->c.fin_sent && !e->pending && sdp_credit_may_answer(c)) {
+		e->c.fin_sent = true;
 		post(e, DISCONN);
 	}
-	if (sdp_credit_must_update(c, e->fin_sent, e->fin_rcvd, e->rx_quiet))
-		post(e, EMPTY);
-	for (; sdp_credit_may_return(c, e->fin_sent); c->owed--)
+	if (sdp_credit_must_update(c))
 		post(e, EMPTY);
 }
 
 static void repost(struct end *e, bool fresh)
 {
-	if (!e->foreign && sdp_credit_over_limit(&e->c))
-		e->c.bufs--;
-	else
-		sdp_credit_posted(&e->c, fresh);
+	sdp_credit_posted(&e->c, fresh);
 }
 
 static void take_data(struct end *e, enum kind kind)
 {
 	e->unread++;
-	e->rx_quiet = false;
 	e->owed += kind == SRC_AVAIL;
 	if (!e->foreign && sdp_credit_wants_more(&e->c))
 		e->grow = true;
@@ -176,18 +165,10 @@ static void take_data(struct end *e, enum kind kind)
 
 static void take_other(struct end *e, enum kind kind)
 {
-	e->fin_rcvd |= kind == DISCONN;
+	e->c.fin_rcvd |= kind == DISCONN;
 	if (kind == SEND_SM) {
 		e->waits = false;
 		e->cancelled = false;
-	}
-	if (kind == EMPTY && !e->foreign) {
-		if (e->tx_quiet)
-			sdp_credit_told(&e->c);
-		if (e->rx_quiet && sdp_credit_is_surplus(&e->c)) {
-			e->c.bufs--;
-			return;
-		}
 	}
 	repost(e, false);
 }
@@ -255,25 +236,6 @@ static bool grow(struct end *e)
 	return true;
 }
 
-/* Nothing was sent or received for a while. */
-static void idle(struct end *e)
-{
-	say("%c is idle\n", e->name);
-	e->rx_quiet = true;
-	e->tx_quiet = true;
-	if (!e->foreign)
-		sdp_credit_idle(&e->c);
-	push(e);
-}
-
-/* An empty message where the credits allow; otherwise, and OFED's, one that needs none. */
-static void probe(struct end *e)
-{
-	say("%c probes\n", e->name);
-	if (!e->foreign && sdp_credit_may_probe(&e->c))
-		post(e, EMPTY);
-}
-
 /* Whoever waits for SendSm does so for a second or so, and then sends SrcAvailCancel. */
 static bool give_up(struct end *e)
 {
@@ -291,13 +253,6 @@ static void shut(struct end *e)
 	push(e);
 }
 
-/* SO_RCVBUF */
-static void limit(struct end *e)
-{
-	if (!e->foreign)
-		sdp_credit_limit(&e->c, e->least, draw(28));
-}
-
 /* --- schedules ----------------------------------------------------------------- */
 
 static void make_end(struct end *e)
@@ -313,7 +268,8 @@ static void make_end(struct end *e)
 	e->small = 1 + draw(8);
 	e->no_memory = !draw(4);
 	e->slow = draw(3) * 8;
-	sdp_credit_limit(&e->c, e->least, e->foreign ? e->least : most[draw(sizeof(most))]);
+	e->c.min = e->least;
+	e->c.max = e->foreign ? e->least : max_t(u32, e->least, most[draw(sizeof(most))]);
 	sdp_credit_init(&e->c);
 	while (e->c.bufs < e->c.min) {
 		e->c.bufs++;
@@ -338,9 +294,9 @@ static void make_ends(void)
 }
 
 /* What happens, and how often in a schedule of the usual kind. */
-enum what { PUT, PUT_MUCH, TAKE, SHUT, PROBE, IDLE, LIMIT, GROW, DELIVER, WHATS };
+enum what { PUT, PUT_MUCH, TAKE, SHUT, GROW, DELIVER, WHATS };
 
-static const unsigned char usual[WHATS] = { 20, 8, 28, 1, 4, 4, 1, 8, 54 };
+static const unsigned char usual[WHATS] = { 20, 8, 28, 1, 8, 54 };
 static u32 weight[WHATS], weights;
 
 static void draw_weights(void)
@@ -381,15 +337,6 @@ static void step(void)
 		break;
 	case SHUT:
 		shut(e);
-		break;
-	case PROBE:
-		probe(e);
-		break;
-	case IDLE:
-		idle(e);
-		break;
-	case LIMIT:
-		limit(e);
 		break;
 	case GROW:
 		grow(e);
@@ -437,48 +384,15 @@ static void check_delivered(struct end *e)
 		return;
 	if (e->got + e->unread != from->written)
 		wrong = e == ends ? "bytes for A did not arrive" : "bytes for B did not arrive";
-	else if (from->shut && !e->fin_rcvd)
+	else if (from->shut && !e->c.fin_rcvd)
 		wrong = e == ends ? "the end for A did not arrive" : "the end for B did not arrive";
 }
 
-/* Where all has been read and both are idle, no end keeps what it does not need. */
-static void check_given_back(void)
-{
-	struct end *a = &ends[0], *b = &ends[1];
-
-	if (wrong || a->foreign || b->foreign || a->shut || b->shut || a->unread || b->unread)
-		return;
-	/* SO_RCVBUF has changed what there is at least. */
-	if (a->c.min != b->c.idle || b->c.min != a->c.idle)
-		return;
-	for (int i = 0; i < 4 && !wrong; i++) {
-		idle(&ends[i & 1]);
-		settle(1000);
-	}
-	if (a->c.bufs > b->c.idle || b->c.bufs > a->c.idle)
-		wrong = "buffers are not given back";
-}
-
-/* Both programs sleep; their kernels find the connection idle, and probe. */
 static void asleep(void)
 {
-	u32 probes = draw(2) * 6, i;
-	unsigned int most = 8 * (ends[0].c.bufs + ends[1].c.bufs) + 64;
-
 	say("both sleep\n");
-	if (!settle(most))
+	if (!settle(8 * (ends[0].c.bufs + ends[1].c.bufs) + 64))
 		wrong = "no end of messages while both sleep";
-	if (draw(2)) {
-		idle(&ends[0]);
-		idle(&ends[1]);
-		if (!settle(most))
-			wrong = "no end of messages while both are idle";
-	}
-	for (i = 0; i < probes && !wrong; i++) {
-		probe(&ends[i & 1]);
-		if (!settle(most))
-			wrong = "no end of messages after a probe";
-	}
 }
 
 /* Returns what was wrong with it. */
@@ -506,14 +420,14 @@ static const char *run(uint64_t seed)
 		wrong = "no end of messages";
 	check_delivered(&ends[0]);
 	check_delivered(&ends[1]);
-	check_given_back();
 	return wrong;
 }
 
 static void make_plain(struct end *e, u32 bufs, u32 most)
 {
 	*e = (struct end){ .name = 'A' + (e - ends) };
-	sdp_credit_limit(&e->c, bufs, most);
+	e->c.min = bufs;
+	e->c.max = most;
 	sdp_credit_init(&e->c);
 	for (; e->c.bufs < bufs; e->c.bufs++)
 		sdp_credit_posted(&e->c, true);
@@ -561,7 +475,7 @@ static void show_end(const struct end *e)
 	       sdp_credit_tx(&e->c), sdp_credit_rx(&e->c), e->c.posted, e->c.bufs);
 	printf("%u unread, %u to send%s%s%s%s\n", e->unread, e->pending,
 	       e->foreign ? ", OFED" : "", e->waits ? ", waits" : "",
-	       e->fin_sent ? ", has sent DisConn" : "", e->owed ? ", owes SendSm" : "");
+	       e->c.fin_sent ? ", has sent DisConn" : "", e->owed ? ", owes SendSm" : "");
 }
 
 int main(int argc, char **argv)
