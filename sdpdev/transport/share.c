@@ -38,8 +38,7 @@ int sdp_xprt_charge(struct sdp_xprt_conn *conn, const struct sdp_xprt_params *pa
 
 	mutex_lock(&dev->lock);
 	has = sdp_share_has(dev, params->owner) + 1;
-	if (dev->conns + 1 + params->spare +
-	    sdp_share_leave(has + params->spare, params->share) > most)
+	if (dev->conns + 1 + sdp_share_leave(has, params->share) > most)
 		ret = -EDQUOT;
 	else if (params->share &&
 		 xa_err(xa_store(&dev->owners, params->owner, xa_mk_value(has), GFP_KERNEL)))

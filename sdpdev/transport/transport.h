@@ -338,7 +338,6 @@ struct sdp_xprt_upcalls {
  * @share: percent that @owner may have of those connections of a device that no other
  *	owner has; a connection beyond that fails, with -EDQUOT.  Zero: the connection
  *	does not count as @owner's, and has no such limit
- * @spare: how many more @owner must be able to have after this one
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is.  An IPv6 one has the flow label, and a traffic
@@ -347,8 +346,6 @@ struct sdp_xprt_upcalls {
  * @mark: of its packets, for routing rules (SO_MARK)
  * @uid: whose they are, for routing rules
  * @tos: their type of service, or traffic class, for routing rules
- * @dontroute: the peer must be on a link of this node's (SO_DONTROUTE); only for IPv4, as
- *	with TCP
  * @timeout_ms: for resolution and connection together
  */
 struct sdp_xprt_params {
@@ -361,14 +358,12 @@ struct sdp_xprt_params {
 	u32 rdma_depth;
 	u32 owner;
 	u32 share;
-	u32 spare;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	int ifindex;
 	u32 mark;
 	kuid_t uid;
 	u8 tos;
-	bool dontroute;
 	u32 timeout_ms;
 };
 
@@ -427,9 +422,6 @@ struct sdp_xprt_params {
  * @post_gather: @post_send, and the bytes of @n @pieces (at most conn->pieces) follow those
  *	of @buf in the message.  The caller holds the pages, and the bytes in them stay as
  *	they are, until SDP_XPRT_SEND_DONE; the array may go at once.  -EINVAL: too many
- * @post_probe: send what the peer's transport acknowledges and its protocol does not
- *	see; it takes no receive buffer.  @buf is the sender's alone: nothing of it is
- *	sent, and it comes back as of @post_send.  Possible and errors as of @post_send
  * @post_recv: give a buffer for one message.  Possible before the connection is
  *	established: after prepare(), or in and after @resolved.  Errors as of
  *	@post_send
@@ -491,7 +483,6 @@ struct sdp_xprt_ops {
 	int (*post_send)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_gather)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf,
 			   const struct bio_vec *pieces, unsigned int n);
-	int (*post_probe)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 	int (*post_recv)(struct sdp_xprt_conn *conn, struct sdp_xprt_buf *buf);
 
 	void (*show_stats)(struct seq_file *seq);

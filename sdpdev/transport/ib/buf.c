@@ -433,23 +433,6 @@ int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
 }
 
 /**
- * sdp_ib_post_probe() - struct sdp_xprt_ops.post_probe
- * @xc: the connection
- * @xb: comes back once the peer's device has answered
- *
- * An RDMA WRITE of no bytes names no memory, and takes no receive buffer of the peer's.
- */
-int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
-	struct ib_rdma_wr wr = {
-		.wr.opcode = IB_WR_RDMA_WRITE,
-	};
-
-	return sdp_ib_post(sdp_ib_conn(xc), buf, &wr.wr);
-}
-
-/**
  * sdp_ib_post_recv() - struct sdp_xprt_ops.post_recv
  * @xc: the connection
  * @xb: the buffer

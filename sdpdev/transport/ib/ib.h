@@ -359,7 +359,6 @@ struct page *sdp_ib_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
 		       const struct bio_vec *pieces, unsigned int n);
-int sdp_ib_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 
 /* end.c */

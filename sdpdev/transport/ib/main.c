@@ -159,7 +159,6 @@ static const struct sdp_xprt_ops sdp_ib_ops = {
 	.buf_take	= sdp_ib_buf_take,
 	.post_send	= sdp_ib_post_send,
 	.post_gather	= sdp_ib_post_gather,
-	.post_probe	= sdp_ib_post_probe,
 	.post_recv	= sdp_ib_post_recv,
 	.show_stats	= sdp_ib_show_stats,
 };

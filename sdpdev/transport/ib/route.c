@@ -54,7 +54,7 @@ void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex)
 		sin6->sin6_scope_id = ifindex;
 }
 
-static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params, u8 scope)
+static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params)
 {
 	struct sockaddr_in *src = (struct sockaddr_in *)&params->local;
 	struct sockaddr_in *dst = (struct sockaddr_in *)&params->peer;
@@ -65,7 +65,6 @@ static int sdp_ib_route4(struct net *net, struct sdp_xprt_params *params, u8 sco
 		.flowi4_mark = params->mark,
 		.flowi4_uid = params->uid,
 		.flowi4_tos = RT_TOS(params->tos),
-		.flowi4_scope = scope,
 		.flowi4_proto = IPPROTO_TCP,
 		.fl4_dport = dst->sin_port,
 		.fl4_sport = src->sin_port,
@@ -138,16 +137,11 @@ static int sdp_ib_route6(struct net *net, struct sdp_xprt_params *params)
  */
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params)
 {
-	int ret = 0;
-
 	if (params->local.ss_family != params->peer.ss_family)
 		return -EAFNOSUPPORT;
 	switch (params->peer.ss_family) {
 	case AF_INET:
-		/* rdma_resolve_ip() knows no SO_DONTROUTE, and has to find the same. */
-		if (params->dontroute)
-			ret = sdp_ib_route4(net, params, RT_SCOPE_LINK);
-		return ret ? : sdp_ib_route4(net, params, RT_SCOPE_UNIVERSE);
+		return sdp_ib_route4(net, params);
 	case AF_INET6:
 		return sdp_ib_route6(net, params);
 	default:

@@ -94,11 +94,6 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 		.qp_state = IB_QPS_INIT,
 		.pkey_index = conn->pkey_index,
 		.port_num = conn->port,
-		/*
-		 * For probes, which write nothing.  No memory is registered that a
-		 * peer could write to.
-		 */
-		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 
 	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |

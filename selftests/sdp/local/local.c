@@ -282,22 +282,6 @@ static int local_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	return local_post_gather(xc, xb, NULL, 0);
 }
 
-/* The other end is there as long as the connection is open. */
-static int local_post_probe(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
-{
-	struct local_buf *buf = container_of(xb, struct local_buf, xb);
-	struct local_conn *conn = local_conn(xc);
-	int ret = -ENOTCONN;
-
-	spin_lock_bh(&local_lock);
-	if (conn->state == LOCAL_OPEN) {
-		local_done(conn, &buf->op, 0);
-		ret = 0;
-	}
-	spin_unlock_bh(&local_lock);
-	return ret;
-}
-
 static int local_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 {
 	struct local_buf *buf = container_of(xb, struct local_buf, xb);
@@ -599,7 +583,6 @@ struct sdp_xprt_ops local_ops = {
 	.buf_take	= local_buf_take,
 	.post_send	= local_post_send,
 	.post_gather	= local_post_gather,
-	.post_probe	= local_post_probe,
 	.post_recv	= local_post_recv,
 	.show_stats	= local_show_stats,
 	.max_mem	= LOCAL_MAX_MEM,
