@@ -72,6 +72,7 @@ int sdp_direct_begin(struct sock *sk, struct sdp_xprt_params *params)
 
 static void sdp_direct_inherit(struct sock *sk, struct sock *parent)
 {
+	sk->sk_type = parent->sk_type;
 	sk->sk_sndbuf = READ_ONCE(parent->sk_sndbuf);
 	sk->sk_userlocks = parent->sk_userlocks;
 	sk->sk_lingertime = parent->sk_lingertime;
@@ -128,7 +129,9 @@ static int sdp_direct_take(struct sock *sk, struct sock *parent, struct sdp_xprt
 	memcpy(&direct->local, ev->local, sizeof(direct->local));
 	memcpy(&direct->peer, ev->peer, sizeof(direct->peer));
 	params.ifindex = ev->ifindex;
+	/* Peers have made it: they shall not take an adapter from all others, root's neither. */
 	sdp_owner_share(sdp_direct(parent)->payer, &params.owner, &params.share);
+	params.share = READ_ONCE(sdp_user_share);
 	sdp_build_hello_ack(&hah, &sdp_direct_own);
 	sdp_chan_peer(&link->chan, hello->bufs, hello->rcv_sz);
 	return sdp_chan_accept(&link->chan, xc, &params, &hah, sizeof(hah));

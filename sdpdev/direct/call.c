@@ -61,8 +61,17 @@ int sdp_direct_bind(struct socket *sock, struct sockaddr *addr, int len)
 		err = -EINVAL;
 	else
 		err = sdp_direct_bind_to(sk, to.sin_addr.s_addr, ntohs(to.sin_port));
+	if (!err && to.sin_addr.s_addr)
+		sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
 	release_sock(sk);
 	return err;
+}
+
+/* An address that a route has given goes with the attempt; the socket locked. */
+static void sdp_direct_unroute(struct sock *sk)
+{
+	if (!(sk->sk_userlocks & SOCK_BINDADDR_LOCK))
+		sdp_direct(sk)->local.sin_addr.s_addr = 0;
 }
 
 /* Begins to connect; the socket locked. */
@@ -96,7 +105,10 @@ static int sdp_direct_start(struct sock *sk, const struct sockaddr_in *to)
 		return !xprt || PTR_ERR(xprt) == -EOPNOTSUPP ? -ENETUNREACH : PTR_ERR(xprt);
 	sdp_xprt_put(xprt);
 	direct->local.sin_addr = ((struct sockaddr_in *)&params.local)->sin_addr;
-	return sdp_direct_begin(sk, &params);
+	err = sdp_direct_begin(sk, &params);
+	if (err)
+		sdp_direct_unroute(sk);
+	return err;
 }
 
 static bool sdp_direct_tried(struct sock *sk)
@@ -121,6 +133,7 @@ static int sdp_direct_connected(struct socket *sock, long timeo)
 		return 0;
 	}
 	sock->state = SS_UNCONNECTED;
+	sdp_direct_unroute(sk);
 	return sock_error(sk) ?: -ECONNABORTED;
 }
 
@@ -297,6 +310,11 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 	if (sk->sk_state == TCP_ESTABLISHED) {
 		sk->sk_shutdown |= how + 1;
 		sdp_direct_push(sk);
+		err = 0;
+	} else if (sk->sk_state == TCP_SYN_SENT) {
+		/* As with TCP: it gives the attempt up. */
+		sdp_direct_abort(sk, 0);
+		sock->state = SS_UNCONNECTED;
 		err = 0;
 	}
 	spin_unlock_bh(&direct->lock);

@@ -147,6 +147,8 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 		return NULL;
 	sock_init_data(sock, sk);
 	sk->sk_destruct = sdp_direct_destruct;
+	/* What waits to be sent is the program's control group's. */
+	sk->sk_allocation = GFP_KERNEL_ACCOUNT;
 	/* Whoever sees IPPROTO_TCP, BPF for one, takes it for a struct tcp_sock. */
 	sk->sk_protocol = IPPROTO_SDP;
 	mutex_init(&direct->send);

@@ -217,6 +217,9 @@ static int sdp_direct_nothing(struct sock *sk)
 {
 	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
 		return 1;
+	/* As with TCP: all that there is has been read, whatever came of it later. */
+	if (sdp_direct(sk)->fin_came)
+		return 0;
 	if (sk->sk_err)
 		return sock_error(sk);
 	if (sk->sk_shutdown & RCV_SHUTDOWN)

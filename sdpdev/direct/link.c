@@ -248,6 +248,26 @@ static void sdp_direct_room(struct sdp_chan *chan)
 		link->sk->sk_state_change(link->sk);
 }
 
+/* Of what keeps a connection from being made, programs know these. */
+static int sdp_direct_unreachable(int err)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM:
+	case -ENETUNREACH:
+	case -ENOBUFS:
+	case -ENOMEM:
+	case -ETIMEDOUT:
+		return err;
+	case -EDQUOT:
+		return -ENOBUFS;
+	case -ENODEV:
+		return -ENETDOWN;
+	default:
+		return -EHOSTUNREACH;
+	}
+}
+
 /* A negative errno. */
 static int sdp_direct_why(const struct sdp_direct *direct, const struct sdp_chan_end *end)
 {
@@ -255,7 +275,7 @@ static int sdp_direct_why(const struct sdp_direct *direct, const struct sdp_chan
 	case SDP_XPRT_REJECTED:
 		return -ECONNREFUSED;
 	case SDP_XPRT_UNREACHABLE:
-		return end->error == -EDQUOT ? -ENOBUFS : end->error ?: -EHOSTUNREACH;
+		return sdp_direct_unreachable(end->error);
 	case SDP_XPRT_DEVICE_GONE:
 		return -ENETDOWN;
 	default:

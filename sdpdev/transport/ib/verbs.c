@@ -94,6 +94,11 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 		.qp_state = IB_QPS_INIT,
 		.pkey_index = conn->pkey_index,
 		.port_num = conn->port,
+		/*
+		 * Peers of other make look whether this end lives by writing no bytes.  No
+		 * memory is registered that a peer could write to.
+		 */
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 
 	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
