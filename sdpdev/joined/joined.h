@@ -143,7 +143,4 @@ int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer);
 int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
 
-/* events.c */
-extern const struct sdp_xprt_upcalls sdp_events;
-
 #endif /* _SDP_JOINED_H */

@@ -12,6 +12,10 @@
 struct file;
 struct sdp_attach;
 struct sdp_ctl;
+struct sdp_xprt_upcalls;
+
+/* events.c */
+extern const struct sdp_xprt_upcalls sdp_events;
 
 /* ioctl.c */
 extern const struct file_operations sdp_fops;

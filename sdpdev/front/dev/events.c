@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 #include "direct/direct.h"
+#include "front/dev/dev.h"
 #include "joined/joined.h"
 
 static int sdp_events_addrs(const void *pdata, unsigned int len,
