@@ -394,16 +394,39 @@ static void sdp_avoid_heard_of(struct sdp_avoid *avoid, const struct sdp_avoid_e
 }
 
 /**
+ * sdp_avoid_gone() - a connection has gone, or has nothing to say of a carrier that it asked for
+ * @ss: the end, its socket locked
+ * @c: the carrier
+ *
+ * Where it had been let try a path that had failed, the next one may.
+ */
+void sdp_avoid_gone(struct sdp_sock *ss, const struct sdp_carrier *c)
+{
+	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
+	struct sdp_avoid_entry path, *e;
+
+	if (ss->accepted || !avoid || c->joined || c->judged)
+		return;
+	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
+	spin_lock_bh(&avoid->lock);
+	e = sdp_avoid_find(avoid, &path);
+	if (e && !e->good && time_after(c->began, e->failed))
+		e->until = jiffies;
+	spin_unlock_bh(&avoid->lock);
+}
+
+/**
  * sdp_avoid_over() - the module of a carrier has said that it is over
  * @ss: the end, its socket locked
  * @c: the carrier, perhaps never joined
  */
-void sdp_avoid_over(struct sdp_sock *ss, const struct sdp_carrier *c)
+void sdp_avoid_over(struct sdp_sock *ss, struct sdp_carrier *c)
 {
 	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
 	enum sdp_refusal why = c->refusal;
 	struct sdp_avoid_entry path;
 
+	c->judged = true;
 	if (ss->accepted || !avoid)
 		return;
 	if (!c->joined) {

@@ -216,6 +216,7 @@ enum sdp_carrier_event {
  * @refusal: enum sdp_refusal, of a carrier that was not joined
  * @retry: jiffies before which the peer is not to be asked again
  * @joined: the switch knows that it is; under the socket's lock
+ * @judged: what others may learn of it has been drawn; under the socket's lock
  * @sent: messages that were sent; under the socket's lock
  * @data: those with bytes that were sent or have come; likewise
  * @bytes: theirs
@@ -240,6 +241,7 @@ struct sdp_carrier {
 	u8 refusal;
 	unsigned long retry;
 	bool joined;
+	bool judged;
 	u32 sent;
 	u32 data;
 	u64 bytes;

@@ -142,6 +142,7 @@ void sdp_lane_lose(struct sdp_lane *lane)
 
 	if (!c)
 		return;
+	sdp_avoid_gone(lane->ss, c);
 	WRITE_ONCE(lane->carrier, NULL);
 	spin_lock_bh(&c->lock);
 	c->sk = NULL;

@@ -580,6 +580,8 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 	if (state == SDP_HALF_TX_TCP || state == SDP_HALF_TX_FIN)
 		return 0;
 	if (state != SDP_HALF_TX_BACK) {
+		/* A peer that does not read has acknowledged what was posted: the path is good. */
+		bool dead = why == SDP_STAY_STALL && lane->post != skb_peek(&lane->kept);
 		bool over;
 
 		sdp_stay_set(ss, why, state == SDP_HALF_TX_MOVED);
@@ -587,7 +589,7 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 		lane->post = NULL;
 		lane->say_switch = false;
 		lane->say_note = false;
-		if (c && why == SDP_STAY_STALL) {
+		if (c && dead) {
 			c->refusal = SDP_REFUSED_UNREACHABLE;
 			sdp_avoid_over(ss, c);
 		}
