@@ -110,8 +110,8 @@ bool sdp_mapped_attach(struct sdp_fast *fast, int device, unsigned int flags)
 	struct sdp_attach arg = {
 		.size = sizeof(arg),
 		.flags = flags,
-		.major = SDP_RING_MAJOR,
-		.minor = SDP_RING_MINOR,
+		.major = SDP_API_MAJOR,
+		.minor = SDP_API_MINOR,
 		.fd = fast->fd,
 	};
 	char *map;

@@ -35,7 +35,7 @@ static int attach_as(int fd, int major, unsigned int flags, struct sdp_attach *a
 
 static int attach(int fd, struct sdp_attach *arg)
 {
-	return attach_as(fd, SDP_RING_MAJOR, 0, arg);
+	return attach_as(fd, SDP_API_MAJOR, 0, arg);
 }
 
 static void refused(const char *what, int fd, int error)
@@ -69,15 +69,15 @@ static void attaches(void)
 	close(udp);
 	close(tcp);
 	if (attach_as(c.a.fd, 1, 0, &arg) >= 0 || errno != EPROTONOSUPPORT ||
-	    arg.major != SDP_RING_MAJOR)
+	    arg.major != SDP_API_MAJOR)
 		wrong("another version: %s, %u", strerrorname_np(errno), arg.major);
-	if (attach_as(c.a.fd, SDP_RING_MAJOR, 2, &arg) >= 0 || errno != EINVAL)
+	if (attach_as(c.a.fd, SDP_API_MAJOR, 2, &arg) >= 0 || errno != EINVAL)
 		wrong("a flag: %s", strerrorname_np(errno));
 	other = dup(c.a.fd);
-	if (attach_as(c.a.fd, SDP_RING_MAJOR, SDP_ATTACH_SOLE, &arg) >= 0 || errno != EBUSY)
+	if (attach_as(c.a.fd, SDP_API_MAJOR, SDP_ATTACH_SOLE, &arg) >= 0 || errno != EBUSY)
 		wrong("two descriptors: %s", strerrorname_np(errno));
 	close(other);
-	rings = attach_as(c.a.fd, SDP_RING_MAJOR, SDP_ATTACH_SOLE, &arg);
+	rings = attach_as(c.a.fd, SDP_API_MAJOR, SDP_ATTACH_SOLE, &arg);
 	need(rings >= 0);
 	refused("again", c.a.fd, EBUSY);
 	close(rings);
@@ -336,7 +336,7 @@ static void doors(int fd, int rings, unsigned int seed)
 		int again, device = open("/dev/sdp", O_RDWR | O_CLOEXEC);
 		struct sdp_attach arg = {
 			.size = random32(&seed) % 4 ? sizeof(arg) : random32(&seed) % 64,
-			.major = SDP_RING_MAJOR, .fd = random32(&seed) % 4 ? fd : rings,
+			.major = SDP_API_MAJOR, .fd = random32(&seed) % 4 ? fd : rings,
 			.flags = random32(&seed) % 4,
 		};
 		size_t len = 4096UL << random32(&seed) % 10;
