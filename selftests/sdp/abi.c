@@ -98,7 +98,7 @@ static void test_rules(void)
 /* What it gives is in selftests/sock/attach.c. */
 static void test_attach(void)
 {
-	struct sdp_attach good = { .size = sizeof(good), .major = SDP_RING_MAJOR }, arg;
+	struct sdp_attach good = { .size = sizeof(good), .major = SDP_API_MAJOR }, arg;
 	struct { struct sdp_attach a; unsigned char more[8]; } big = {};
 	int fd = door(), sock = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -107,7 +107,7 @@ static void test_attach(void)
 #define ATTACH(...)	(arg = good, __VA_ARGS__, ioctl(fd, SDP_IOC_ATTACH, &arg))
 	ok(fails(ATTACH(arg.fd = -1), EBADF), "ATTACH: no descriptor: EBADF");
 	ok(fails(ATTACH(arg.fd = fd), ENOTSOCK), "ATTACH: no socket: ENOTSOCK");
-	ok(fails(ATTACH(arg.major = SDP_RING_MAJOR + 1), EPROTONOSUPPORT),
+	ok(fails(ATTACH(arg.major = SDP_API_MAJOR + 1), EPROTONOSUPPORT),
 	   "ATTACH: another version: EPROTONOSUPPORT");
 	ok(fails(ATTACH(arg.flags = 1U << 31), EINVAL), "ATTACH: undefined flag: EINVAL");
 	ok(fails(ATTACH(arg.size--), EINVAL), "ATTACH: too small: EINVAL");

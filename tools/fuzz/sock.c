@@ -119,7 +119,7 @@ static void end_address(uint8_t *to, __be16 *port, const struct sockaddr_storage
 
 static int attach(int fd)
 {
-	struct sdp_attach arg = { .size = sizeof(arg), .major = SDP_RING_MAJOR, .fd = fd };
+	struct sdp_attach arg = { .size = sizeof(arg), .major = SDP_API_MAJOR, .fd = fd };
 
 	return ioctl(the_door(), SDP_IOC_ATTACH, &arg);
 }
@@ -340,7 +340,7 @@ void op_ctl(struct worker *w)
 void op_attach(struct worker *w)
 {
 	struct sdp_attach arg = {
-		.size = sizeof(arg), .major = SDP_RING_MAJOR, .fd = one_of(w, ENDS),
+		.size = sizeof(arg), .major = SDP_API_MAJOR, .fd = one_of(w, ENDS),
 	};
 
 	slot_fill(w, w->r->a, call_on(w, the_door(), SDP_IOC_ATTACH, &arg, sizeof(arg)));
