@@ -11,6 +11,9 @@
 #include "chan/chan.h"
 #include "transport/registry.h"
 
+/* What is on its way when a channel ends has so long. */
+#define SDP_CHAN_DRAIN		(HZ / 2)
+
 static struct workqueue_struct *sdp_chan_wq;
 static LIST_HEAD(sdp_chans);
 static atomic_t sdp_chans_count;
@@ -69,10 +72,23 @@ void sdp_chan_over(struct sdp_chan *chan)
 }
 
 /**
+ * sdp_chan_drained() - nothing is on its way any more, or has been for long enough
+ * @chan: the channel, locked
+ */
+void sdp_chan_drained(struct sdp_chan *chan)
+{
+	if (!chan->drains)
+		return;
+	chan->drains = false;
+	sdp_chan_kick(chan);
+}
+
+/**
  * sdp_chan_end() - the user needs it no more
  * @chan: the channel; the user keeps its reference
  *
- * The peer hears of all that was taken in: it has nothing to send again, by whatever way.
+ * The peer hears of all that was taken in: it has nothing to send again, by whatever way.  What
+ * is on its way has a moment to get there.
  *
  * Context: any with bottom halves.
  */
@@ -80,8 +96,25 @@ void sdp_chan_end(struct sdp_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	sdp_chan_last(chan);
+	if (chan->state == SDP_CHAN_OPEN && chan->sending) {
+		chan->drains = true;
+		chan->state = SDP_CHAN_OVER;
+		mod_timer(&chan->timer, jiffies + SDP_CHAN_DRAIN);
+	}
 	sdp_chan_over(chan);
 	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * sdp_chan_disown() - a channel that a peer has asked for counts as nobody's share any more
+ * @chan: the channel, which has been open
+ *
+ * Context: any.
+ */
+void sdp_chan_disown(struct sdp_chan *chan)
+{
+	WRITE_ONCE(chan->disown, true);
+	sdp_chan_kick(chan);
 }
 
 /* The user hears of the end once.  Context: process. */
@@ -91,6 +124,7 @@ static void sdp_chan_tell_over(struct sdp_chan *chan, const struct sdp_chan_end 
 
 	spin_lock_bh(&chan->lock);
 	sdp_chan_over(chan);
+	sdp_chan_drained(chan);
 	told = chan->over_told;
 	chan->over_told = true;
 	spin_unlock_bh(&chan->lock);
@@ -283,6 +317,14 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 	sdp_chan_put(chan);
 }
 
+/* An open channel's part of the work. */
+static void sdp_chan_keep(struct sdp_chan *chan)
+{
+	sdp_chan_bufs(chan);
+	if (xchg(&chan->disown, false))
+		sdp_xprt_disown(chan->xc);
+}
+
 static void sdp_chan_work(struct work_struct *work)
 {
 	struct sdp_chan *chan = container_of(work, struct sdp_chan, work);
@@ -290,8 +332,8 @@ static void sdp_chan_work(struct work_struct *work)
 	if (!chan->begun && READ_ONCE(chan->state) == SDP_CHAN_OPENING)
 		sdp_chan_begin(chan);
 	else if (READ_ONCE(chan->state) == SDP_CHAN_OPEN)
-		sdp_chan_bufs(chan);
-	if (READ_ONCE(chan->state) == SDP_CHAN_OVER)
+		sdp_chan_keep(chan);
+	if (READ_ONCE(chan->state) == SDP_CHAN_OVER && !READ_ONCE(chan->drains))
 		sdp_chan_finish(chan);
 	sdp_chan_put(chan);
 }
@@ -426,6 +468,8 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 			chan->lost = true;
 			sdp_chan_over(chan);
 		}
+		if (xc && chan->xprt == ops && (!dev || xc->dev == dev))
+			sdp_chan_drained(chan);
 		spin_unlock(&chan->lock);
 	}
 	spin_unlock_bh(&sdp_chans_lock);

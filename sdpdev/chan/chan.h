@@ -144,6 +144,8 @@ struct sdp_chan_user {
  * @over_told: the user knows that it is over
  * @deaf: a message broke the rules
  * @lost: its device goes, or the transport
+ * @disown: it is no peer's any more
+ * @drains: it is over, and waits for what is on its way
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in
  * @accepts: the peer has asked for it
@@ -185,6 +187,8 @@ struct sdp_chan {
 	bool over_told;
 	bool deaf;
 	bool lost;
+	bool disown;
+	bool drains;
 	bool begun;
 	bool late;
 	bool accepts;
@@ -247,6 +251,7 @@ int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
 		    const struct sdp_xprt_params *params, const void *pdata, unsigned int len);
 void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size);
 void sdp_chan_end(struct sdp_chan *chan);
+void sdp_chan_disown(struct sdp_chan *chan);
 void sdp_chan_put(struct sdp_chan *chan);
 void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev);
 
@@ -261,6 +266,7 @@ void sdp_chan_freed(struct sdp_chan *chan, u32 count);
 /* Within the folder: chan.c, */
 void sdp_chan_kick(struct sdp_chan *chan);
 void sdp_chan_over(struct sdp_chan *chan);
+void sdp_chan_drained(struct sdp_chan *chan);
 void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len);
 
 /* tx.c, */

@@ -344,5 +344,6 @@ void sdp_chan_late(struct timer_list *timer)
 		chan->late |= chan->taken_told != chan->taken;
 		sdp_chan_settle(chan);
 	}
+	sdp_chan_drained(chan);
 	spin_unlock_bh(&chan->lock);
 }

@@ -260,7 +260,8 @@ void sdp_chan_sent(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 	buf->priv = NULL;
 	spin_lock_bh(&chan->lock);
 	list_add(&buf->list, &chan->free);
-	chan->sending--;
+	if (!--chan->sending)
+		sdp_chan_drained(chan);
 	sdp_chan_settle(chan);
 	room = sdp_chan_roomy(chan);
 	if (chan->wants_idle && !chan->sending) {

@@ -129,7 +129,7 @@ static int sdp_direct_take(struct sock *sk, struct sock *parent, struct sdp_xprt
 	memcpy(&direct->local, ev->local, sizeof(direct->local));
 	memcpy(&direct->peer, ev->peer, sizeof(direct->peer));
 	params.ifindex = ev->ifindex;
-	/* Peers have made it: they shall not take an adapter from all others, root's neither. */
+	/* Peers shall not take an adapter from all others before root's program accepts. */
 	sdp_owner_share(sdp_direct(parent)->payer, &params.owner, &params.share);
 	params.share = READ_ONCE(sdp_user_share);
 	sdp_build_hello_ack(&hah, &sdp_direct_own);

@@ -240,6 +240,19 @@ static struct sock *sdp_direct_first(struct sock *sk)
 	return &child->sk;
 }
 
+/* Root's program has it now, and has no limit. */
+static void sdp_direct_disown(struct sock *sk, struct sock *child)
+{
+	struct sdp_direct *direct = sdp_direct(child);
+
+	if (!uid_eq(sdp_direct(sk)->payer, GLOBAL_ROOT_UID))
+		return;
+	spin_lock_bh(&direct->lock);
+	if (direct->link)
+		sdp_chan_disown(&direct->link->chan);
+	spin_unlock_bh(&direct->lock);
+}
+
 /**
  * sdp_direct_accept() - the next connection
  * @sk: the listener
@@ -258,8 +271,10 @@ struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err)
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			return NULL;
 		child = sdp_direct_first(sk);
-		if (child)
+		if (child) {
+			sdp_direct_disown(sk, child);
 			return child;
+		}
 		*err = timeo ? sdp_direct_wait(sk, &timeo, sdp_direct_is_asked) : -EAGAIN;
 		if (*err)
 			return NULL;

@@ -25,4 +25,7 @@ struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 port);
 void sdp_xprt_unlisten(struct sdp_xprt_port *port);
 void sdp_xprt_stats(struct seq_file *seq);
 
+/* share.c */
+void sdp_xprt_disown(struct sdp_xprt_conn *conn);
+
 #endif /* _SDP_REGISTRY_H */

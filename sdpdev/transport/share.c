@@ -70,6 +70,19 @@ static void sdp_share_drop(struct sdp_xprt_conn *conn)
 		xa_erase(&dev->owners, conn->owner);
 }
 
+/**
+ * sdp_xprt_disown() - a connection does not count as its owner's any more
+ * @conn: the connection, which has been charged
+ *
+ * Context: process context.
+ */
+void sdp_xprt_disown(struct sdp_xprt_conn *conn)
+{
+	mutex_lock(&conn->dev->lock);
+	sdp_share_drop(conn);
+	mutex_unlock(&conn->dev->lock);
+}
+
 void sdp_xprt_uncharge(struct sdp_xprt_conn *conn)
 {
 	mutex_lock(&conn->dev->lock);

@@ -12,12 +12,11 @@ long='stream files options events waits limit'
 # These are over before a connection of the checked kernel has moved.
 [ "$KERNEL" = debug ] || long+=' keep control again'
 
-# programs FAMILY: those to run. Not busy: a program that closes in the moment in which its peer
-# leaves TCP resets the connection, where TCP ends it.
+# programs FAMILY: those to run
 programs() {
 	case $1 in
 	IPv4)	echo names stream ends keep files urgent options events control again every defer \
-			woken waits limit ;;
+			woken waits limit busy ;;
 	*)	echo names stream ends keep ;;
 	esac
 }

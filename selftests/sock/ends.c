@@ -56,34 +56,13 @@ static int hold(const char *what)
 
 int main(int argc, char **argv)
 {
-	int c;
-
 	if (argc > 1 && !strcmp(argv[1], "--leave"))
 		return leave();
 	if (argc > 2 && !strcmp(argv[1], "--hold"))
 		return hold(argv[2]);
 	nothing_yet();
-	while ((c = getopt(argc, argv, "l:c:S:C:w")) != -1) {
-		switch (c) {
-		case 'w':
-			late = true;
-			lists[1] = NULL;
-			break;
-		case 'l':
-			place.listen = optarg;
-			break;
-		case 'c':
-			place.connect = optarg;
-			break;
-		case 'S':
-			place.server = optarg;
-			break;
-		case 'C':
-			place.client = optarg;
-			break;
-		default:
-			return 2;
-		}
-	}
+	place_options(argc, argv);
+	if (late)
+		lists[1] = NULL;
 	return rows_main(lists, argv + optind);
 }
