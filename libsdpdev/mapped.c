@@ -372,7 +372,7 @@ size_t sdp_mapped_send(struct sdp_fast *fast, const struct iovec *iov, int n, si
 	unlock(tx);
 	if (!all)
 		return 0;
-	/* The head is there.  Pairs with the barrier of who sets this and looks at it again. */
+	/* The head is there.  Pairs with the barrier of a thread that sets this and looks again. */
 	full_barrier();
 	if (load(&tx->shared->want_data))
 		kick(fast, SDP_RING_DATA);
@@ -417,7 +417,7 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct i
 /* Whoever waits for room is woken when it is worth it. */
 static void tell_room(struct sdp_fast *fast, struct half *rx, __u64 used)
 {
-	/* The tail is there.  Pairs with the barrier of who sets this and looks at it again. */
+	/* The tail is there.  Pairs with the barrier of a thread that sets this and looks again. */
 	full_barrier();
 	if (load(&rx->shared->want_room) && used * 2 < load(&rx->shared->limit))
 		kick(fast, SDP_RING_ROOM);
@@ -494,7 +494,7 @@ static bool look(const struct half *rx)
 	unsigned int i;
 
 	for (i = 0; i < looks; i++) {
-		if (load(&rx->shared->head) != load(&rx->shared->tail))
+		if (position(load(&rx->shared->head)) != position(load(&rx->shared->tail)))
 			return true;
 		relax();
 	}

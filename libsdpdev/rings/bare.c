@@ -53,7 +53,11 @@ static bool gives(long number)
 		SYS_socket, SYS_accept4, SYS_openat, SYS_openat2, SYS_eventfd2, SYS_epoll_create1,
 		SYS_inotify_init1, SYS_signalfd4, SYS_timerfd_create, SYS_memfd_create,
 		SYS_perf_event_open, SYS_userfaultfd, SYS_pidfd_open, SYS_pidfd_getfd,
-		SYS_io_uring_setup,
+		SYS_io_uring_setup, SYS_fanotify_init, SYS_open_by_handle_at, SYS_open_tree,
+		SYS_fsopen, SYS_fsmount, SYS_fspick, SYS_mq_open, SYS_bpf,
+#ifdef SYS_memfd_secret
+		SYS_memfd_secret,
+#endif
 	};
 	unsigned int i;
 
@@ -87,16 +91,19 @@ static long uncancelled(long number, const long *args)
 	if (number == SYS_close)
 		table_forget(args[0], SHARED);
 	ret = NEXT(syscall)(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (number == SYS_close)
+		return close_done(args[0], ret);
 	if (ret < 0)
 		return ret;
 	switch (number) {
-	case SYS_close:
-		table_forget(args[0], CLOSED);
-		break;
 	case SYS_sendmsg:
 		return msg_sent((const struct msghdr *)args[1], ret);
 	case SYS_recvmsg:
 		return msg_came((const struct msghdr *)args[1], ret);
+	case SYS_sendmmsg:
+		return msgs_sent((const struct mmsghdr *)args[1], ret);
+	case SYS_recvmmsg:
+		return msgs_came((const struct mmsghdr *)args[1], ret);
 	}
 	if (forks(number, args))
 		forked(ret);

@@ -125,13 +125,22 @@ ssize_t msg_came(const struct msghdr *msg, ssize_t ret)
 	return each_passed(msg, ret, NEW);
 }
 
-static int all_passed(const struct mmsghdr *msgs, int n, unsigned int how)
+int msgs_sent(const struct mmsghdr *msgs, int ret)
 {
 	int i;
 
-	for (i = 0; i < n; i++)
-		each_passed(&msgs[i].msg_hdr, 0, how);
-	return n;
+	for (i = 0; i < ret; i++)
+		msg_sent(&msgs[i].msg_hdr, 0);
+	return ret;
+}
+
+int msgs_came(const struct mmsghdr *msgs, int ret)
+{
+	int i;
+
+	for (i = 0; i < ret; i++)
+		msg_came(&msgs[i].msg_hdr, 0);
+	return ret;
 }
 
 /* --- the calls ------------------------------------------------------------- */
@@ -153,7 +162,7 @@ CALL(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags),
 	send_msg(fd, msg, flags) ?: msg_sent(msg, NEXT(sendmsg)(fd, msg, flags)))
 
 CALL(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags),
-	all_passed(msgs, NEXT(sendmmsg)(fd, msgs, n, flags), SHARED))
+	msgs_sent(msgs, NEXT(sendmmsg)(fd, msgs, n, flags)))
 
 CALL(ssize_t, read, (int fd, void *buf, size_t n),
 	recv_bytes(fd, buf, n, n, 0) ?: NEXT(read)(fd, buf, n))
@@ -174,7 +183,7 @@ CALL(ssize_t, recvmsg, (int fd, struct msghdr *msg, int flags),
 
 CALL(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 		     struct timespec *timeout),
-	all_passed(msgs, NEXT(recvmmsg)(fd, msgs, n, flags, timeout), NEW))
+	msgs_came(msgs, NEXT(recvmmsg)(fd, msgs, n, flags, timeout)))
 
 /* Of programs that are built with _FORTIFY_SOURCE. */
 CALL(ssize_t, __read_chk, (int fd, void *buf, size_t n, size_t size),

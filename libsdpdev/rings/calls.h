@@ -57,9 +57,13 @@ __hidden void *next_find(struct next *next);
 
 /* The call has given a descriptor, or has not; returns @fd. */
 __hidden int came(int fd);
+/* close(2) has returned @ret, and so does this. */
+__hidden int close_done(int fd, int ret);
 /* A message has gone, or come, perhaps with descriptors; return @ret. */
 __hidden ssize_t msg_sent(const struct msghdr *msg, ssize_t ret);
 __hidden ssize_t msg_came(const struct msghdr *msg, ssize_t ret);
+__hidden int msgs_sent(const struct mmsghdr *msgs, int ret);
+__hidden int msgs_came(const struct mmsghdr *msgs, int ret);
 /* fork(2) has returned @pid, and so does this. */
 __hidden pid_t forked(pid_t pid);
 

@@ -3,6 +3,7 @@
  * The calls that give descriptors, sockets and processes another meaning.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -24,20 +25,53 @@
 
 /* --- the end of a number --------------------------------------------------- */
 
-/* Before it is closed, and again behind: another thread's call may have got rings in between. */
-#define CLOSES(fd, call)						\
-({									\
-	int fd_ = (fd), ret_;						\
-									\
-	table_forget(fd_, SHARED);					\
-	ret_ = call;							\
-	if (!ret_)							\
-		table_forget(fd_, CLOSED);				\
-	ret_;								\
-})
+/*
+ * Before it is closed, and again behind: another thread's call may have got rings in between.  A
+ * call may fail, and have closed the number all the same.
+ */
+static int closed(int fd, int ret)
+{
+	int error = errno;
 
-CALL(int, close, (int fd), CLOSES(fd, NEXT(close)(fd)))
-CALL(int, fclose, (FILE *file), CLOSES(fileno(file), NEXT(fclose)(file)))
+	table_forget(fd, CLOSED);
+	errno = error;
+	return ret;
+}
+
+int close_done(int fd, int ret)
+{
+	return ret < 0 && errno == EBADF ? ret : closed(fd, ret);
+}
+
+CALL(int, close, (int fd), table_forget(fd, SHARED), close_done(fd, NEXT(close)(fd)))
+
+__public int fclose(FILE *file)
+{
+	int fd = fileno(file);
+
+	table_forget(fd, SHARED);
+	return closed(fd, NEXT(fclose)(file));
+}
+
+typedef FILE *reopen_t(const char *path, const char *mode, FILE *file);
+
+/* It closes the number, and gives the same one, or none. */
+static FILE *reopen(reopen_t *call, const char *path, const char *mode, FILE *file)
+{
+	int fd = fileno(file);
+
+	table_forget(fd, SHARED);
+	file = call(path, mode, file);
+	closed(fd, 0);
+	if (file)
+		came(fileno(file));
+	return file;
+}
+
+CALL(FILE *, freopen, (const char *path, const char *mode, FILE *file),
+	reopen(NEXT(freopen), path, mode, file))
+CALL(FILE *, freopen64, (const char *path, const char *mode, FILE *file),
+	reopen(NEXT(freopen64), path, mode, file))
 
 __public int close_range(unsigned int first, unsigned int last, int flags)
 {
@@ -211,3 +245,15 @@ CALL(int, pipe, (int ends[2]), came_two(ends, NEXT(pipe)(ends)))
 CALL(int, pipe2, (int ends[2], int flags), came_two(ends, NEXT(pipe2)(ends, flags)))
 CALL(int, socketpair, (int family, int type, int protocol, int ends[2]),
 	came_two(ends, NEXT(socketpair)(family, type, protocol, ends)))
+
+/* --- the C library's other names ------------------------------------------- */
+
+#define ALIAS(name, ...)						\
+	extern __public __typeof__(name) __##name __attribute__((alias(#name), ##__VA_ARGS__))
+
+ALIAS(close);
+ALIAS(dup2, nothrow, leaf);
+ALIAS(fcntl);
+ALIAS(open);
+ALIAS(open64);
+ALIAS(pipe, nothrow, leaf);

@@ -75,6 +75,8 @@ struct slot {
 
 static struct slot slots[SLOTS];
 static struct entry entries[MOST];
+/* No slot from here on has had users or a try. */
+static unsigned int used_slots;
 static unsigned int first_try = CALLS;
 static bool stopped;
 
@@ -160,7 +162,8 @@ static void reap(struct slot *slot)
 
 static void leave(struct slot *slot)
 {
-	if (!__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
+	/* None in a child that a signal handler has made inside the call. */
+	if (load(&slot->users) && !__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
 		reap(slot);
 }
 
@@ -250,14 +253,31 @@ static void spoil(struct slot *slot)
 		change(&slot->trying, &trying, SPOILT);
 }
 
-/* Now and then a call tries to get rings.  The program does not see that it does. */
+/* Before anything in the slot counts: a child of fork(2) looks at no more slots than that. */
+static void use_slot(unsigned int fd)
+{
+	unsigned int used = load(&used_slots);
+
+	while (fd >= used && !change(&used_slots, &used, fd + 1))
+		;
+}
+
+/*
+ * Now and then a call tries to get rings.  The program does not see that it does.  There are no
+ * others while it does so: whoever is about to make them dying is a user.
+ */
 static void try_attach(struct slot *slot, int fd)
 {
 	enum trying idle = IDLE;
 	int error = errno;
 
-	if (load(&slot->dying) || load(&stopped) || !change(&slot->trying, &idle, TRYING))
+	use_slot(fd);
+	if (!change(&slot->trying, &idle, TRYING))
 		return;
+	if (load(&slot->rings) || load(&slot->users) || load(&slot->dying) || load(&stopped)) {
+		store(&slot->trying, IDLE);
+		return;
+	}
 	if (attach_slot(slot, fd) == -EOPNOTSUPP)
 		slot->calls = HOPELESS;
 	if (swap(&slot->trying, IDLE) == SPOILT)
@@ -303,6 +323,7 @@ void table_waits(int fd, bool waits)
 
 	if (!slot)
 		return;
+	use_slot(fd);
 	__atomic_add_fetch(&slot->users, 1, __ATOMIC_SEQ_CST);
 	spoil(slot);
 	entry = load(&slot->rings);
@@ -321,15 +342,13 @@ static void drop(struct slot *slot, unsigned int how)
 	/* A child of vfork(2) has descriptors of its own, and its parent's memory. */
 	if (child && !(how & REPLACED))
 		return;
+	__atomic_add_fetch(&slot->users, 1, __ATOMIC_SEQ_CST);
 	entry = swap(&slot->rings, NULL);
-	if (!entry)
-		return;
-	if (child) {
+	if (entry && child)
 		store(&entry->lost, true);
-		return;
-	}
-	store(&slot->dying, entry);
-	reap(slot);
+	else if (entry)
+		store(&slot->dying, entry);
+	leave(slot);
 }
 
 /*
@@ -395,7 +414,10 @@ void table_parent(void)
 	errno = error;
 }
 
-/* A child has the descriptors of rings, no mapping, and no thread that could be in a call. */
+/*
+ * A child has the descriptors of rings, no mapping, and no thread that could be in a call: what
+ * its parent's threads were at in the slots is nobody's.
+ */
 void table_child(void)
 {
 	unsigned int i;
@@ -410,6 +432,15 @@ void table_child(void)
 			slots[entry->fast.fd] = (struct slot){};
 		entry_free(entry);
 		entry->lost = false;
+	}
+	for (i = 0; i < used_slots; i++) {
+		struct slot *slot = &slots[i];
+
+		if (!slot->users && !slot->trying && !slot->dying)
+			continue;
+		slot->users = 0;
+		slot->trying = IDLE;
+		slot->dying = NULL;
 	}
 	errno = error;
 }

@@ -100,6 +100,15 @@ int __wrap_ioctl(int fd, unsigned long request, unsigned long what)
 	return what;
 }
 
+static unsigned long yields;
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+	__atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
+	return __real_sched_yield();
+}
+
 /* The kernel takes a half back; where it finds the program. */
 static __u64 take_back(__u64 *word)
 {
@@ -366,12 +375,30 @@ static void at_the_end(void)
 	printf("# %lu rounds, %lu wrong\n", rounds, wrong);
 }
 
+/* --- a sender without rings --------------------------------------------------- */
+
+/* Its half is closed, and the reader's is not: the reader lets others run before it sleeps. */
+static void without_rings(void)
+{
+	unsigned char c;
+	const struct iovec iov = { .iov_base = &c, .iov_len = 1 };
+	unsigned long turns;
+
+	reset(false);
+	take_back(&shared.head);
+	turns = reader.turns;
+	yields = 0;
+	must(!sdp_mapped_recv(&reader, &iov, 1, 1, true));
+	ok(turns && yields == turns, "a reader lets a sender run that has no rings");
+}
+
 int main(void)
 {
-	tap_plan(4);
+	tap_plan(5);
 	in_order();
 	handshake(knock_rounds, data_lost, "a reader sees the bytes, or is woken for them");
 	handshake(drain_rounds, room_lost, "a sender sees the room, or is woken for it");
 	at_the_end();
+	without_rings();
 	return tap_exit();
 }

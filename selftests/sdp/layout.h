@@ -22,7 +22,9 @@ SIZE(sdp_ctl, 32);
 AT(sdp_ctl, ends, 16);
 AT(sdp_ctl, done, 28);
 SIZE(sdp_ctl_end, 80);
+AT(sdp_ctl_end, local_port, 40);
 AT(sdp_ctl_end, error, 48);
+AT(sdp_ctl_end, stay, 64);
 
 SIZE(sdp_attach, 48);
 AT(sdp_attach, fd, 12);
@@ -32,8 +34,11 @@ AT(sdp_attach, features, 40);
 SIZE(sdp_shared, 192);
 AT(sdp_shared, tail, 64);
 AT(sdp_shared, want_data, 128);
+AT(sdp_shared, watched, 140);
 
+SIZE(sdp_sock_info, 56);
 AT(sdp_sock_info, tx_bytes, 16);
+AT(sdp_sock_info, stay, 32);
 AT(sdp_sock_info, mode, 48);
 
 #endif /* SELFTESTS_SDP_LAYOUT_H */

@@ -161,7 +161,8 @@ static int comes(int way, int listener)
 	case 7: return eventfd(0, 0);
 	case 8: return dup(0);
 	case 9: return fcntl(0, F_DUPFD, 3);
-	case 10:
+	case 10: return syscall(SYS_fsopen, "tmpfs", 0);
+	case 11:
 		need(!pipe(ends));
 		break;
 	default:
@@ -188,7 +189,7 @@ static void comes_again(void)
 {
 	int port, way, listener = sock_listen(10, &port);
 
-	for (way = 0; way < 12; way++) {
+	for (way = 0; way < 13; way++) {
 		struct conn c = conn_ringed();
 		int other = way < 3 ? sock_new(NULL) : -1, fd;
 
@@ -241,6 +242,14 @@ static void streams(void)
 	SAY(fclose(file));
 	have_rings(1);
 	SAY(get(&c.b, 10, 0));
+	close(c.b.fd);
+	c = conn_ringed();
+	file = fdopen(c.a.fd, "r+");
+	file = freopen("/dev/null", "r+", file);
+	need(file);
+	SAY(fileno(file) == c.a.fd);
+	have_rings(1);
+	SAY(fclose(file));
 	close(c.b.fd);
 }
 
@@ -309,13 +318,15 @@ static void kicks_in_vain(void)
 }
 
 /* By another process's socket to us, as one process does it to another. */
-static void passed(void)
+static void pass(bool bare)
 {
 	char control[CMSG_SPACE(sizeof(int))] = "";
 	struct iovec iov = { "x", 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	struct mmsghdr msgs = {
+		.msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			     .msg_controllen = sizeof(control) },
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msgs.msg_hdr);
 	struct conn c = conn_ringed();
 	int old = c.a.fd, ends[2];
 	char byte;
@@ -324,10 +335,16 @@ static void passed(void)
 	*cmsg = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
 				  .cmsg_len = CMSG_LEN(sizeof(int)) };
 	memcpy(CMSG_DATA(cmsg), &old, sizeof(old));
-	SAY(sendmsg(ends[0], &msg, 0));
+	if (bare)
+		SAY(syscall(SYS_sendmmsg, ends[0], &msgs, 1, 0));
+	else
+		SAY(sendmsg(ends[0], &msgs.msg_hdr, 0));
 	have_rings(1);
 	iov.iov_base = &byte;
-	SAY(recvmsg(ends[1], &msg, 0));
+	if (bare)
+		SAY(syscall(SYS_recvmmsg, ends[1], &msgs, 1, 0, NULL));
+	else
+		SAY(recvmsg(ends[1], &msgs.msg_hdr, 0));
 	memcpy(&c.a.fd, CMSG_DATA(cmsg), sizeof(c.a.fd));
 	goes_on(&c);
 	have_rings(1);
@@ -335,6 +352,12 @@ static void passed(void)
 	goes_to(old, pipe_at(old), 1);
 	ring(&c, 2);
 	conn_close(&c);
+}
+
+static void passed(void)
+{
+	pass(false);
+	pass(true);
 }
 
 static void *uses(void *arg)
