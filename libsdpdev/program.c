@@ -18,6 +18,7 @@
 #include "sdprun.h"
 
 #define LIBRARY		"libsdprings.so"
+#define FOLDER		LIBDIR "/sdpdev"
 
 /* --- listeners ----------------------------------------------------------- */
 
@@ -47,36 +48,51 @@ static bool speaks_of(const struct sdp_rule *rule, unsigned int port)
 {
 	unsigned int i;
 
-	if (rule->verdict == SDP_RULE_NEVER || !(rule->calls & SDP_RULE_LISTEN))
-		return false;
 	for (i = 0; i < SDP_RULE_PORTS && rule->ports[i].first; i++)
 		if (port >= rule->ports[i].first && port <= rule->ports[i].last)
 			return true;
 	return !rule->ports[0].first;
 }
 
+/* False if the listener has another ULP, or cannot get ours. */
+static bool move_listener(int fd, const struct sdp_rule *rule)
+{
+	socklen_t len = sizeof(int);
+	int mode;
+
+	if (!setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3))
+		return true;
+	/* If the listener had the ULP before the rule, it has the mode of that time. */
+	if (errno != EEXIST || getsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &mode, &len))
+		return false;
+	if (rule->verdict == SDP_RULE_ONLY)
+		mode = SDP_MODE_ONLY;
+	else if (rule->verdict == SDP_RULE_NOW && mode == SDP_MODE_MOVE)
+		mode = SDP_MODE_NOW;
+	else
+		return true;
+	return !setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &mode, sizeof(mode));
+}
+
 bool move_listeners(const struct sdp_rule *rule)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	const int only = SDP_MODE_ONLY;
 	unsigned int port;
 	struct dirent *d;
 	int error = 0;
+	DIR *dir;
 
-	if (!dir)
+	if (rule->verdict == SDP_RULE_NEVER || !(rule->calls & SDP_RULE_LISTEN))
 		return true;
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return false;
 	/* cppcheck-suppress readdirCalled ; there are no threads */
 	while ((d = readdir(dir))) {
 		int fd = atoi(d->d_name);
 
 		if (d->d_name[0] == '.' || !is_listener(fd, &port) || !speaks_of(rule, port))
 			continue;
-		if (!setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3))
-			continue;
-		/* It had the ULP before the rule, or has another one. */
-		if (errno != EEXIST || (rule->verdict == SDP_RULE_ONLY &&
-					setsockopt(fd, IPPROTO_SDP, SDP_SOCK_MODE, &only,
-						   sizeof(only))))
+		if (!move_listener(fd, rule))
 			error = errno;
 	}
 	closedir(dir);
@@ -145,7 +161,7 @@ static bool find_library(char *path, size_t size)
 		if (snprintf(path, size, "%s/" LIBRARY, self) < (int)size && !access(path, R_OK))
 			return true;
 	}
-	return snprintf(path, size, "%s", LIBDIR "/" LIBRARY) < (int)size && !access(path, R_OK);
+	return snprintf(path, size, "%s", FOLDER "/" LIBRARY) < (int)size && !access(path, R_OK);
 }
 
 /* Puts a word before those that a variable has. */
@@ -172,7 +188,7 @@ const char *preload_rings(const char *program)
 	if (ret)
 		return ret;
 	if (!find_library(path, sizeof(path)))
-		return LIBRARY " is neither beside sdprun nor in " LIBDIR;
+		return LIBRARY " is neither beside sdprun nor in " FOLDER;
 	if (strpbrk(path, ": \t\n"))
 		return "LD_PRELOAD cannot name a path with a colon or a space";
 	/* AddressSanitizer wants to be the first library, and works as the second one. */

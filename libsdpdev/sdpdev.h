@@ -4,7 +4,8 @@
  *
  * Nobody needs this library to use such a socket: see sdp_sock(7).  The library sends and receives
  * without system calls (sdp_fast_*), asks what carries a connection (sdp_info), and sets rules
- * (sdp_set_rule).  Every call may be made by several threads at once.
+ * (sdp_set_rule).  Several threads may make every call at once, but for sdp_fast_close(): see
+ * libsdpdev(3).
  */
 #ifndef SDPDEV_H
 #define SDPDEV_H

@@ -130,11 +130,16 @@ static bool add_ports(struct sdp_rule *rule, const char *text)
 /* NULL, or why the kernel does not take the rule. */
 static const char *set_rule(void)
 {
+	static char other[100];
+
 	if (!sdp_set_rule(&choice.rule))
 		return NULL;
 	switch (errno) {
 	case ENOENT:
-		return "is the module sdpdev loaded?";
+		snprintf(other, sizeof(other),
+			 "%s is not there: load the module (modprobe sdpdev), or give the container the device",
+			 SDP_DEVICE_PATH);
+		return other;
 	case ENOTTY:
 	case EINVAL:
 		return "the module sdpdev that is loaded does not know this rule";
@@ -147,7 +152,8 @@ static const char *set_rule(void)
 	case EOPNOTSUPP:
 		return "this kernel lacks what rules need";
 	default:
-		return strerror(errno);
+		snprintf(other, sizeof(other), "%s: %s", SDP_DEVICE_PATH, strerror(errno));
+		return other;
 	}
 }
 
@@ -186,8 +192,12 @@ static int set_cgroup(const char *dir)
 	char path[PATH_MAX];
 	const char *error;
 
-	if (!strcmp(dir, "self") && own_cgroup(path, sizeof(path)))
+	if (!strcmp(dir, "self")) {
+		if (!own_cgroup(path, sizeof(path)))
+			return trouble("%s: %s", dir,
+				       "this process is in no control group of version 2, or /proc is not mounted");
 		dir = path;
+	}
 	choice.rule.scope = SDP_RULE_CGROUP;
 	choice.rule.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = choice.rule.fd < 0 ? strerror(errno) : set_rule();
@@ -205,7 +215,7 @@ static int set_user(const char *name)
 
 	errno = 0;
 	number = user ? user->pw_uid : strtoul(name, &end, 10);
-	if (*name == '-' || end == name || *end || errno || number >= UINT32_MAX)
+	if ((!user && (*name < '0' || *name > '9')) || *end || errno || number >= UINT32_MAX)
 		return trouble("%s: no such user", name);
 	choice.rule.scope = SDP_RULE_USER;
 	choice.rule.fd = number;
@@ -234,7 +244,8 @@ static int run(char **argv)
 	const char *error = set_rule(), *none;
 
 	if (error && (must || moves))
-		trouble("%s: %s%s", SDP_DEVICE_PATH, error, must ? "" : "; going on over TCP");
+		trouble("%s%s%s%s", error, must ? "" : "; ", must ? "" : argv[0],
+			must ? "" : " runs over TCP");
 	if (!error && !move_listeners(&choice.rule)) {
 		error = strerror(errno);
 		trouble("a listener that there is already stays with TCP: %s", error);
@@ -242,7 +253,8 @@ static int run(char **argv)
 	if (error && must)
 		return EXIT_TROUBLE;
 	if (choice.rings && !error) {
-		none = only ? "with --only bytes go by system calls" : preload_rings(argv[0]);
+		none = only ? "with --only bytes go by system calls" :
+		       moves ? preload_rings(argv[0]) : "connections stay with TCP";
 		if (none)
 			trouble("%s: no rings: %s", argv[0], none);
 	}
@@ -291,7 +303,8 @@ static int choose(int option)
 	case '?':
 		return EXIT_TROUBLE;
 	}
-	if (choice.rule.verdict != SDP_RULE_MOVE)
+	if (choice.rule.verdict != SDP_RULE_MOVE &&
+	    option != VERDICT + (int)choice.rule.verdict)
 		return trouble("--now, --only, --never and --none do not go together");
 	choice.rule.verdict = option - VERDICT;
 	return 0;
@@ -304,13 +317,14 @@ static int judge(bool program)
 
 	rule->calls = choice.connect | choice.listen;
 	if (rule->verdict == SDP_RULE_NONE && (rule->calls || rule->ports[0].first))
-		return trouble("--none takes no calls and no ports");
+		return trouble("--none goes without --connect, --listen and --ports");
 	if (rule->verdict != SDP_RULE_NONE && !rule->calls)
 		rule->calls = SDP_RULE_CONNECT | SDP_RULE_LISTEN;
 	if (!choice.cgroup && !choice.user)
 		return program ? 0 : trouble("no program given; see sdprun --help");
 	if (program || choice.must || choice.rings || (choice.cgroup && choice.user))
-		return trouble("--cgroup and --user set one rule, and run no program");
+		return trouble("%s go without PROGRAM, --must-move and --rings, and not together",
+			       "--cgroup and --user");
 	return 0;
 }
 

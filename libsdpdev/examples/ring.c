@@ -20,36 +20,49 @@ static void play(struct sdp_fast *fast, long times, int first)
 {
 	char byte = 'x';
 
-	for (times *= 2; times; times--, first = !first)
-		if ((first ? sdp_fast_send(fast, &byte, 1, 0) :
-			     sdp_fast_recv(fast, &byte, 1, 0)) != 1)
+	ssize_t n;
+
+	for (times *= 2; times; times--, first = !first) {
+		n = first ? sdp_fast_send(fast, &byte, 1, 0) : sdp_fast_recv(fast, &byte, 1, 0);
+		if (n < 0)
 			err(1, first ? "send" : "receive");
+		if (!n)
+			errx(1, "the other end has closed the connection");
+	}
 }
 
 int main(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	long times = argc > 1 ? atol(argv[1]) : 100000;
-	int listener = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP), fd;
+	int listener = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP);
+	int other = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP), fd;
 	struct sdp_sock_info info;
 	socklen_t len = sizeof(addr);
 	struct sdp_fast *fast;
+	pid_t child;
 
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (listener < 0 || bind(listener, (struct sockaddr *)&addr, len) ||
 	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&addr, &len))
 		err(1, "listener");
-	if (!fork()) {
-		fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP);
-		if (connect(fd, (struct sockaddr *)&addr, len))
-			err(1, "connect");
-		fast = sdp_fast_open(fd, 0);
+	if (other < 0 || connect(other, (struct sockaddr *)&addr, len))
+		err(1, "connect");
+	fd = accept(listener, NULL, NULL);
+	if (fd < 0)
+		err(1, "accept");
+	child = fork();
+	if (child < 0)
+		err(1, "fork");
+	if (!child) {
+		close(fd);
+		fast = sdp_fast_open(other, 0);
 		if (!fast)
 			err(1, "sdp_fast_open");
 		play(fast, times, 1);
 		return 0;
 	}
-	fd = accept(listener, NULL, NULL);
+	close(other);
 	fast = sdp_fast_open(fd, 0);
 	if (!fast)
 		err(1, "sdp_fast_open");

@@ -73,19 +73,22 @@ int main(void)
 EOT
 cp "$tmp/version.c" "$tmp/version.cc"
 
-plan 23
+plan 28
 check "sdprun --help" gives 0 "Usage: sdprun [OPTION...] PROGRAM" "$sdprun" --help
 check "what it names is in the manual page" in_manual
 check "sdprun --version" gives 0 "sdprun " "$sdprun" --version
 check "without a program" gives 125 "no program given" "$sdprun"
 check "an unknown option" gives 125 "--frob" "$sdprun" --frob
 check "the option that is gone" gives 125 "--move is gone" "$sdprun" --move true
+check "a rule twice is one" gives 7 ran "$sdprun" --never --never sh -c 'echo ran; exit 7'
+check "a sign does not make a user" gives 125 "no such user" "$sdprun" --user=+5
+check "nor does a space" gives 125 "no such user" "$sdprun" --user=" -5"
 check "a program that is not there" gives 127 "no-such: program not found" "$sdprun" no-such
 check "what cannot be executed" gives 126 "Permission denied" "$sdprun" "$tmp"
 check "passes the exit status on" gives 7 "" "$sdprun" sh -c 'exit 7'
 # shellcheck disable=SC2016 # for the new shell to expand
 check "and arguments" gives 0 "a b" "$sdprun" -- sh -c 'echo "$1"' sh 'a b'
-check "without the module it says so" gives 0 "going on over TCP" "$sdprun" true
+check "without the module it says so" gives 0 "device; true runs over TCP" "$sdprun" true
 check "but not for a rule that asks for nothing" test -z "$("$sdprun" --never true 2>&1)"
 check "--only fails closed" gives 125 "/dev/sdp" "$sdprun" --only true
 check "as --must-move does" gives 125 "/dev/sdp" "$sdprun" --must-move true
@@ -94,6 +97,8 @@ check "and it does not run the program" test ! -e "$tmp/ran"
 check "the symbols are those of the header, with their pages" symbols
 check "make install" installs
 check "pkg-config knows it" gives 0 "-lsdpdev" package --libs
+check "and its version" gives 0 "2.0.0" package --modversion
+check "the library of rings has its folder" test -e "$tmp/usr/lib/sdpdev/libsdprings.so"
 for standard in c99 c11; do
 	check "a program in $standard" compiles "$tmp/version.c" -std=$standard
 done

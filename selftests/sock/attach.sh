@@ -200,13 +200,14 @@ try:
 except OSError:
 	print('no')"
 
-# A listener that is there before the rule
+# inherited RULE [STATEMENT]: a listener s that is there before the rule
 inherited() {
 	python3 -c "
 import os, socket
 s = socket.create_server(('127.0.0.1', 0))
+$2
 os.dup2(s.fileno(), 9)
-os.execv('$sdprun', ['sdprun', '--only', 'python3', '-c', '''$modes
+os.execv('$sdprun', ['sdprun', '$1', 'python3', '-c', '''$modes
 modes(socket.socket(fileno=9))'''])"
 }
 
@@ -214,7 +215,9 @@ verdicts() {
 	check "a rule that says now" gives "1 1 none" move --now python3 -c "$own"
 	check "one that says only" gives "2 2 none" move --only python3 -c "$own"
 	check "sdprun --only" gives "2 2 none" "$sdprun" --only python3 -c "$own"
-	check "for a listener that is there already" gives "2 2 none" inherited
+	check "for a listener that is there already" gives "2 2 none" inherited --only
+	check "and for one that has the ULP already" gives "1 1 none" \
+		inherited --now "s.setsockopt(socket.IPPROTO_TCP, 31, b'sdp')"
 	sysctl -qw net.sdp.attach=1
 	check "one end is enough" gives "0 2 none" move --only --listen python3 -c "$own"
 	sysctl -qw net.sdp.attach=0
@@ -560,24 +563,32 @@ unload() {
 	check "sockets are TCP's" gives "$none" "$attach"
 	kill $pid
 	wait $pid 2> /dev/null
-	check "without it a program runs on TCP" fails 0 "loaded?; going on over TCP" \
+	check "without it a program runs on TCP" fails 0 "device; true runs over TCP" \
 		"$sdprun" true
-	check "or not at all" fails 125 "is the module sdpdev loaded?" move true
+	check "or not at all" fails 125 "/dev/sdp is not there" move true
 	check "it comes again" load
 	check "without rules" gives "$none" "$attach"
 	check "and takes new ones" gives "$all" move "$attach"
 }
 
+without_proc() {
+	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+}
+
 refusals() {
 	check "a process takes its rule away" gives "$none" move "$sdprun" --none "$attach"
 	check "what went before says so" fails 125 "--move is gone" "$sdprun" --move=now true
-	check "a rule for a group runs nothing" fails 125 "run no program" \
+	check "a rule for a group runs nothing" fails 125 "go without PROGRAM" \
 		"$sdprun" --cgroup=self true
+	check "self, where nobody can tell" fails 125 "in no control group" \
+		without_proc "$sdprun" --cgroup=self
+	check "a listener that nobody can look for" fails 125 "stays with TCP" \
+		without_proc "$sdprun" --must-move true
 	check "the program's exit status" eval 'move sh -c "exit 7"; [ $? -eq 7 ]'
 	check "a program that is not there" fails 127 "program not found" move no-such-program
 	check "a rule that says only, without the kernel" fails 125 "/dev/sdp" \
 		without_device "$sdprun" --only true
-	check "without /dev/sdp" fails 0 "going on over TCP" without_device "$sdprun" true
+	check "without /dev/sdp" fails 0 "runs over TCP" without_device "$sdprun" true
 }
 
 # Also what an interrupted run has left
@@ -588,7 +599,7 @@ fi
 ip link set lo up
 load
 
-plan $((128 - $(checked && echo 28 || echo 0)))
+plan $((131 - $(checked && echo 28 || echo 0)))
 processes
 calls_and_ports
 verdicts

@@ -70,7 +70,9 @@ same() {
 refusals() {
 	ctl 2 'which connections' return && ctl 2 'all, or' return -a port=1 &&
 		ctl 2 'no command is called frob' frob && ctl 2 'invalid option' offload -s &&
-		ctl 2 'no such option' list --stay && ctl 2 'not a time' return -a -w 0 &&
+		ctl 2 'no such option' list --stay &&
+		ctl 2 'no such option here: --wait' list --wait 10 &&
+		ctl 2 'not a time' return -a -w 0 &&
 		ctl 2 'no filter is called x' list x=1 && ctl 2 'what is to be done' &&
 		ctl 2 'not a number' return id=x
 }

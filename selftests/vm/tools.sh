@@ -133,7 +133,7 @@ library -s "$tmp/lib/libsdpdev.pc" PREFIX=/one && library -s "$tmp/lib/libsdpdev
 grep -qx prefix=/two "$tmp/lib/libsdpdev.pc"
 result $? "another PREFIX is noticed"
 library -s "$tmp/lib/program.o" PREFIX=/one && library -s "$tmp/lib/program.o" PREFIX=/two
-strings "$tmp/lib/program.o" | grep -q "nor in /two/lib\$"
+strings "$tmp/lib/program.o" | grep -q "nor in /two/lib/sdpdev\$"
 result $? "by sdprun as well"
 
 expected='ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so sdp.h sdp_ib.ko'

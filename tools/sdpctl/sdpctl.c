@@ -16,8 +16,8 @@ static const char usage[] =
 "       sdpctl return [-s] [-w SECONDS] -a|FILTER...\n"
 "       sdpctl offload -a|FILTER...\n"
 "\n"
-"List the endpoints of SDP in this network namespace, bring their connections back to\n"
-"TCP, or have them look for a better carrier now.\n"
+"List the endpoints of SDP in this network namespace, bring connections that have left\n"
+"TCP back to TCP, or have connections look for a better carrier now.\n"
 "\n"
 "  -a, --all           every connection; list: listening endpoints too\n"
 "  -w, --wait SECONDS  return: until TCP alone has the connections; names the others\n"
@@ -103,12 +103,12 @@ static void read_options(int argc, char **argv, struct request *request, const c
 		{ "version",	no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int c;
+	int c, i;
 
-	while ((c = getopt_long(argc, argv, options, names, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, options, names, &i)) != -1) {
 		/* A long one of another command. */
 		if (c != '?' && !strchr(options, c))
-			bad_usage("no such option here: %s; try --help", argv[optind - 1]);
+			bad_usage("no such option here: --%s; try --help", names[i].name);
 		take_option(request, c);
 	}
 	for (; optind < argc; optind++, request->filters++)
