@@ -14,8 +14,8 @@
 static const char usage[] =
 "Usage: sdpstat [OPTION...] [FILTER...]\n"
 "\n"
-"Show the endpoints of SDP in this network namespace, TCP sockets with the ULP\n"
-"\"sdp\" and sockets of direct SDP: their states, what carries their bytes, their\n"
+"Show TCP sockets of this network namespace that may leave TCP, with the ULP\n"
+"\"sdp\", and sockets of direct SDP: their states, what carries their bytes, their\n"
 "addresses, the bytes each way that it carried, those that wait to be read, and\n"
 "why they stayed with TCP or came back to it.\n"
 "\n"

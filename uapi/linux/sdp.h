@@ -7,8 +7,8 @@
  * SDP_IOC_CTL (<linux/sdp_sock.h>) moves connections.  A program needs the device for nothing
  * else: see <linux/sdp_sock.h> for sockets.
  *
- * Growth: every structure begins with its own size as user space knows it.  The kernel takes a
- * larger one than it knows if the rest is zero, and refuses a smaller one than the first
+ * Growth: the argument of each ioctl begins with its own size as user space knows it.  The kernel
+ * takes a larger one than it knows if the rest is zero, and refuses a smaller one than the first
  * version; reserved fields and undefined flags must be zero.  Violations of either are EINVAL.
  * An ioctl that the kernel does not know is ENOTTY, as those of version 1 are.  No structure has
  * padding, and all have the same layout on 32-bit and 64-bit machines.
