@@ -299,8 +299,8 @@ static void sdp_avoid_later(struct sdp_sock *ss, unsigned long wait)
 }
 
 /*
- * An end that may not go by TCP asks whatever is known of the path.  Returns jiffies to wait, or 0: the
- * connection may ask.  Context: @avoid locked.
+ * An end that may not go by TCP asks whatever is known of the path.  Returns jiffies to wait, or
+ * 0: the connection may ask.  Context: @avoid locked.
  */
 static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
 				    const struct sdp_sock *ss)

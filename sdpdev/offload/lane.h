@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Both directions of a connection that a carrier of messages can have (carrier.h), within the
- * switch: half.c has the rules, ask.c and lane.c the carriers' coming and going, lane_tx.c the
- * direction that is sent, lane_rx.c the other one.
+ * switch: half.c has the rules, ask.c and lane.c the carriers' coming and going,
+ * lane_tx.c and lane_move.c the direction that is sent, lane_rx.c the other one.
  *
  *	sendmsg -> lane_tx.c -> kept -> carrier ->-> inbox -> lane_rx.c -> queue -> recvmsg
  *	                \-> a return: TCP's queue ->-> TCP's queue -/
@@ -151,6 +151,9 @@ void sdp_ask_init(struct sdp_sock *(*owner)(const struct sock *sk));
 void sdp_lane_push(struct sdp_lane *lane);
 void sdp_lane_acked(struct sdp_lane *lane, u32 mseq);
 void sdp_lane_purge(struct sdp_lane *lane);
+bool sdp_lane_forget(struct sdp_lane *lane, u64 pos);
+
+/* lane_move.c */
 bool sdp_lane_try(struct sdp_lane *lane);
 bool sdp_lane_again(struct sdp_lane *lane);
 

@@ -260,7 +260,7 @@ static void sdp_lane_recheck(struct sdp_lane *lane)
 	stay = sdp_gate_peer(lane->ss);
 	if (!stay)
 		return;
-	/* Where no byte may go by TCP the connection ends, and its peer is to hear of nothing else. */
+	/* Where no byte may go by TCP the connection ends, and its peer hears of nothing else. */
 	lane->say_leave = !sdp_only(lane->ss);
 	if (!lane->back)
 		lane->back = stay;

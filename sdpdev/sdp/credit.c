@@ -19,8 +19,9 @@
  * it or it is new.  Otherwise it takes two.
  *
  * Nobody waits for ever.  At least two buffers are posted at any time: stream bytes leave
- * them, and the buffer of any other message is posted again at once.  So whatever an end sends, the peer can
- * send two messages after it has taken that in, less those that were under way meanwhile.
+ * them, and the buffer of any other message is posted again at once.  So whatever an end
+ * sends, the peer can send two messages after it has taken that in, less those that were
+ * under way meanwhile.
  * An end that has no credit has spent its last ones on updates, each of which gave the
  * peer a credit for stream bytes or two of any kind.  Either the peer has something to
  * send, and its message brings credits; or its program reads, and an update does; or it
