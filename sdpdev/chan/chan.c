@@ -113,8 +113,10 @@ void sdp_chan_end(struct sdp_chan *chan)
  */
 void sdp_chan_disown(struct sdp_chan *chan)
 {
-	WRITE_ONCE(chan->disown, true);
+	spin_lock_bh(&chan->lock);
+	chan->disown = true;
 	sdp_chan_kick(chan);
+	spin_unlock_bh(&chan->lock);
 }
 
 /* The user hears of the end once.  Context: process. */
@@ -320,20 +322,30 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 /* An open channel's part of the work. */
 static void sdp_chan_keep(struct sdp_chan *chan)
 {
+	bool disown;
+
 	sdp_chan_bufs(chan);
-	if (xchg(&chan->disown, false))
+	spin_lock_bh(&chan->lock);
+	disown = chan->disown;
+	chan->disown = false;
+	spin_unlock_bh(&chan->lock);
+	if (disown)
 		sdp_xprt_disown(chan->xc);
 }
 
 static void sdp_chan_work(struct work_struct *work)
 {
 	struct sdp_chan *chan = container_of(work, struct sdp_chan, work);
+	bool over;
 
 	if (!chan->begun && READ_ONCE(chan->state) == SDP_CHAN_OPENING)
 		sdp_chan_begin(chan);
 	else if (READ_ONCE(chan->state) == SDP_CHAN_OPEN)
 		sdp_chan_keep(chan);
-	if (READ_ONCE(chan->state) == SDP_CHAN_OVER && !READ_ONCE(chan->drains))
+	spin_lock_bh(&chan->lock);
+	over = chan->state == SDP_CHAN_OVER && !chan->drains;
+	spin_unlock_bh(&chan->lock);
+	if (over)
 		sdp_chan_finish(chan);
 	sdp_chan_put(chan);
 }
@@ -468,7 +480,8 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 			chan->lost = true;
 			sdp_chan_over(chan);
 		}
-		if (xc && chan->xprt == ops && (!dev || xc->dev == dev))
+		/* Without that its transport's part may be gone. */
+		if (chan->drains && chan->xprt == ops && (!dev || xc->dev == dev))
 			sdp_chan_drained(chan);
 		spin_unlock(&chan->lock);
 	}

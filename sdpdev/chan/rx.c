@@ -344,6 +344,8 @@ void sdp_chan_late(struct timer_list *timer)
 		chan->late |= chan->taken_told != chan->taken;
 		sdp_chan_settle(chan);
 	}
-	sdp_chan_drained(chan);
+	/* It may have been on its way when the channel ended. */
+	if (!timer_pending(&chan->timer))
+		sdp_chan_drained(chan);
 	spin_unlock_bh(&chan->lock);
 }

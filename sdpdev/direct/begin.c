@@ -74,6 +74,11 @@ static void sdp_direct_inherit(struct sock *sk, struct sock *parent)
 {
 	sk->sk_type = parent->sk_type;
 	sk->sk_sndbuf = READ_ONCE(parent->sk_sndbuf);
+	sk->sk_rcvbuf = READ_ONCE(parent->sk_rcvbuf);
+	sk->sk_rcvlowat = READ_ONCE(parent->sk_rcvlowat);
+	sk->sk_priority = parent->sk_priority;
+	sk->sk_mark = READ_ONCE(parent->sk_mark);
+	sk->sk_reuse = parent->sk_reuse;
 	sk->sk_userlocks = parent->sk_userlocks;
 	sk->sk_lingertime = parent->sk_lingertime;
 	sock_valbool_flag(sk, SOCK_LINGER, sock_flag(parent, SOCK_LINGER));

@@ -71,7 +71,10 @@ static bool sdp_direct_any_port(struct sdp_direct *direct)
 	n = high - low + 1;
 	first = get_random_u32() % n;
 	for (i = 0; i < n; i++) {
-		if (sdp_direct_take_port(direct, low + (first + i) % n))
+		u16 port = low + (first + i) % n;
+
+		if (!inet_is_local_reserved_port(sock_net(&direct->sk), port) &&
+		    sdp_direct_take_port(direct, port))
 			return true;
 		cond_resched();
 	}

@@ -310,6 +310,7 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 {
 	struct sock *sk = sock->sk;
 	struct sdp_direct *direct = sdp_direct(sk);
+	struct sdp_direct_link *link = NULL;
 	int err = -ENOTCONN;
 
 	if (how < SHUT_RD || how > SHUT_RDWR)
@@ -328,11 +329,14 @@ int sdp_direct_shutdown(struct socket *sock, int how)
 		err = 0;
 	} else if (sk->sk_state == TCP_SYN_SENT) {
 		/* As with TCP: it gives the attempt up. */
-		sdp_direct_abort(sk, 0);
+		link = sdp_direct_detach(sk, ECONNRESET);
+		sdp_direct_unroute(sk);
 		sock->state = SS_UNCONNECTED;
 		err = 0;
 	}
 	spin_unlock_bh(&direct->lock);
+	if (link)
+		sdp_chan_put(&link->chan);
 	release_sock(sk);
 	sk->sk_state_change(sk);
 	return err;

@@ -156,6 +156,7 @@ void sdp_direct_forget(struct sock *sk);
 void sdp_direct_drop(struct sock *sk);
 void sdp_direct_push(struct sock *sk);
 void sdp_direct_abort(struct sock *sk, int err);
+struct sdp_direct_link *sdp_direct_detach(struct sock *sk, int err);
 void sdp_direct_late(struct timer_list *timer);
 
 /* msg.c */

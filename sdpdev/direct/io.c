@@ -58,7 +58,7 @@ static int sdp_direct_queue(struct sock *sk, struct sk_buff *skb)
 	if (open)
 		return 0;
 	kfree_skb(skb);
-	return -EPIPE;
+	return sock_error(sk) ?: -EPIPE;
 }
 
 /* How long a message may be; zero: none can be sent. */
@@ -215,16 +215,25 @@ static ssize_t sdp_direct_copy(struct sock *sk, struct msghdr *msg, size_t len, 
 /* Why there is nothing to be read: zero at the end of the stream; or one: there may be. */
 static int sdp_direct_nothing(struct sock *sk)
 {
-	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
-		return 1;
+	struct sdp_direct *direct = sdp_direct(sk);
+	int err = 1;
+
+	/* The last bytes and the end come together. */
+	spin_lock_bh(&direct->lock);
+	if (!skb_queue_empty(&sk->sk_receive_queue))
+		goto out;
 	/* As with TCP: all that there is has been read, whatever came of it later. */
-	if (sdp_direct(sk)->fin_came)
-		return 0;
-	if (sk->sk_err)
-		return sock_error(sk);
-	if (sk->sk_shutdown & RCV_SHUTDOWN)
-		return 0;
-	return READ_ONCE(sk->sk_state) == TCP_ESTABLISHED ? 1 : -ENOTCONN;
+	if (direct->fin_came)
+		err = 0;
+	else if (sk->sk_err)
+		err = sock_error(sk);
+	else if (sk->sk_shutdown & RCV_SHUTDOWN)
+		err = 0;
+	else if (sk->sk_state != TCP_ESTABLISHED)
+		err = -ENOTCONN;
+out:
+	spin_unlock_bh(&direct->lock);
+	return err;
 }
 
 static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t len, int flags,
@@ -303,19 +312,22 @@ static __poll_t sdp_direct_writable(struct sock *sk)
 __poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait)
 {
 	struct sock *sk = sock->sk;
+	u8 state, shutdown;
 	__poll_t mask = 0;
-	u8 state;
 
 	sock_poll_wait(file, sock, wait);
 	state = READ_ONCE(sk->sk_state);
 	if (state == TCP_LISTEN)
 		return list_empty_careful(&sdp_direct(sk)->children) ? 0 : EPOLLIN | EPOLLRDNORM;
-	if (sk->sk_err)
-		mask |= EPOLLERR;
-	if (sk->sk_shutdown == SHUTDOWN_MASK || state == TCP_CLOSE)
+	shutdown = READ_ONCE(sk->sk_shutdown);
+	if (shutdown == SHUTDOWN_MASK || state == TCP_CLOSE)
 		mask |= EPOLLHUP;
-	if (sk->sk_shutdown & RCV_SHUTDOWN)
+	if (shutdown & RCV_SHUTDOWN)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	/* Pairs with the barrier in sdp_direct_ended(). */
+	smp_rmb();
+	if (READ_ONCE(sk->sk_err))
+		mask |= EPOLLERR;
 	if (!skb_queue_empty_lockless(&sk->sk_receive_queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	return mask | sdp_direct_writable(sk);

@@ -28,16 +28,20 @@ static struct sdp_direct_link *sdp_direct_link(struct sdp_chan *chan)
  */
 void sdp_direct_ended(struct sock *sk, int err)
 {
-	if (sk->sk_state == TCP_ESTABLISHED)
-		sk->sk_shutdown = SHUTDOWN_MASK;
-	else if (sk->sk_state != TCP_SYN_SENT)
+	bool tell = err && !sock_flag(sk, SOCK_DEAD);
+
+	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_SYN_SENT)
 		return;
-	sk->sk_state = TCP_CLOSE;
-	__skb_queue_purge(&sk->sk_write_queue);
-	if (err && !sock_flag(sk, SOCK_DEAD)) {
+	if (tell)
 		WRITE_ONCE(sk->sk_err, err);
+	/* A caller without the lock that sees the end finds the error: it looks in the other order. */
+	smp_wmb();
+	if (sk->sk_state == TCP_ESTABLISHED)
+		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	WRITE_ONCE(sk->sk_state, TCP_CLOSE);
+	__skb_queue_purge(&sk->sk_write_queue);
+	if (tell)
 		sk_error_report(sk);
-	}
 	sk->sk_state_change(sk);
 }
 
@@ -133,7 +137,28 @@ void sdp_direct_abort(struct sock *sk, int err)
 		sdp_direct_say(direct, SDP_MID_ABORT_CONN, SDP_CHAN_LAST);
 	sdp_direct_ended(sk, err);
 	direct->ending = true;
-	sdp_direct_finish(sk);
+	sdp_chan_end(&direct->link->chan);
+}
+
+/**
+ * sdp_direct_detach() - give an attempt to connect up
+ * @sk: the socket that connects, its lock held
+ * @err: what the program is told
+ *
+ * The socket may connect again at once.
+ *
+ * Return: the connection, whose channel the caller puts without the lock.
+ */
+struct sdp_direct_link *sdp_direct_detach(struct sock *sk, int err)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sdp_direct_link *link = direct->link;
+
+	direct->link = NULL;
+	sdp_direct_ended(sk, err);
+	if (link)
+		sdp_chan_end(&link->chan);
+	return link;
 }
 
 /* --- who has not been accepted ------------------------------------------------------ */
@@ -207,20 +232,19 @@ static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned
 {
 	struct sdp_direct_link *link = sdp_direct_link(chan);
 	struct sdp_direct *direct = sdp_direct(link->sk);
-	bool asked = READ_ONCE(direct->parent), good = true;
+	bool asked = READ_ONCE(direct->parent), good = true, connects;
+	struct sdp_direct_link *gone = NULL;
 
 	if (pdata)
 		good = sdp_direct_answered(chan, pdata, len);
 	spin_lock_bh(&direct->lock);
-	/* The socket may connect again as soon as over() has put the link. */
-	if (!good)
+	connects = direct->link == link && link->sk->sk_state == TCP_SYN_SENT;
+	if (connects && good)
+		sdp_direct_established(link->sk, asked);
+	else if (connects)
+		gone = sdp_direct_detach(link->sk, EPROTO);
+	else if (!good)
 		sdp_chan_end(chan);
-	if (direct->link == link && link->sk->sk_state == TCP_SYN_SENT) {
-		if (good)
-			sdp_direct_established(link->sk, asked);
-		else
-			sdp_direct_ended(link->sk, EPROTO);
-	}
 	spin_unlock_bh(&direct->lock);
 	if (asked && !sdp_direct_offer(link->sk)) {
 		spin_lock_bh(&direct->lock);
@@ -228,6 +252,11 @@ static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned
 		spin_unlock_bh(&direct->lock);
 	}
 	link->sk->sk_state_change(link->sk);
+	if (connects && good && !asked)
+		sk_wake_async(link->sk, SOCK_WAKE_IO, POLL_OUT);
+	/* The transport has a reference to it, too. */
+	if (gone)
+		sdp_chan_put(chan);
 }
 
 static void sdp_direct_acked(struct sdp_chan *chan, u32 count, bool more)

@@ -203,6 +203,9 @@ out:
 		return;
 	}
 	kfree_skb(skb);
-	if (direct->fin_came)
-		sk->sk_state_change(sk);
+	if (!direct->fin_came)
+		return;
+	sk->sk_state_change(sk);
+	sk_wake_async(sk, SOCK_WAKE_WAITD,
+		      READ_ONCE(sk->sk_shutdown) == SHUTDOWN_MASK ? POLL_HUP : POLL_IN);
 }

@@ -195,6 +195,22 @@ static int sdp_attach_file(struct socket *sock, struct sdp_mapping *map, struct 
 	return err;
 }
 
+/*
+ * The kernel exchanges words that user space stores to, and holds a spinlock meanwhile.
+ * So an exchange has to be one instruction.  Where it is a loop of load-exclusive and
+ * store-exclusive, another processor's stores could keep the loop from ending.
+ */
+static bool sdp_attach_exchange_ends(void)
+{
+#if defined(CONFIG_X86_64)
+	return true;
+#elif defined(CONFIG_ARM64)
+	return system_uses_lse_atomics();
+#else
+	return false;
+#endif
+}
+
 /**
  * sdp_attach_rings() - the ioctl SDP_IOC_ATTACH
  * @arg: its structure
@@ -215,6 +231,8 @@ int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile)
 	arg->minor = SDP_API_MINOR;
 	if (other)
 		return -EPROTONOSUPPORT;
+	if (!sdp_attach_exchange_ends())
+		return -EOPNOTSUPP;
 	sock = sockfd_lookup(arg->fd, &err);
 	if (!sock)
 		return err;
