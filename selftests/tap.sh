@@ -110,6 +110,17 @@ within() {
 	done < <("$@" 2>&1)
 }
 
+# no_autoload: the kernel looks for no module whose name a program asks for, until autoload().
+# The look waits for the host, and where time is counted that may take any of the guest's.
+no_autoload() {
+	tap_modprobe=$(< /proc/sys/kernel/modprobe)
+	echo > /proc/sys/kernel/modprobe
+}
+
+autoload() {
+	echo "$tap_modprobe" > /proc/sys/kernel/modprobe
+}
+
 # finish: the exit status of the test file.
 finish() {
 	[ $tap_failed -eq 0 ]

@@ -12,8 +12,10 @@ case $VARIANT in
 *v6)	between+=(-6 -l fd77::2 -c fd77::2) ;;
 *)	between+=(-l 10.77.0.2 -c 10.77.0.2) ;;
 esac
+no_autoload
 plan 68
 check "only InfiniBand" only_ib
 within moves "$sock/moves" -w "${between[@]}"
 within ends "$sock/ends" -w "${between[@]}"
+autoload
 finish

@@ -34,6 +34,15 @@ attach() {
 	done
 }
 
+# What TCP remembers of an address, a cookie of fast open for one, changes what programs see.
+forget() {
+	local ns
+
+	for ns in "${namespaces[@]}"; do
+		${ns:+ip netns exec $ns} ip tcp_metrics flush all
+	done
+}
+
 # transcript FAMILY NAME OUTPUT ADDRESS...: with the command RUN before it
 transcript() {
 	local folder=''
@@ -51,6 +60,8 @@ moved() {
 transcribe() {
 	local place family name total=0 RUN=()
 
+	no_autoload
+	forget
 	runs=()
 	for place; do
 		read -ra place <<< "$place"
@@ -73,6 +84,7 @@ compare() {
 	local run name family before want got status RUN
 
 	attach 1
+	forget
 	for run in "${runs[@]}"; do
 		read -ra run <<< "$run"
 		name=${run[0]} family=${run[1]}
@@ -92,5 +104,6 @@ compare() {
 		result $? "$family, $name: connections moved"
 	done
 	attach 0
+	autoload
 	rm -rf "$work"
 }
