@@ -59,35 +59,13 @@ static bool sdp_lane_fits(const struct sdp_sock *ss, const struct sdp_carrier_op
 	return fits;
 }
 
-/**
- * sdp_lane_ask() - ask for a carrier
- * @ss: the endpoint, its socket locked, that the gate has nothing against
- * @ops: its kind, whose module the caller holds
- * @gfp: how to allocate what it needs
- *
- * Context: any that @gfp allows.
- *
- * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
- */
-enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp)
+static enum sdp_stay sdp_lane_begin(struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
+				    int ifindex, gfp_t gfp)
 {
 	struct sdp_lane *lane = ss->lane;
 	struct sdp_carrier *c;
 	struct sdp_join join;
-	enum sdp_stay stay;
-	int ifindex;
 
-	if (ss->accepted || ss->pair || !sdp_lane_fits(ss, ops, &ifindex))
-		return SDP_STAY_PEER;
-	sdp_sock_numbers(ss);
-	if (sdp_only(ss) && !sdp_only_fresh(ss))
-		return SDP_STAY_ONLY;
-	/* What the peer may send on another carrier comes on top of what nobody has read. */
-	if (lane && (lane->carrier || !sdp_lane_takes(lane)))
-		return SDP_STAY_PEER;
-	stay = sdp_avoid(ss, ops->kind, ifindex, gfp);
-	if (stay)
-		return stay;
 	if (!sdp_pair_withdraw(ss))
 		return SDP_STAY_PEER;
 	lane = lane ?: sdp_lane_new(ss, gfp);
@@ -104,6 +82,39 @@ enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *op
 	sdp_count(SDP_CNT_ASKED);
 	sdp_lane_join(lane, c);
 	return SDP_STAY_PASSING;
+}
+
+/**
+ * sdp_lane_ask() - ask for a carrier
+ * @ss: the endpoint, its socket locked, that the gate has nothing against
+ * @ops: its kind, whose module the caller holds
+ * @gfp: how to allocate what it needs
+ *
+ * Context: any that @gfp allows.
+ *
+ * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
+ */
+enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp)
+{
+	struct sdp_lane *lane = ss->lane;
+	enum sdp_stay stay;
+	int ifindex;
+
+	if (ss->accepted || ss->pair || !sdp_lane_fits(ss, ops, &ifindex))
+		return SDP_STAY_PEER;
+	sdp_sock_numbers(ss);
+	if (sdp_only(ss) && !sdp_only_fresh(ss))
+		return SDP_STAY_ONLY;
+	/* What the peer may send on another carrier comes on top of what nobody has read. */
+	if (lane && (lane->carrier || !sdp_lane_takes(lane)))
+		return SDP_STAY_PEER;
+	stay = sdp_avoid(ss, ops->kind, ifindex, gfp);
+	if (stay)
+		return stay;
+	stay = sdp_lane_begin(ss, ops, ifindex, gfp);
+	if (stay != SDP_STAY_PASSING)
+		sdp_avoid_untried(ss, ops->kind, ifindex, jiffies);
+	return stay;
 }
 
 /* Returns the carrier, or why there is none. */

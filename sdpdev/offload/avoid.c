@@ -352,6 +352,9 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 	if (!never)
 		wait = sdp_avoid_wait(avoid, &path, ss);
 	spin_unlock_bh(&avoid->lock);
+	/* Its time runs when it may ask. */
+	if (wait && sdp_only(ss))
+		ss->seek_end = 0;
 	if (wait)
 		sdp_avoid_later(ss, min_t(unsigned long, wait, SDP_AVOID_LOOK));
 	else if (!never)
@@ -394,25 +397,38 @@ static void sdp_avoid_heard_of(struct sdp_avoid *avoid, const struct sdp_avoid_e
 }
 
 /**
- * sdp_avoid_gone() - a connection has gone, or has nothing to say of a carrier that it asked for
+ * sdp_avoid_untried() - a connection that was to ask says nothing of the path
  * @ss: the end, its socket locked
- * @c: the carrier
+ * @kind: of the carrier
+ * @ifindex: as in sdp_avoid()
+ * @began: jiffies when it was let
  *
  * Where it had been let try a path that had failed, the next one may.
  */
-void sdp_avoid_gone(struct sdp_sock *ss, const struct sdp_carrier *c)
+void sdp_avoid_untried(struct sdp_sock *ss, u8 kind, int ifindex, unsigned long began)
 {
 	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
 	struct sdp_avoid_entry path, *e;
 
-	if (ss->accepted || !avoid || c->joined || c->judged)
+	if (!avoid)
 		return;
-	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
+	sdp_avoid_name(ss->sk, &path, kind, ifindex);
 	spin_lock_bh(&avoid->lock);
 	e = sdp_avoid_find(avoid, &path);
-	if (e && !e->good && time_after(c->began, e->failed))
+	if (e && !e->good && time_after(began, e->failed))
 		e->until = jiffies;
 	spin_unlock_bh(&avoid->lock);
+}
+
+/**
+ * sdp_avoid_gone() - a connection has gone, or has nothing to say of a carrier that it asked for
+ * @ss: the end, its socket locked
+ * @c: the carrier
+ */
+void sdp_avoid_gone(struct sdp_sock *ss, const struct sdp_carrier *c)
+{
+	if (!ss->accepted && !c->joined && !c->judged)
+		sdp_avoid_untried(ss, c->ops->kind, c->ifindex, c->began);
 }
 
 /**

@@ -243,6 +243,9 @@ void sdp_lane_run(struct sdp_lane *lane)
 			if (sdp_only(lane->ss))
 				sdp_only_joined(lane);
 		}
+	}
+	/* It may be gone already. */
+	if (c && lane->carrier == c) {
 		sdp_lane_acked(lane, READ_ONCE(c->acked));
 		sdp_lane_take(lane);
 	}

@@ -154,6 +154,7 @@ void sdp_lane_purge(struct sdp_lane *lane);
 bool sdp_lane_forget(struct sdp_lane *lane, u64 pos);
 
 /* lane_move.c */
+bool sdp_lane_flies(const struct sdp_lane *lane);
 bool sdp_lane_try(struct sdp_lane *lane);
 bool sdp_lane_again(struct sdp_lane *lane);
 

@@ -207,6 +207,19 @@ static bool sdp_lane_append(struct sdp_sock *ss)
 }
 
 /**
+ * sdp_lane_flies() - has the peer's adapter not answered?
+ * @lane: a lane that has a carrier, its socket locked
+ *
+ * If it has, the path is good, whatever the peer does with what it got.
+ */
+bool sdp_lane_flies(const struct sdp_lane *lane)
+{
+	struct sdp_carrier *c = lane->carrier;
+
+	return !c->ops->busy || c->ops->busy(c);
+}
+
+/**
  * sdp_lane_return() - bring the direction back from a carrier
  * @ss: an endpoint that has a lane, its socket locked
  * @why: the reason
@@ -224,8 +237,9 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 	if (state == SDP_HALF_TX_TCP || state == SDP_HALF_TX_FIN)
 		return 0;
 	if (state != SDP_HALF_TX_BACK) {
-		/* A peer that does not read has acknowledged what was posted: the path is good. */
-		bool dead = why == SDP_STAY_STALL && lane->post != skb_peek(&lane->kept);
+		/* A peer that does not read says nothing of the path. */
+		bool dead = c && why == SDP_STAY_STALL && lane->post != skb_peek(&lane->kept) &&
+			    sdp_lane_flies(lane);
 		bool over;
 
 		sdp_stay_set(ss, why, state == SDP_HALF_TX_MOVED);
@@ -233,7 +247,7 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 		lane->post = NULL;
 		lane->say_switch = false;
 		lane->say_note = false;
-		if (c && dead) {
+		if (dead) {
 			c->refusal = SDP_REFUSED_UNREACHABLE;
 			sdp_avoid_over(ss, c);
 		}

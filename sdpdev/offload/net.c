@@ -47,6 +47,16 @@ unsigned int sdp_net_joins(const struct net *net)
 }
 
 /**
+ * sdp_net_only_wait() - seconds that a connection of SDP_MODE_ONLY waits for a carrier
+ * @net: the namespace
+ */
+unsigned int sdp_net_only_wait(const struct net *net)
+{
+	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->only_wait),
+			       READ_ONCE(sdp_net(&init_net)->only_wait));
+}
+
+/**
  * sdp_net_idle() - seconds after which a carrier goes that nobody uses
  * @net: the namespace
  */

@@ -54,6 +54,7 @@ struct sdp_net {
 struct sdp_net *sdp_net(const struct net *net);
 unsigned int sdp_net_joins(const struct net *net);
 unsigned int sdp_net_idle(const struct net *net);
+unsigned int sdp_net_only_wait(const struct net *net);
 int sdp_net_init(int (*attach)(bool on));
 void sdp_net_exit(void);
 

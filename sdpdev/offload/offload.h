@@ -184,6 +184,7 @@ enum sdp_sleeper {
  * @routes: what sdp_tx_routes() was then
  * @probed: jiffies when only.c sent a packet without bytes to see whether it arrives, or 0
  * @segs: packets that had come to the peer before that
+ * @missed: such packets that did not arrive, one after the other
  * @seek: in the list of those that only.c lets find their other end; under sdp_seek_lock
  * @seek_end: jiffies when it gives up, or 0 as long as TCP has not connected
  * @node: in the table of those that look for their other end; under sdp_table_lock
@@ -208,6 +209,7 @@ struct sdp_sock {
 	bool again;
 	u8 mode;
 	u8 stay;
+	u8 missed;
 	bool rests;
 	u32 sleeper;
 	u32 isn;
@@ -384,6 +386,7 @@ void sdp_only_exit(void);
 bool sdp_only_ready(const struct sdp_sock *ss);
 bool sdp_only_find(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_only_over(const struct sdp_sock *ss);
+bool sdp_only_owes(const struct sdp_sock *ss);
 bool sdp_only_shut(struct sdp_sock *ss);
 bool sdp_only_drain(struct sdp_sock *ss);
 

@@ -28,6 +28,9 @@
 /* How long a packet may take before the next one is sent after it. */
 #define SDP_PROBE_PAUSE	(HZ / 4)
 
+/* So many packets have to be lost before the way counts as closed. */
+#define SDP_PROBES	3
+
 /* Endpoints of this mode. */
 static atomic_t sdp_only_count;
 
@@ -229,6 +232,7 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 
 	if (ss->probed && segs != ss->segs) {
 		ss->probed = 0;
+		ss->missed = 0;
 		ss->touched = jiffies;
 		return SDP_STAY_NOT;
 	}
@@ -237,8 +241,10 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 	/* A program that has sent nothing for long has one touch's time, too. */
 	if (!ss->probed && time_after(jiffies, ss->touched + touch * HZ))
 		ss->touched = jiffies - touch * HZ;
-	/* At least one has had time to come, however long the program has sent nothing. */
-	if (ss->probed && time_after_eq(jiffies, ss->touched + 2 * touch * HZ))
+	if (ss->probed && ss->missed < SDP_PROBES)
+		ss->missed++;
+	/* Some have had time to come, however seldom the program sends. */
+	if (ss->missed == SDP_PROBES && time_after_eq(jiffies, ss->touched + 2 * touch * HZ))
 		return SDP_STAY_TOUCH;
 	ss->segs = segs;
 	ss->probed = jiffies ?: 1;
@@ -269,8 +275,10 @@ void sdp_seek(struct sdp_sock *ss)
 	if (list_empty(&ss->seek)) {
 		list_add(&ss->seek, &sdp_seekers);
 		sdp_seek_count++;
+		/* One that is due at once stays so, however many come. */
+		if (sdp_seek_pause != 1 || sdp_seek_count == 1)
+			mod_delayed_work(system_wq, &sdp_seek_later, 1);
 		sdp_seek_pause = 1;
-		mod_delayed_work(system_wq, &sdp_seek_later, 1);
 	}
 	spin_unlock_bh(&sdp_seek_lock);
 }
@@ -309,15 +317,19 @@ static bool sdp_seek_look(struct sdp_sock *ss)
 		return true;
 	}
 	if (!ss->seek_end)
-		ss->seek_end = (jiffies + READ_ONCE(sdp_net(sock_net(sk))->only_wait) * HZ) ?: 1;
+		ss->seek_end = (jiffies + sdp_net_only_wait(sock_net(sk)) * HZ) ?: 1;
 	if (sdp_only_find(ss, GFP_ATOMIC)) {
 		ss->seek_end = 0;
 		return true;
 	}
 	if (!sdp_only(ss))
 		return time_after(jiffies, ss->seek_end);
-	if (sdp_only_over(ss) && !sdp_lane_unsure(ss->lane))
+	if (sdp_only_over(ss) && !sdp_lane_unsure(ss->lane)) {
+		/* The peer will never hear that the stream has ended. */
+		if (sdp_only_owes(ss))
+			sdp_only_end(ss, SDP_STAY_LOST);
 		return true;
+	}
 	why = sdp_only_over(ss) ? SDP_STAY_LOST : sdp_only_why(ss);
 	if (!why && time_after(jiffies, ss->seek_end))
 		why = ss->moves ? SDP_STAY_LOST : SDP_STAY_PEER;

@@ -11,6 +11,7 @@
  * stream ends, behind the last byte, and TCP sends its FIN when the peer has taken that in.  A
  * connection whose stream has ended one way joins no other carrier.
  */
+#include <linux/sched/signal.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
@@ -91,6 +92,15 @@ bool sdp_only_over(const struct sdp_sock *ss)
 	       ss->sk->sk_state != TCP_ESTABLISHED;
 }
 
+/**
+ * sdp_only_owes() - has the program ended its stream, and the peer not heard of it?
+ * @ss: the endpoint, which has a lane, its socket locked
+ */
+bool sdp_only_owes(const struct sdp_sock *ss)
+{
+	return ss->lane->fin && !ss->lane->ended;
+}
+
 /* --- sending ------------------------------------------------------------------- */
 
 /* A moved direction, whose packets may leave elsewhere since the last touch. */
@@ -110,8 +120,11 @@ static int sdp_only_moved(struct sdp_sock *ss)
 /* Why has a carrier that is joined not got the direction? */
 static int sdp_only_left(struct sdp_sock *ss)
 {
-	if (ss->stay == SDP_STAY_PASSING)
+	if (ss->stay == SDP_STAY_PASSING) {
+		/* A program that waits for room hears of it. */
+		sdp_lane_later(ss->lane, max(HZ / 50, 1));
 		return -ENOBUFS;
+	}
 	return sdp_only_end(ss, sdp_gate(ss, true) ?: ss->stay ?: SDP_STAY_LOST);
 }
 
@@ -158,8 +171,11 @@ void sdp_only_joined(struct sdp_lane *lane)
 
 	WRITE_ONCE(lane->ready, true);
 	/* What the last one has not brought goes on, though the program makes no call. */
-	if (lane->tx.state == SDP_HALF_TX_LOOSE && !sdp_lane_again(lane))
+	if (lane->tx.state == SDP_HALF_TX_LOOSE && !sdp_lane_again(lane)) {
+		if (lane->carrier)
+			lane->back = sdp_gate(lane->ss, true) ?: SDP_STAY_LOST;
 		return;
+	}
 	/* Pairs with the barrier in tcp_poll(): one of both sees the other. */
 	smp_mb();
 	if (sk->sk_socket && test_bit(SOCK_NOSPACE, &sk->sk_socket->flags))
@@ -199,6 +215,13 @@ bool sdp_only_shut(struct sdp_sock *ss)
 	return true;
 }
 
+/* Has somebody killed the process that closes, or is it none of a program's? */
+static bool sdp_only_killed(void)
+{
+	return fatal_signal_pending(current) || current->flags & PF_KTHREAD ||
+	       (current->flags & PF_EXITING && current->exit_code & 0x7f);
+}
+
 /**
  * sdp_only_drain() - wait until the peer has all
  * @ss: the endpoint that is closed, its socket locked
@@ -211,7 +234,7 @@ bool sdp_only_shut(struct sdp_sock *ss)
  */
 bool sdp_only_drain(struct sdp_sock *ss)
 {
-	unsigned long end = jiffies + READ_ONCE(sdp_net(sock_net(ss->sk))->only_wait) * HZ;
+	unsigned long end = jiffies + sdp_net_only_wait(sock_net(ss->sk)) * HZ;
 	struct sdp_lane *lane = ss->lane;
 	struct sock *sk = ss->sk;
 	bool owes;
@@ -220,7 +243,7 @@ bool sdp_only_drain(struct sdp_sock *ss)
 		return true;
 	refcount_inc(&lane->refs);
 	while (ss->lane == lane && sdp_only_owes_end(lane) && !sdp_only_over(ss) &&
-	       !sk->sk_err && time_before(jiffies, end)) {
+	       !sk->sk_err && !sdp_only_killed() && time_before(jiffies, end)) {
 		release_sock(sk);
 		wait_event_timeout(*sk_sleep(sk), READ_ONCE(lane->ended), SDP_ONLY_LOOK);
 		lock_sock(sk);
@@ -273,6 +296,7 @@ static bool sdp_only_silent(const struct sdp_lane *lane)
 	const struct sk_buff *first = skb_peek(&lane->kept);
 
 	return lane->tx.state == SDP_HALF_TX_MOVED && first && first != lane->post &&
+	       sdp_lane_flies(lane) &&
 	       time_after(jiffies, lane->started + sdp_lane_patience(lane->ss->sk));
 }
 
@@ -302,6 +326,8 @@ void sdp_only_do(struct sdp_lane *lane)
 	sdp_lane_push(lane);
 	if (lane->ended)
 		sdp_only_fin(lane);
+	if (lane->ready && lane->tx.state == SDP_HALF_TX_TCP)
+		lane->ss->sk->sk_write_space(lane->ss->sk);
 	if (lane->carrier && sdp_only_silent(lane)) {
 		lane->carrier->refusal = SDP_REFUSED_UNREACHABLE;
 		sdp_avoid_over(lane->ss, lane->carrier);

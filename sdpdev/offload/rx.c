@@ -101,9 +101,21 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 void sdp_rx_leave_tcp(struct sdp_sock *ss)
 {
 	struct sdp_lane *lane;
+	struct sdp_pair *pair;
+	struct sdp_pipe *pipe;
 	bool waits;
 
 	atomic_dec(&ss->in_tcp);
+	rcu_read_lock();
+	pair = sdp_sock_pair(ss);
+	/* A sender whose first bytes may not go by TCP has waited for that. */
+	if (unlikely(pair && pair->only)) {
+		pipe = sdp_rx_pipe(ss, pair);
+		spin_lock_bh(&pipe->lock);
+		sdp_pipe_wake_tx(pipe);
+		spin_unlock_bh(&pipe->lock);
+	}
+	rcu_read_unlock();
 	if (likely(!READ_ONCE(ss->lane)))
 		return;
 	/* Pairs with the barrier in sdp_lane_take_switch(). */

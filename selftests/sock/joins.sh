@@ -21,7 +21,7 @@ begin() {
 	done
 	shift
 	asked=$(counted carrier_asked)
-	# shellcheck disable=SC2016,SC2086,SC2093 # for that shell; and it has the number of this one
+	# shellcheck disable=SC2016,SC2086,SC2093 # for that shell; it has the number of this one
 	coproc joins {
 		exec unshare $user --net bash -c '
 			ip link set lo up

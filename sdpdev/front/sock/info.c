@@ -18,6 +18,7 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
 	enum sdp_stay stay = READ_ONCE(ss->stay);
+	const struct sdp_lane *lane;
 	struct sdp_pipe *tx, *rx;
 
 	memset(info, 0, sizeof(*info));
@@ -36,8 +37,9 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 		info->rx_bytes += sdp_pipe_received(rx);
 		info->queued = sdp_rx_queued(ss);
 	}
-	if (sdp_sock_lane(ss))
-		sdp_lane_info(sdp_sock_lane(ss), info);
+	lane = sdp_sock_lane(ss);
+	if (lane)
+		sdp_lane_info(lane, info);
 	/* It may have a pair, and nothing to send yet. */
 	if (info->tx_carrier == SDP_SOCK_BY_TCP && stay != SDP_STAY_NOT)
 		strscpy(info->stay, sdp_stay_name(stay), sizeof(info->stay));

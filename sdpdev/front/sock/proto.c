@@ -51,6 +51,16 @@ static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 	return ret;
 }
 
+static bool sdp_sock_only(struct sdp_sock *ss)
+{
+	bool only;
+
+	lock_sock(ss->sk);
+	only = sdp_only(ss);
+	release_sock(ss->sk);
+	return only;
+}
+
 static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		       int *addr_len)
 {
@@ -63,7 +73,7 @@ static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flag
 	ret = READ_ONCE(ss->pair) ? sdp_quick_recv(ss, msg, len, flags, &timeo) : -EXDEV;
 	if (ret != -EXDEV)
 		goto out;
-	if (unlikely(flags & MSG_OOB) && sdp_only(ss))
+	if (unlikely(flags & MSG_OOB) && sdp_sock_only(ss))
 		ret = -EINVAL;
 	else if (flags & (MSG_OOB | MSG_ERRQUEUE))
 		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
@@ -94,8 +104,10 @@ static void sdp_close(struct sock *sk, long timeout)
 		bool unread = sdp_rx_queued(ss);
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
 
-		/* As TCP: a close with unread bytes resets the connection. */
-		if (unread || (!reset && !sdp_close_sending(ss))) {
+		bool sent = unread || reset || sdp_close_sending(ss);
+
+		/* As TCP: a close with unread bytes resets the connection; some may have just come. */
+		if (!sent || sdp_rx_queued(ss)) {
 			sock_set_flag(sk, SOCK_LINGER);
 			WRITE_ONCE(sk->sk_lingertime, 0);
 		}

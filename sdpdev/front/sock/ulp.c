@@ -108,9 +108,10 @@ static int sdp_ulp_init(struct sock *sk)
 }
 
 /* Both ends may need each other before either makes a call. */
-static void sdp_ulp_child(struct sdp_sock *ss, u8 mode)
+static void sdp_ulp_child(struct sdp_sock *ss, u8 mode, bool never)
 {
 	sdp_mode_set(ss, mode);
+	WRITE_ONCE(ss->never, never);
 	if (mode == SDP_MODE_NEVER || (mode == SDP_MODE_MOVE && !sdp_only_any()))
 		return;
 	sdp_pair_join(ss, GFP_ATOMIC);
@@ -129,6 +130,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	/* The listener's; the kernel frees it by RCU. */
 	const struct sdp_sock *parent = rcu_dereference_protected(icsk->icsk_ulp_data, true);
 	u8 mode = parent ? READ_ONCE(parent->mode) : SDP_MODE_MOVE;
+	bool never = parent && READ_ONCE(parent->never);
 	struct sdp_sock *ss = sdp_sock_alloc(newsk, fam, gfp);
 
 	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
@@ -151,7 +153,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	ss->accepted = true;
 	ss->isn = tcp_rsk(req)->snt_isn;
 	ss->peer_isn = tcp_rsk(req)->rcv_isn;
-	sdp_ulp_child(ss, mode);
+	sdp_ulp_child(ss, mode, never);
 }
 
 /* In any context.  The kernel puts the module when this has returned. */
