@@ -34,7 +34,7 @@ void sdp_direct_ended(struct sock *sk, int err)
 		return;
 	if (tell)
 		WRITE_ONCE(sk->sk_err, err);
-	/* A caller without the lock that sees the end finds the error: it looks in the other order. */
+	/* A caller without the lock that sees the end finds the error: see sdp_direct_poll(). */
 	smp_wmb();
 	if (sk->sk_state == TCP_ESTABLISHED)
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);

@@ -103,10 +103,9 @@ static void sdp_close(struct sock *sk, long timeout)
 	if (ss && !sdp_sock_alone(ss)) {
 		bool unread = sdp_rx_queued(ss);
 		bool reset = sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime;
-
 		bool sent = unread || reset || sdp_close_sending(ss);
 
-		/* As TCP: a close with unread bytes resets the connection; some may have just come. */
+		/* As TCP: a close with unread bytes, which may just have come, is a reset. */
 		if (!sent || sdp_rx_queued(ss)) {
 			sock_set_flag(sk, SOCK_LINGER);
 			WRITE_ONCE(sk->sk_lingertime, 0);
