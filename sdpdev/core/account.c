@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who pays: how much memory each user's programs map, with a limit on it; and whose share of an
- * adapter a socket's connection takes.
+ * How much memory each user's programs map, with a limit on it; and whose share of an adapter a
+ * socket's connection takes.
  *
  * The limit of a user namespace's owner bounds all of its users together, as with RLIMIT_NPROC:
  * what one of them has is charged to the owner's account as well.  Users of a namespace that

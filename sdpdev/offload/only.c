@@ -339,8 +339,8 @@ static bool sdp_seek_look(struct sdp_sock *ss)
 }
 
 /*
- * Who owns a socket looks himself, or is asleep with it unlocked.  Its sdp_sock lives as long as
- * it is in the list, as whoever takes it out has the socket's lock.
+ * A call that owns a socket looks itself, or sleeps with it unlocked.  The socket's sdp_sock lives
+ * as long as it is in the list: only a caller with the socket's lock takes it out.
  */
 static void sdp_seek_one(struct sdp_sock *ss, struct sock *sk)
 {
