@@ -225,6 +225,8 @@ static void use_up(struct end *e, const char *title)
 	usleep(SETTLED * 1000);
 	look_at(e, title);
 	SAY(put_some(e, 10, MSG_DONTWAIT));
+	/* The other end is looked at next. */
+	usleep(SETTLED * 1000);
 	say("error %d", error_of(e->fd));
 	SAY(get(e, 1000, MSG_DONTWAIT));
 	look_at(e, title);
