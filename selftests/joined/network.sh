@@ -165,7 +165,7 @@ address_moves() {
 	ip -n node1 neigh flush dev ib0
 }
 
-# As with TCP: who has the address now knows nothing of the connection.
+# As with TCP: the node that has the address now knows nothing of the connection.
 reset_by_third() {
 	address_moves node2 ib0 third t0 && ask errors a && echo "$line"
 }
