@@ -165,6 +165,7 @@ struct sdp_chan_user {
  * @due: of them, those whose messages the user has freed
  * @early: messages that have come before the user knew
  * @sending: that the transport has
+ * @unsent: bytes of packets in them
  * @wants_room: the user waits for room
  * @wants_class: enum sdp_chan_class of what was refused
  * @wants_idle: the user waits until nothing is on its way
@@ -208,6 +209,7 @@ struct sdp_chan {
 	u32 due;
 	struct list_head early;
 	u32 sending;
+	u32 unsent;
 	bool wants_room;
 	u8 wants_class;
 	bool wants_idle;
@@ -258,10 +260,12 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 /* tx.c */
 int sdp_chan_send(struct sdp_chan *chan, const struct sdp_chan_out *out);
 bool sdp_chan_busy(struct sdp_chan *chan);
+u32 sdp_chan_unsent(struct sdp_chan *chan);
 
 /* rx.c */
 void sdp_chan_taken(struct sdp_chan *chan, u32 count);
 void sdp_chan_freed(struct sdp_chan *chan, u32 count);
+bool sdp_chan_full(struct sdp_chan *chan);
 
 /* Within the folder: chan.c, */
 void sdp_chan_kick(struct sdp_chan *chan);

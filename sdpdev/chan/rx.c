@@ -331,6 +331,23 @@ void sdp_chan_freed(struct sdp_chan *chan, u32 count)
 }
 
 /**
+ * sdp_chan_full() - does the peer wait for the user to free messages?
+ * @chan: the channel
+ *
+ * Context: any with bottom halves.
+ */
+bool sdp_chan_full(struct sdp_chan *chan)
+{
+	bool full;
+
+	spin_lock_bh(&chan->lock);
+	full = sdp_credit_rx(&chan->credit) <= SDP_KEPT_CREDITS &&
+	       !sdp_credit_must_update(&chan->credit) && chan->want <= chan->credit.bufs;
+	spin_unlock_bh(&chan->lock);
+	return full;
+}
+
+/**
  * sdp_chan_late() - an acknowledgment, or want of memory, has waited long enough
  * @timer: of the channel
  */

@@ -102,6 +102,7 @@ static int sdp_chan_fill(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 		len += bytes;
 	}
 	buf->len = len;
+	buf->off = bytes;
 	buf->priv = *rest;
 	return 0;
 }
@@ -129,6 +130,7 @@ static int sdp_chan_out(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	sdp_credit_sent(&chan->credit);
 	chan->credit.fin_sent |= out->mid == SDP_MID_DISCONN;
 	chan->sending++;
+	chan->unsent += buf->off;
 	if (sdp_chan_held(chan))
 		return 0;
 	chan->taken_told = chan->taken;
@@ -189,6 +191,22 @@ bool sdp_chan_busy(struct sdp_chan *chan)
 	chan->wants_idle = busy;
 	spin_unlock_bh(&chan->lock);
 	return busy;
+}
+
+/**
+ * sdp_chan_unsent() - bytes of packets that are on their way
+ * @chan: the channel
+ *
+ * Context: as sdp_chan_send().
+ */
+u32 sdp_chan_unsent(struct sdp_chan *chan)
+{
+	u32 unsent;
+
+	spin_lock_bh(&chan->lock);
+	unsent = chan->unsent;
+	spin_unlock_bh(&chan->lock);
+	return unsent;
 }
 
 /* Is an update due: because buffers are news, or because the peer waits to hear? */
@@ -260,6 +278,7 @@ void sdp_chan_sent(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 	buf->priv = NULL;
 	spin_lock_bh(&chan->lock);
 	list_add(&buf->list, &chan->free);
+	chan->unsent -= buf->off;
 	if (!--chan->sending)
 		sdp_chan_drained(chan);
 	sdp_chan_settle(chan);

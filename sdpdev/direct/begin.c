@@ -80,6 +80,7 @@ static void sdp_direct_inherit(struct sock *sk, struct sock *parent)
 	sk->sk_mark = READ_ONCE(parent->sk_mark);
 	sk->sk_reuse = parent->sk_reuse;
 	sk->sk_userlocks = parent->sk_userlocks;
+	sdp_direct(sk)->nodelay = READ_ONCE(sdp_direct(parent)->nodelay);
 	sk->sk_lingertime = parent->sk_lingertime;
 	sock_valbool_flag(sk, SOCK_LINGER, sock_flag(parent, SOCK_LINGER));
 	sk->sk_sndtimeo = parent->sk_sndtimeo;

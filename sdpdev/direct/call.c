@@ -111,11 +111,6 @@ static int sdp_direct_start(struct sock *sk, const struct sockaddr_in *to)
 	return err;
 }
 
-static bool sdp_direct_tried(struct sock *sk)
-{
-	return READ_ONCE(sk->sk_state) != TCP_SYN_SENT;
-}
-
 /* Waits until it is connected, or is not; the socket locked. */
 static int sdp_direct_connected(struct socket *sock, long timeo)
 {
@@ -123,8 +118,8 @@ static int sdp_direct_connected(struct socket *sock, long timeo)
 	int err = 0;
 
 	release_sock(sk);
-	if (!sdp_direct_tried(sk))
-		err = timeo ? sdp_direct_wait(sk, &timeo, sdp_direct_tried) : -EINPROGRESS;
+	if (!sdp_direct_is_tried(sk))
+		err = timeo ? sdp_direct_wait(sk, &timeo, sdp_direct_is_tried) : -EINPROGRESS;
 	lock_sock(sk);
 	if (err)
 		return err == -EAGAIN ? -EINPROGRESS : err;

@@ -9,7 +9,9 @@
  *	begin.c		connections that a program asks for, or a peer
  *	link.c		a connection, as its channel (chan/chan.h) tells of it
  *	msg.c		messages from the peer
- *	io.c		send and receive
+ *	send.c		send
+ *	receive.c	receive
+ *	poll.c		poll, and what is there
  *	bound.c		addresses and ports
  *	list.c		/proc/net/sdp/direct
  *
@@ -74,11 +76,13 @@ struct sdp_direct_link {
  * @send_sm: SendSm messages that are owed
  * @cancel_acks: SinkCancelAck messages that are owed
  * @buf_acks: ChRcvBufAck messages that are owed
+ * @nodelay: TCP_NODELAY: a short message does not wait for more bytes
  * @readable: bytes in sk_receive_queue
+ * @queued: bytes in sk_write_queue
  * @tx_bytes: bytes that were taken from the program
  * @rx_bytes: bytes that have come
  * @deadline: jiffies at which the connection of a closed socket ends; what is sent moves it on
- * @all: in the list of all; list.c
+ * @all: in the list of its namespace's; list.c
  * @bound: in the table of those that have an address; sdp_direct_bounds
  * @port: where a listener listens; the socket's own lock
  * @payer: whose share of an adapter its connections take; set before they can be made
@@ -103,7 +107,9 @@ struct sdp_direct {
 	u32 send_sm;
 	u32 cancel_acks;
 	u32 buf_acks;
+	bool nodelay;
 	u32 readable;
+	u32 queued;
 	u64 tx_bytes;
 	u64 rx_bytes;
 	unsigned long deadline;
@@ -131,6 +137,7 @@ extern spinlock_t sdp_direct_accepts;
 
 /* family.c */
 void sdp_direct_init(void);
+bool sdp_direct_is_tried(struct sock *sk);
 void sdp_direct_exit(void);
 struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern);
 int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk));
@@ -164,9 +171,16 @@ void sdp_direct_bad(struct sdp_chan *chan);
 bool sdp_direct_stream(u8 mid, u32 len);
 void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
 
-/* io.c */
+/* send.c */
 int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+
+/* receive.c */
 int sdp_direct_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);
+
+/* poll.c */
+bool sdp_direct_ready(struct sock *sk, u32 bytes);
+u32 sdp_direct_unsent(struct sdp_direct *direct);
+int sdp_direct_set_rcvlowat(struct sock *sk, int val);
 __poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait);
 int sdp_direct_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 
@@ -177,6 +191,7 @@ bool sdp_direct_may_listen(struct sock *sk);
 struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr, int ifindex);
 
 /* list.c */
+extern struct pernet_operations sdp_direct_net_ops;
 void sdp_direct_list(struct sock *sk);
 void sdp_direct_unlist(struct sock *sk);
 extern const struct seq_operations sdp_direct_seq_ops;

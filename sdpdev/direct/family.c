@@ -21,7 +21,7 @@ static struct proto sdp_direct_proto = {
 };
 
 /* What sdp_direct_init() has registered. */
-static bool sdp_direct_protocol, sdp_direct_registered;
+static bool sdp_direct_netns, sdp_direct_protocol, sdp_direct_registered;
 
 static void sdp_direct_destruct(struct sock *sk)
 {
@@ -46,6 +46,15 @@ int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk))
 		return sock_intr_errno(*timeo);
 	*timeo = left;
 	return left ? 0 : -EAGAIN;
+}
+
+/**
+ * sdp_direct_is_tried() - is the attempt to connect over?
+ * @sk: the socket
+ */
+bool sdp_direct_is_tried(struct sock *sk)
+{
+	return READ_ONCE(sk->sk_state) != TCP_SYN_SENT;
 }
 
 static int sdp_direct_getname(struct socket *sock, struct sockaddr *addr, int peer)
@@ -79,7 +88,23 @@ static int sdp_direct_accept_to(struct socket *sock, struct socket *newsock, COM
 	return 0;
 }
 
-/* What programs set on every stream: there is nothing to be set. */
+static int sdp_direct_set_nodelay(struct sock *sk, sockptr_t value, unsigned int len)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	int on;
+
+	if (len < sizeof(on))
+		return -EINVAL;
+	if (copy_from_sockptr(&on, value, sizeof(on)))
+		return -EFAULT;
+	spin_lock_bh(&direct->lock);
+	direct->nodelay = on;
+	sdp_direct_push(sk);
+	spin_unlock_bh(&direct->lock);
+	return 0;
+}
+
+/* Of the others that programs set on every stream, there is nothing to be set. */
 static int sdp_direct_setsockopt(struct socket *sock, int level, int name, sockptr_t value,
 				 unsigned int len)
 {
@@ -87,6 +112,7 @@ static int sdp_direct_setsockopt(struct socket *sock, int level, int name, sockp
 		return -ENOPROTOOPT;
 	switch (name) {
 	case TCP_NODELAY:
+		return sdp_direct_set_nodelay(sock->sk, value, len);
 	case TCP_CORK:
 	case TCP_QUICKACK:
 		return 0;
@@ -98,7 +124,7 @@ static int sdp_direct_setsockopt(struct socket *sock, int level, int name, sockp
 static int sdp_direct_getsockopt(struct socket *sock, int level, int name, char __user *value,
 				 int __user *len)
 {
-	int on = 1, room;
+	int on = READ_ONCE(sdp_direct(sock->sk)->nodelay), room;
 
 	if (level != SOL_TCP || name != TCP_NODELAY)
 		return -ENOPROTOOPT;
@@ -121,6 +147,7 @@ static const struct proto_ops sdp_direct_ops = {
 	.getname	= sdp_direct_getname,
 	.poll		= sdp_direct_poll,
 	.ioctl		= sdp_direct_ioctl,
+	.set_rcvlowat	= sdp_direct_set_rcvlowat,
 	.listen		= sdp_direct_listen,
 	.shutdown	= sdp_direct_shutdown,
 	.setsockopt	= sdp_direct_setsockopt,
@@ -209,9 +236,12 @@ static const struct net_proto_family sdp_direct_family = {
  */
 void sdp_direct_init(void)
 {
-	int err = proto_register(&sdp_direct_proto, 0);
+	int err = register_pernet_subsys(&sdp_direct_net_ops);
 
-	sdp_direct_protocol = !err;
+	sdp_direct_netns = !err;
+	if (!err)
+		err = proto_register(&sdp_direct_proto, 0);
+	sdp_direct_protocol = sdp_direct_netns && !err;
 	if (!err)
 		err = sock_register(&sdp_direct_family);
 	sdp_direct_registered = !err;
@@ -228,6 +258,8 @@ void sdp_direct_exit(void)
 		sock_unregister(SDP_DIRECT_FAMILY);
 	if (sdp_direct_protocol)
 		proto_unregister(&sdp_direct_proto);
+	if (sdp_direct_netns)
+		unregister_pernet_subsys(&sdp_direct_net_ops);
 }
 
 MODULE_ALIAS_NETPROTO(27);

@@ -40,6 +40,7 @@ void sdp_direct_ended(struct sock *sk, int err)
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	WRITE_ONCE(sk->sk_state, TCP_CLOSE);
 	__skb_queue_purge(&sk->sk_write_queue);
+	sdp_direct(sk)->queued = 0;
 	if (tell)
 		sk_error_report(sk);
 	sk->sk_state_change(sk);
@@ -68,6 +69,14 @@ static bool sdp_direct_answer(struct sdp_direct *direct, u32 *owed, u8 mid)
 	return !*owed;
 }
 
+/* As for a joined connection, a short message waits for more bytes while others go. */
+static bool sdp_direct_gathers(struct sock *sk, struct sdp_chan *chan, const struct sk_buff *skb)
+{
+	return !sdp_direct(sk)->nodelay && skb->len < chan->most &&
+	       skb_queue_is_last(&sk->sk_write_queue, skb) &&
+	       !(sk->sk_shutdown & SEND_SHUTDOWN) && sdp_chan_busy(chan);
+}
+
 /* Sends what was written; whether that was all.  The channel keeps what it needs of it. */
 static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 {
@@ -75,6 +84,8 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 	int err;
 
 	while ((out.skb = skb_peek(&sk->sk_write_queue))) {
+		if (sdp_direct_gathers(sk, chan, out.skb))
+			return false;
 		err = sdp_chan_send(chan, &out);
 		/* Room is told of, memory is not. */
 		if (err == -ENOMEM)
@@ -82,6 +93,7 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 		if (err)
 			return false;
 		__skb_unlink(out.skb, &sk->sk_write_queue);
+		sdp_direct(sk)->queued -= out.skb->len;
 		consume_skb(out.skb);
 		sdp_direct(sk)->deadline = jiffies + SDP_DIRECT_LATE;
 	}

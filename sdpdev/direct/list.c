@@ -5,12 +5,38 @@
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/seq_file_net.h>
+#include <net/netns/generic.h>
 
 #include "direct/direct.h"
 
-/* All of them, from being made to being freed.  Its lock is taken outside of sdp_direct.lock. */
-static HLIST_HEAD(sdp_direct_all);
-static DEFINE_SPINLOCK(sdp_direct_all_lock);
+/**
+ * struct sdp_direct_net - the sockets of a namespace, from being made to being freed
+ * @all: the sockets, by sdp_direct.all; each of them keeps the namespace
+ * @lock: of @all; taken outside of sdp_direct.lock
+ */
+struct sdp_direct_net {
+	struct hlist_head all;
+	spinlock_t lock;	/* see above */
+};
+
+static unsigned int sdp_direct_net_id;
+
+static struct sdp_direct_net *sdp_direct_net(const struct net *net)
+{
+	return net_generic(net, sdp_direct_net_id);
+}
+
+static int __net_init sdp_direct_net_init(struct net *net)
+{
+	spin_lock_init(&sdp_direct_net(net)->lock);
+	return 0;
+}
+
+struct pernet_operations sdp_direct_net_ops = {
+	.init	= sdp_direct_net_init,
+	.id	= &sdp_direct_net_id,
+	.size	= sizeof(struct sdp_direct_net),
+};
 
 /**
  * sdp_direct_list() - show a socket from now on
@@ -18,9 +44,11 @@ static DEFINE_SPINLOCK(sdp_direct_all_lock);
  */
 void sdp_direct_list(struct sock *sk)
 {
-	spin_lock_bh(&sdp_direct_all_lock);
-	hlist_add_head(&sdp_direct(sk)->all, &sdp_direct_all);
-	spin_unlock_bh(&sdp_direct_all_lock);
+	struct sdp_direct_net *sockets = sdp_direct_net(sock_net(sk));
+
+	spin_lock_bh(&sockets->lock);
+	hlist_add_head(&sdp_direct(sk)->all, &sockets->all);
+	spin_unlock_bh(&sockets->lock);
 }
 
 /**
@@ -29,9 +57,11 @@ void sdp_direct_list(struct sock *sk)
  */
 void sdp_direct_unlist(struct sock *sk)
 {
-	spin_lock_bh(&sdp_direct_all_lock);
+	struct sdp_direct_net *sockets = sdp_direct_net(sock_net(sk));
+
+	spin_lock_bh(&sockets->lock);
 	hlist_del(&sdp_direct(sk)->all);
-	spin_unlock_bh(&sdp_direct_all_lock);
+	spin_unlock_bh(&sockets->lock);
 }
 
 static const char *sdp_direct_state_name(u8 state)
@@ -65,29 +95,31 @@ static void sdp_direct_show_one(struct seq_file *seq, struct sdp_direct *direct)
 	spin_lock(&direct->lock);
 	sdp_direct_show_addr(seq, &direct->local);
 	sdp_direct_show_addr(seq, &direct->peer);
-	seq_printf(seq, "%s %d %u %llu %llu %u %lu\n", sdp_direct_state_name(sk->sk_state),
-		   max(sk_wmem_alloc_get(sk), 0), direct->readable, direct->tx_bytes,
+	seq_printf(seq, "%s %u %u %llu %llu %u %lu\n", sdp_direct_state_name(sk->sk_state),
+		   sdp_direct_unsent(direct), direct->readable, direct->tx_bytes,
 		   direct->rx_bytes, from_kuid_munged(seq_user_ns(seq), sk->sk_uid),
 		   inode);
 	spin_unlock(&direct->lock);
 }
 
 static void *sdp_direct_seq_start(struct seq_file *seq, loff_t *pos)
-	__acquires(&sdp_direct_all_lock)
+	__acquires(&sdp_direct_net(seq_file_net(seq))->lock)
 {
-	spin_lock_bh(&sdp_direct_all_lock);
-	return seq_hlist_start_head(&sdp_direct_all, *pos);
+	struct sdp_direct_net *sockets = sdp_direct_net(seq_file_net(seq));
+
+	spin_lock_bh(&sockets->lock);
+	return seq_hlist_start_head(&sockets->all, *pos);
 }
 
 static void *sdp_direct_seq_next(struct seq_file *seq, void *v, loff_t *pos)
 {
-	return seq_hlist_next(v, &sdp_direct_all, pos);
+	return seq_hlist_next(v, &sdp_direct_net(seq_file_net(seq))->all, pos);
 }
 
 static void sdp_direct_seq_stop(struct seq_file *seq, void *v)
-	__releases(&sdp_direct_all_lock)
+	__releases(&sdp_direct_net(seq_file_net(seq))->lock)
 {
-	spin_unlock_bh(&sdp_direct_all_lock);
+	spin_unlock_bh(&sdp_direct_net(seq_file_net(seq))->lock);
 }
 
 static int sdp_direct_seq_show(struct seq_file *seq, void *v)
@@ -96,7 +128,7 @@ static int sdp_direct_seq_show(struct seq_file *seq, void *v)
 
 	if (v == SEQ_START_TOKEN)
 		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode\n");
-	else if (net_eq(sock_net(&direct->sk), seq_file_net(seq)))
+	else
 		sdp_direct_show_one(seq, direct);
 	return 0;
 }

@@ -5,6 +5,8 @@
  */
 #include "end.h"
 
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -265,6 +267,132 @@ static void test_flags(enum kind k)
 	ok(recv(e[1], in, 1, MSG_OOB) == -1 && errno == (k == SDP ? EOPNOTSUPP : EINVAL),
 	   "%s: MSG_OOB: nothing urgent", kind_name[k]);
 	unpair(e);
+}
+
+/* What an ioctl tells of a socket. */
+static int asked(int fd, unsigned long what)
+{
+	int n = -1;
+
+	return ioctl(fd, what, &n) ? -1 : n;
+}
+
+/* True once a socket has so many bytes to be read. */
+static bool has_come(int fd, int bytes)
+{
+	for (int i = 0; i < 500 && asked(fd, FIONREAD) != bytes; i++)
+		nap(20);
+	return asked(fd, FIONREAD) == bytes;
+}
+
+static int set(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static int get(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &len) ? -1 : value;
+}
+
+static void test_lowat(enum kind k)
+{
+	int e[2];
+
+	pair(k, e);
+	must(set(e[1], SOL_SOCKET, SO_RCVLOWAT, 100) == 0);
+	must(write(e[0], out, 60) == 60 && has_come(e[1], 60));
+	ok(events(e[1], POLLIN, 0) == 0, "%s: SO_RCVLOWAT: fewer bytes: no IN", kind_name[k]);
+	must(write(e[0], out, 40) == 40);
+	ok(events(e[1], POLLIN, SOON) == POLLIN, "%s: SO_RCVLOWAT: as many: IN", kind_name[k]);
+	must(set(e[1], SOL_SOCKET, SO_RCVLOWAT, 101) == 0);
+	ok(events(e[1], POLLIN, 0) == 0, "%s: SO_RCVLOWAT: one more: no IN", kind_name[k]);
+	if (!fork()) {
+		nap(100);
+		_exit(set(e[1], SOL_SOCKET, SO_RCVLOWAT, 0) ? 1 : 0);
+	}
+	ok(events(e[1], POLLIN, SOON) == POLLIN, "%s: SO_RCVLOWAT 0: IN", kind_name[k]);
+	wait(NULL);
+	ok(get(e[1], SOL_SOCKET, SO_RCVLOWAT) == 1, "%s: SO_RCVLOWAT 0 is 1", kind_name[k]);
+	must(read(e[1], in, 100) == 100);
+	must(set(e[1], SOL_SOCKET, SO_RCVLOWAT, 1 << 30) == 0);
+	ok(fill(e[0]) > 0 && events(e[1], POLLIN, SOON) == POLLIN,
+	   "%s: SO_RCVLOWAT of more than there is room for: IN", kind_name[k]);
+	unpair(e);
+}
+
+static void test_peek(enum kind k)
+{
+	struct timeval tv = { .tv_usec = 200000 };
+	double t;
+	int e[2];
+
+	pair(k, e);
+	must(write(e[0], "ab", 2) == 2);
+	if (!fork()) {
+		nap(100);
+		_exit(write(e[0], "cd", 2) == 2 ? 0 : 1);
+	}
+	ok(recv(e[1], in, 4, MSG_PEEK | MSG_WAITALL) == 4 && !memcmp(in, "abcd", 4),
+	   "%s: MSG_PEEK | MSG_WAITALL", kind_name[k]);
+	wait(NULL);
+	ok(recv(e[1], in, 9, MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT) == 4,
+	   "%s: MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT", kind_name[k]);
+	must(setsockopt(e[1], SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) == 0);
+	t = now();
+	ok(recv(e[1], in, 9, MSG_PEEK | MSG_WAITALL) == 4 && now() - t >= 0.19,
+	   "%s: MSG_PEEK | MSG_WAITALL: what has come in time", kind_name[k]);
+	must(shutdown(e[0], SHUT_WR) == 0);
+	ok(recv(e[1], in, 9, MSG_PEEK | MSG_WAITALL) == 4 && read(e[1], in, 9) == 4,
+	   "%s: MSG_PEEK | MSG_WAITALL: the end", kind_name[k]);
+	unpair(e);
+}
+
+/* What was written is unread, or not there yet. */
+static void test_outq(enum kind k)
+{
+	int e[2], sent, i, behind;
+
+	pair(k, e);
+	ok(asked(e[0], TIOCOUTQ) == 0 && asked(e[0], SIOCOUTQNSD) == 0, "%s: TIOCOUTQ: nothing",
+	   kind_name[k]);
+	sent = fill(e[0]);
+	for (i = 0; i < 500 && asked(e[0], TIOCOUTQ) + asked(e[1], FIONREAD) != sent; i++)
+		nap(20);
+	behind = asked(e[0], TIOCOUTQ);
+	ok(behind > 0 && behind + asked(e[1], FIONREAD) == sent, "%s: TIOCOUTQ counts bytes",
+	   kind_name[k]);
+	ok(asked(e[0], SIOCOUTQNSD) > 0 && asked(e[0], SIOCOUTQNSD) <= behind,
+	   "%s: SIOCOUTQNSD: those that wait", kind_name[k]);
+	unpair(e);
+}
+
+static void test_options(enum kind k)
+{
+	static char byte[1];
+	size_t sent = 0;
+	int e[2];
+
+	pair(k, e);
+	ok(get(e[0], SOL_TCP, TCP_NODELAY) == 0 && !set(e[0], SOL_TCP, TCP_NODELAY, 7) &&
+	   get(e[0], SOL_TCP, TCP_NODELAY) == 1 && !set(e[0], SOL_TCP, TCP_NODELAY, 0) &&
+	   get(e[0], SOL_TCP, TCP_NODELAY) == 0, "%s: TCP_NODELAY", kind_name[k]);
+	ok(set(e[0], SOL_TCP, TCP_NODELAY, 1) == 0 &&
+	   setsockopt(e[0], SOL_TCP, TCP_NODELAY, byte, 1) == -1 && errno == EINVAL,
+	   "%s: TCP_NODELAY of a byte: EINVAL", kind_name[k]);
+	while (end_send(e[0], "x", 1, MSG_DONTWAIT) == 1)
+		sent++;
+	ok(errno == EAGAIN && sent > 5000, "%s: %zu writes of a byte until EAGAIN",
+	   kind_name[k], sent);
+	unpair(e);
+	e[0] = end_open(k);
+	ok(k == TCP ? !set(e[0], SOL_SOCKET, SO_REUSEPORT, 1) :
+	   set(e[0], SOL_SOCKET, SO_REUSEPORT, 1) == -1 && errno == EOPNOTSUPP,
+	   "%s: SO_REUSEPORT is TCP's", kind_name[k]);
+	close(e[0]);
 }
 
 static void test_vectors(enum kind k)
@@ -584,6 +712,8 @@ static void test_listener(enum kind k)
 	nonblock(l, true);
 	ok(end_accept(l) == -1 && errno == EAGAIN, "%s: accept: EAGAIN", kind_name[k]);
 	ok(events(l, ALL_EVENTS, 0) == 0, "%s: listener: no event", kind_name[k]);
+	ok(ioctl(l, TIOCOUTQ, in) == -1 && errno == EINVAL && ioctl(l, FIONREAD, in) == -1 &&
+	   errno == EINVAL, "%s: listener: TIOCOUTQ, FIONREAD: EINVAL", kind_name[k]);
 	ok(read(l, in, 1) == -1 && errno == ENOTCONN, "%s: listener: ENOTCONN", kind_name[k]);
 	ok(end_send(l, "x", 1, 0) == -1 && errno == EPIPE, "%s: listener: EPIPE", kind_name[k]);
 	c = end_open(k);
@@ -692,7 +822,8 @@ static void test_connect(enum kind k)
 
 static void (*const tests[])(enum kind) = {
 	test_half_close, test_shutdown, test_late, test_reset, test_linger, test_sigpipe,
-	test_flags, test_vectors, test_timeouts, test_full, test_epoll,
+	test_flags, test_lowat, test_peek, test_outq, test_options, test_vectors, test_timeouts,
+	test_full, test_epoll,
 	test_signals, test_splice, test_processes, test_close, test_answered,
 	test_listener, test_connect,
 };
