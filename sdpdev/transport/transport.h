@@ -77,18 +77,28 @@ struct sdp_xprt_ops;
 struct seq_file;
 
 /**
+ * struct sdp_xprt_share - how much of something that a device has is in use
+ * @all: of all owners
+ * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
+ */
+struct sdp_xprt_share {
+	u32 all;
+	struct xarray owners;
+};
+
+/**
  * struct sdp_xprt_dev - a device of a transport
  * @lock: the counts; taken inside of every mutex of a transport
- * @conns: connections of all owners
- * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
+ * @conns: connections
+ * @mems: registrations of memory
  *
  * Embedded in the transport's structure, and set up by sdp_xprt_dev_init().  Lives until
  * all of its connections have been destroyed, and freed.
  */
 struct sdp_xprt_dev {
 	struct mutex lock;	/* counts */
-	u32 conns;
-	struct xarray owners;
+	struct sdp_xprt_share conns;
+	struct sdp_xprt_share mems;
 };
 
 /**
@@ -102,7 +112,11 @@ struct sdp_xprt_dev {
  * @dev: its device; NULL until known
  * @pieces: how many pieces post_gather() takes at most, which the device may make fewer
  *	than params.send_pieces; set when buffers can be made
+ * @max_mem: bytes that mem_alloc() takes at most, where the transport can do that at all;
+ *	zero where the device cannot, or params.rdma_depth is zero; set when buffers can be
+ *	made
  * @owner: whose it is: of sdp_xprt_charge()
+ * @share: percent that @owner may have; of the same
  * @owned: it counts as one of that owner's; struct sdp_xprt_dev.lock
  *
  * Embedded in the transport's structure.  Lives from conn_create() or the
@@ -115,7 +129,9 @@ struct sdp_xprt_conn {
 	int (*event)(struct sdp_xprt_conn *conn, void *ctx, const struct sdp_xprt_event *ev);
 	struct sdp_xprt_dev *dev;
 	u32 pieces;
+	u32 max_mem;
 	u32 owner;
+	u32 share;
 	bool owned;
 };
 
@@ -159,7 +175,8 @@ struct sdp_xprt_buf {
  * where the peer may have access.  Belongs to the transport from post_read(), post_write()
  * or invalidate() until the matching *_DONE event: so there is one operation with it at a
  * time.  Otherwise it belongs to the protocol, which may free it even after
- * conn_destroy() returned.
+ * conn_destroy() returned.  What was read into it, and what the peer has written, is for the
+ * processor to see when mem_free() has returned.
  *
  * The peer's access begins with mem_alloc(), needs no event, and is not told.  It ends with
  * SDP_XPRT_INVALIDATE_DONE, with a message that says so (@invalidated in struct
@@ -333,11 +350,12 @@ struct sdp_xprt_upcalls {
  * @brief: its bytes have another way, so it ends where the peer's transport acknowledges
  *	nothing for about half a second, or has no buffer for a message.  Otherwise it
  *	outlasts what the transport can
- * @rdma_depth: reads, writes and invalidations that are posted at once, at most
+ * @rdma_depth: pieces of memory that are known at once, at most; zero: no memory.  Each has
+ *	one operation at a time
  * @owner: whose connection it is, as a number
  * @share: percent that @owner may have of those connections of a device that no other
- *	owner has; a connection beyond that fails, with -EDQUOT.  Zero: the connection
- *	does not count as @owner's, and has no such limit
+ *	owner has, and of the registrations of memory; what is beyond that fails, with
+ *	-EDQUOT.  Zero: the connection does not count as @owner's, and has no such limit
  * @local: source address and port (the address may be the wildcard)
  * @peer: destination address and port; an IPv4 address mapped into IPv6 is
  *	given as the IPv4 address it is.  An IPv6 one has the flow label, and a traffic
@@ -429,14 +447,16 @@ struct sdp_xprt_params {
  * @mem_alloc: (sleeps) have the transport know the @nents entries of @sg, which stay as they
  *	are until @mem_free, for @access (bits of enum sdp_xprt_access).  Each entry but the
  *	first begins, and each but the last ends, at a page.  Possible as @post_send; with a
- *	message that is posted later the peer can be told of it.  ERR_PTR: -EINVAL (too
- *	much, or entries that do not fit), -ENOMEM, or as of @post_send
+ *	message that is posted later the peer can be told of it.  ERR_PTR: -EINVAL (more than
+ *	conn->max_mem, or entries that do not fit), -ENOBUFS (more than params.rdma_depth),
+ *	-EDQUOT (more than params.share), -ENOMEM, or as of @post_send
  * @mem_free: (sleeps) the reverse; see struct sdp_xprt_mem for when
  * @invalidate: end the peer's access to @mem; SDP_XPRT_INVALIDATE_DONE follows.  Errors as
  *	of @post_send
  * @post_read: read the bytes of @from into @mem, from byte @off on; SDP_XPRT_READ_DONE
  *	follows.  Possible and errors as of @post_send; -EINVAL where @mem is too small, or
- *	not for that.  What is posted behind it may overtake it
+ *	not for that; -EOPNOTSUPP where the peer's device lets nobody read.  What is posted
+ *	behind it may overtake it
  * @post_write: write bytes of @mem, from byte @off on, to all of @to; SDP_XPRT_WRITE_DONE
  *	follows.  As @post_read, but a message that is posted later arrives later: its
  *	receiver finds the bytes
@@ -567,5 +587,24 @@ int sdp_xprt_charge(struct sdp_xprt_conn *conn, const struct sdp_xprt_params *pa
  * Context: process context.
  */
 void sdp_xprt_uncharge(struct sdp_xprt_conn *conn);
+
+/**
+ * sdp_xprt_charge_mem() - count a registration of memory, unless too few would be left
+ * @conn: the connection that it is for, which has been charged
+ * @most: how many the device may have
+ *
+ * Context: process context.
+ * Return: zero, -EDQUOT, or -ENOBUFS.
+ */
+int sdp_xprt_charge_mem(struct sdp_xprt_conn *conn, u32 most);
+
+/**
+ * sdp_xprt_uncharge_mem() - the reverse
+ * @conn: the connection, still charged or not
+ * @n: how many of its registrations
+ *
+ * Context: process context.
+ */
+void sdp_xprt_uncharge_mem(struct sdp_xprt_conn *conn, u32 n);
 
 #endif /* _SDP_TRANSPORT_H */

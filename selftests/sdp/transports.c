@@ -198,6 +198,7 @@ static void test_ib(const char *try)
 	must(shell(command));
 	test_tried("/sys/module/sdp_ib_try/parameters/carry");
 	test_tried("/sys/module/sdp_ib_try/parameters/held");
+	test_tried("/sys/module/sdp_ib_try/parameters/memory");
 	ok(shell("rmmod sdp_ib_try"), "sdp_ib's client goes");
 }
 
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 
 	must(argc == 3);
 	module = argv[1];
-	tap_plan(26 + 25 + 27 + 31);
+	tap_plan(26 + 40 + 27 + 31 + 36);
 	set_both_direct("1");
 	must(shell("ip link set lo up"));
 	ok(load("name=ib 2>&1 | grep -q 'File exists'"), "a second transport of one name: refused");

@@ -58,6 +58,8 @@ int sdp_ib_connect(struct sdp_xprt_conn *xc,
 	conn->params = *params;
 	conn->local = params->local;
 	conn->peer = params->peer;
+	conn->reads_out = SDP_IB_READS;
+	conn->reads_in = SDP_IB_READS;
 	conn->resolved = resolved;
 	memcpy(conn->req_pdata, pdata, len);
 	conn->req_len = len;

@@ -81,7 +81,7 @@ static int sdp_ib_sge_map(struct sdp_ib_buf *buf, struct ib_sge *sge, void *data
 
 	sge->addr = ib_dma_map_single(device, data, len, buf->dir);
 	sge->length = len;
-	sge->lkey = buf->conn->dev->pd->local_dma_lkey;
+	sge->lkey = buf->conn->pd->local_dma_lkey;
 	return ib_dma_mapping_error(device, sge->addr);
 }
 
@@ -228,39 +228,6 @@ struct page *sdp_ib_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 
 /* --- completions ---------------------------------------------------------------- */
 
-static int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc)
-{
-	int error;
-
-	switch (wc->status) {
-	case IB_WC_SUCCESS:
-		return 0;
-	case IB_WC_WR_FLUSH_ERR:
-		return -ECANCELED;
-	case IB_WC_RETRY_EXC_ERR:
-	case IB_WC_RNR_RETRY_EXC_ERR:
-		error = -ETIMEDOUT;
-		break;
-	case IB_WC_LOC_LEN_ERR:
-		error = -EMSGSIZE;
-		break;
-	case IB_WC_REM_INV_REQ_ERR:
-	case IB_WC_REM_ACCESS_ERR:
-	case IB_WC_REM_OP_ERR:
-	case IB_WC_REM_ABORT_ERR:
-		error = -ECONNRESET;
-		break;
-	default:
-		error = -EIO;
-	}
-
-	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
-		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
-		  wc->vendor_err);
-	sdp_ib_qp_error(conn, error);
-	return error;
-}
-
 /* Makes the first @len bytes of a message readable. */
 static void sdp_ib_buf_arrived(struct sdp_ib_buf *buf, u32 len)
 {
@@ -282,12 +249,17 @@ static void sdp_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_xprt_event ev = {
 		.type = SDP_XPRT_RECV_DONE,
 		.buf = &buf->xb,
-		.error = sdp_ib_wc_error(conn, wc),
+		.error = sdp_ib_wc_error(conn, wc, -ECONNRESET),
 	};
 
 	buf->xb.len = 0;
 	if (!ev.error) {
 		buf->xb.len = wc->byte_len;
+		if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+			ev.invalidated = true;
+			ev.key = wc->ex.invalidate_rkey;
+			sdp_ib_mr_ended(conn, ev.key);
+		}
 		sdp_ib_buf_arrived(buf, wc->byte_len);
 		/* The RTU may be lost or late: this says the same (12.9.7). */
 		if (test_and_clear_bit(SDP_IB_F_AWAIT_RTU, &conn->flags))
@@ -315,7 +287,7 @@ static void sdp_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_xprt_event ev = {
 		.type = SDP_XPRT_SEND_DONE,
 		.buf = &buf->xb,
-		.error = sdp_ib_wc_error(conn, wc),
+		.error = sdp_ib_wc_error(conn, wc, -ECONNRESET),
 	};
 
 	sdp_ib_pieces_unmap(buf);
@@ -325,52 +297,18 @@ static void sdp_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* --- posting -------------------------------------------------------------------- */
 
-static int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
+/* Posts the message in @buf, and its pieces, as @wr. */
+static int sdp_ib_post_message(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
+			       struct ib_send_wr *wr)
 {
-	sdp_ib_posted_put(conn);
-	if (ret == -ENOMEM)
-		return -ENOBUFS;
-	sdp_ib_qp_error(conn, -EIO);
-	return -ENOTCONN;
-}
-
-/* Posts @wr; its completion gives @buf back. */
-static int sdp_ib_post(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf,
-		       struct ib_send_wr *wr)
-{
-	int ret;
-
-	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
-	switch (READ_ONCE(conn->state)) {
-	case SDP_IB_ACCEPTED:
-	case SDP_IB_ESTABLISHED:
-		break;
-	default:
-		return -ENOTCONN;
-	}
-	if (!sdp_ib_posted_get(conn))
-		return -ENOTCONN;
-
-	buf->cqe.done = sdp_ib_send_done;
 	wr->wr_cqe = &buf->cqe;
-	wr->send_flags = IB_SEND_SIGNALED;
-	ret = ib_post_send(conn->qp, wr, NULL);
-	return ret ? sdp_ib_post_error(conn, ret) : 0;
-}
-
-/* Posts the message in @buf, and its pieces. */
-static int sdp_ib_post_message(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf)
-{
-	struct ib_send_wr wr = {
-		.sg_list = buf->sge,
-		.num_sge = 1 + buf->pieces,
-		.opcode = IB_WR_SEND,
-	};
-
+	wr->sg_list = buf->sge;
+	wr->num_sge = 1 + buf->pieces;
+	buf->cqe.done = sdp_ib_send_done;
 	buf->sge[0].length = buf->xb.len;
 	ib_dma_sync_single_for_device(conn->dev->device, buf->sge[0].addr, buf->xb.len,
 				      DMA_TO_DEVICE);
-	return sdp_ib_post(conn, buf, &wr);
+	return sdp_ib_post(conn, wr);
 }
 
 /**
@@ -380,7 +318,25 @@ static int sdp_ib_post_message(struct sdp_ib_conn *conn, struct sdp_ib_buf *buf)
  */
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 {
-	return sdp_ib_post_message(sdp_ib_conn(xc), sdp_ib_buf(xb));
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	return sdp_ib_post_message(sdp_ib_conn(xc), sdp_ib_buf(xb), &wr);
+}
+
+/**
+ * sdp_ib_post_send_inv() - struct sdp_xprt_ops.post_send_inv
+ * @xc: the connection
+ * @xb: the message
+ * @key: of the peer's registration, which ends
+ */
+int sdp_ib_post_send_inv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb, u32 key)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND_WITH_INV,
+		.ex.invalidate_rkey = key,
+	};
+
+	return sdp_ib_post_message(sdp_ib_conn(xc), sdp_ib_buf(xb), &wr);
 }
 
 /* Tells the device of pieces, of which an empty one is none. */
@@ -402,7 +358,7 @@ static int sdp_ib_pieces_map(struct sdp_ib_buf *buf, const struct bio_vec *piece
 			return -ENOBUFS;
 		}
 		sge->length = piece->bv_len;
-		sge->lkey = buf->conn->dev->pd->local_dma_lkey;
+		sge->lkey = buf->conn->pd->local_dma_lkey;
 		buf->pieces++;
 	}
 	return 0;
@@ -418,6 +374,7 @@ static int sdp_ib_pieces_map(struct sdp_ib_buf *buf, const struct bio_vec *piece
 int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
 		       const struct bio_vec *pieces, unsigned int n)
 {
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct sdp_ib_buf *buf = sdp_ib_buf(xb);
 	int ret;
 
@@ -426,7 +383,7 @@ int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
 	ret = sdp_ib_pieces_map(buf, pieces, n);
 	if (ret)
 		return ret;
-	ret = sdp_ib_post_message(sdp_ib_conn(xc), buf);
+	ret = sdp_ib_post_message(sdp_ib_conn(xc), buf, &wr);
 	if (ret)
 		sdp_ib_pieces_unmap(buf);
 	return ret;

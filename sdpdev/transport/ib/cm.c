@@ -120,6 +120,8 @@ sdp_ib_req_conn(struct sdp_ib_dev *dev, const struct net_device *ndev,
 	sdp_ib_set_scope(&conn->local, ndev->ifindex);
 	sdp_ib_set_scope(&conn->peer, ndev->ifindex);
 	conn->dgid = req->primary_path->dgid;
+	conn->reads_out = req->initiator_depth;
+	conn->reads_in = req->responder_resources;
 	conn->state = SDP_IB_REQUESTED;
 	return conn;
 }
@@ -247,6 +249,18 @@ static void sdp_ib_cm_rej_received(struct sdp_ib_conn *conn,
 		sdp_ib_conn_end(conn, -ECONNRESET);
 }
 
+static void sdp_ib_cm_rep_received(struct sdp_ib_conn *conn, const struct ib_cm_event *event)
+{
+	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
+
+	if (!sdp_ib_cm_keep(conn, event->private_data, IB_CM_REP_PRIVATE_DATA_SIZE, 0))
+		return;
+	/* Nobody looks at them before the work has this event. */
+	conn->reads_out = min(conn->reads_out, rep->initiator_depth);
+	conn->reads_in = min(conn->reads_in, rep->responder_resources);
+	sdp_ib_conn_post(conn, SDP_IB_EV_REPLY);
+}
+
 /**
  * sdp_ib_cm_handler() - ib_cm's callback, of listeners and of connections
  * @cm_id: whose
@@ -265,9 +279,7 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		/* Not a service for datagrams: destroying it says so. */
 		return -EOPNOTSUPP;
 	case IB_CM_REP_RECEIVED:
-		if (sdp_ib_cm_keep(conn, event->private_data,
-				   IB_CM_REP_PRIVATE_DATA_SIZE, 0))
-			sdp_ib_conn_post(conn, SDP_IB_EV_REPLY);
+		sdp_ib_cm_rep_received(conn, event);
 		break;
 	case IB_CM_RTU_RECEIVED:
 		sdp_ib_conn_post(conn, SDP_IB_EV_READY);
@@ -312,6 +324,8 @@ int sdp_ib_cm_request(struct sdp_ib_conn *conn)
 		.qp_type = IB_QPT_RC,
 		.private_data = conn->req_pdata,
 		.private_data_len = conn->req_len,
+		.responder_resources = conn->reads_in,
+		.initiator_depth = conn->reads_out,
 		.flow_control = 1,
 		.remote_cm_response_timeout = SDP_IB_CM_TIMEOUT,
 		.local_cm_response_timeout = SDP_IB_CM_TIMEOUT,
@@ -441,6 +455,8 @@ int sdp_ib_accept(struct sdp_xprt_conn *xc, const void *pdata,
 		goto out;
 	set_bit(SDP_IB_F_AWAIT_RTU, &conn->flags);
 	rep.qp_num = conn->qp->qp_num;
+	rep.responder_resources = conn->reads_in;
+	rep.initiator_depth = conn->reads_out;
 	rep.starting_psn = conn->psn;
 	/*
 	 * Before the REP: the peer's first message may come, and be answered, at once.

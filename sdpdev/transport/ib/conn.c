@@ -165,6 +165,9 @@ struct sdp_ib_conn *sdp_ib_conn_alloc(struct net *net)
 	INIT_LIST_HEAD(&conn->list);
 	mutex_init(&conn->mutex);
 	spin_lock_init(&conn->lock);
+	spin_lock_init(&conn->mr_lock);
+	INIT_LIST_HEAD(&conn->mrs);
+	INIT_LIST_HEAD(&conn->free_mrs);
 	INIT_WORK(&conn->work, sdp_ib_conn_work);
 	INIT_DELAYED_WORK(&conn->timer, sdp_ib_conn_timer);
 	init_completion(&conn->flushed);

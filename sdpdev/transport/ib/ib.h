@@ -14,9 +14,12 @@
  *	  |
  *	end.c				the ends of a connection
  *	  |
- *	buf.c				buffers: posted, completed, taken
- *	  |
+ *	buf.c      mem.c		buffers: posted, completed, taken; memory that both
+ *	  |          |			ends' devices use
+ *	  +----------+
  *	verbs.c				queue pairs
+ *	  |
+ *	mr.c				regions of memory
  *	  |
  *	conn.c     route.c		a connection as an object; the kernel's routes
  *	  |           |
@@ -34,7 +37,8 @@
  * that is what lets unlisten() wait for it.
  *
  * Locks, outermost first: sdp_ib_conn.mutex, sdp_ib_mutex, sdp_xprt_dev.lock,
- * sdp_ib_conns_lock, sdp_ib_conn.lock.  None of them is held during an upcall.
+ * sdp_ib_conns_lock, sdp_ib_conn.lock.  Nothing is taken under sdp_ib_conn.mr_lock.  None of
+ * them is held during an upcall.
  *
  * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody
  * has a reference; connections and listeners have one each.  A connection lives until
@@ -63,6 +67,19 @@
  * fragmented (PAGE_ALLOC_COSTLY_ORDER is one above).
  */
 #define SDP_IB_MAX_BUF		SZ_16K
+
+/* The largest memory that is registered at once, and the pages that it may be in */
+#define SDP_IB_MAX_MEM		SZ_1M
+#define SDP_IB_MEM_PAGES	(SDP_IB_MAX_MEM / PAGE_SIZE + 1)
+
+/*
+ * Work requests that there are at once for memory, at most: the end of the registration
+ * before, the registration, and an operation.
+ */
+#define SDP_IB_MEM_WRS		3
+
+/* Reads that a peer may have under way, and this end at the peer */
+#define SDP_IB_READS		16
 
 /* The largest page of a buffer with params.recv_head; of PAGE_ALLOC_COSTLY_ORDER itself */
 #if PAGE_SHIFT > 15
@@ -113,6 +130,20 @@ struct sdp_ib_listener {
 	struct sdp_ib_dev *dev;
 	u16 port;
 	struct ib_cm_id *cm_id;
+};
+
+/**
+ * struct sdp_ib_mr - a region, which memory is registered with
+ * @list: in struct sdp_ib_conn.mrs; its mr_lock
+ * @free: in struct sdp_ib_conn.free_mrs, where nothing uses it; its mr_lock
+ * @mr: the device's
+ * @valid: it is registered, or about to be; whoever uses it
+ */
+struct sdp_ib_mr {
+	struct list_head list;
+	struct list_head free;
+	struct ib_mr *mr;
+	bool valid;
 };
 
 /**
@@ -206,7 +237,17 @@ enum sdp_ib_event {
  * @nr_cqe: entries that this connection may use of it
  * @recv_head: of the parameters it was made with
  * @brief: of the same
- * @posted: buffers that the device has, and one until it is flushed
+ * @pd: its protection domain: its own where it has memory, so that no other peer gets at
+ *	that, else the device's
+ * @reads_out: reads that this end has under way at the peer, at most
+ * @reads_in: and the peer here.  Both are what the peer offers and asks for until the queue
+ *	pair is made, and what both ends can do when it is connected
+ * @mr_lock: the lists of regions, and their numbers; any context, with bottom halves off
+ * @max_mrs: regions that it may have; zero when they are gone
+ * @nr_mrs: regions that it has, or is making
+ * @mrs: struct sdp_ib_mr.list
+ * @free_mrs: struct sdp_ib_mr.free
+ * @posted: work requests that the device has, and one until it is flushed
  * @flags: SDP_IB_F_*
  * @flushed: @posted is zero
  */
@@ -255,6 +296,14 @@ struct sdp_ib_conn {
 	unsigned int nr_cqe;
 	u32 recv_head;
 	bool brief;
+	struct ib_pd *pd;
+	u8 reads_out;
+	u8 reads_in;
+	spinlock_t mr_lock;		/* regions */
+	u32 max_mrs;
+	u32 nr_mrs;
+	struct list_head mrs;
+	struct list_head free_mrs;
 	refcount_t posted;
 	unsigned long flags;
 	struct completion flushed;
@@ -339,6 +388,13 @@ void sdp_ib_set_scope(struct sockaddr_storage *ss, int ifindex);
 bool sdp_ib_takes(const struct net_device *ndev);
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params);
 
+/* mr.c */
+int sdp_ib_mrs_init(struct sdp_ib_conn *conn, const struct sdp_xprt_params *params);
+void sdp_ib_mrs_exit(struct sdp_ib_conn *conn);
+struct sdp_ib_mr *sdp_ib_mr_get(struct sdp_ib_conn *conn);
+void sdp_ib_mr_put(struct sdp_ib_conn *conn, struct sdp_ib_mr *mr);
+void sdp_ib_mr_ended(struct sdp_ib_conn *conn, u32 key);
+
 /* verbs.c */
 int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 		     const struct sdp_xprt_params *params);
@@ -350,6 +406,20 @@ int sdp_ib_prepare(struct sdp_xprt_conn *xc,
 void sdp_ib_posted_put(struct sdp_ib_conn *conn);
 bool sdp_ib_posted_get(struct sdp_ib_conn *conn);
 void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error);
+int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc, int refused);
+bool sdp_ib_can_post(const struct sdp_ib_conn *conn);
+int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret);
+int sdp_ib_post(struct sdp_ib_conn *conn, struct ib_send_wr *wr);
+
+/* mem.c */
+struct sdp_xprt_mem *sdp_ib_mem_alloc(struct sdp_xprt_conn *xc, struct scatterlist *sg,
+				      unsigned int nents, u32 access);
+void sdp_ib_mem_free(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm);
+int sdp_ib_invalidate(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm);
+int sdp_ib_post_read(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm, u32 off,
+		     const struct sdp_xprt_remote *from);
+int sdp_ib_post_write(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm, u32 off,
+		      const struct sdp_xprt_remote *to);
 
 /* buf.c */
 struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
@@ -357,6 +427,7 @@ struct sdp_xprt_buf *sdp_ib_buf_alloc(struct sdp_xprt_conn *xc, u32 size,
 void sdp_ib_buf_free(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 struct page *sdp_ib_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
 int sdp_ib_post_send(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);
+int sdp_ib_post_send_inv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb, u32 key);
 int sdp_ib_post_gather(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb,
 		       const struct bio_vec *pieces, unsigned int n);
 int sdp_ib_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb);

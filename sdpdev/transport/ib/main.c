@@ -142,6 +142,7 @@ static const sdp_ib_step sdp_ib_steps[SDP_IB_EV_NUM] = {
 static const struct sdp_xprt_ops sdp_ib_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "ib",
+	.caps		= SDP_XPRT_CAPS,
 	.max_msg	= SDP_IB_MAX_BUF,
 	.max_split	= SDP_IB_MAX_SPLIT,
 	.route		= sdp_ib_route,
@@ -161,6 +162,13 @@ static const struct sdp_xprt_ops sdp_ib_ops = {
 	.post_gather	= sdp_ib_post_gather,
 	.post_recv	= sdp_ib_post_recv,
 	.show_stats	= sdp_ib_show_stats,
+	.max_mem	= SDP_IB_MAX_MEM,
+	.mem_alloc	= sdp_ib_mem_alloc,
+	.mem_free	= sdp_ib_mem_free,
+	.invalidate	= sdp_ib_invalidate,
+	.post_read	= sdp_ib_post_read,
+	.post_write	= sdp_ib_post_write,
+	.post_send_inv	= sdp_ib_post_send_inv,
 };
 
 static int __init sdp_ib_init(void)

@@ -73,6 +73,47 @@ void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error)
 	sdp_ib_conn_end(conn, error);
 }
 
+/**
+ * sdp_ib_wc_error() - the error of a completion
+ * @conn: the connection, which is at its end where there is one
+ * @wc: the completion
+ * @refused: what to call a refusal of the peer's device
+ *
+ * Return: a negative errno, or zero.
+ */
+int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc, int refused)
+{
+	int error;
+
+	switch (wc->status) {
+	case IB_WC_SUCCESS:
+		return 0;
+	case IB_WC_WR_FLUSH_ERR:
+		return -ECANCELED;
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		error = -ETIMEDOUT;
+		break;
+	case IB_WC_LOC_LEN_ERR:
+		error = -EMSGSIZE;
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_OP_ERR:
+	case IB_WC_REM_ABORT_ERR:
+		error = refused;
+		break;
+	default:
+		error = -EIO;
+	}
+
+	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
+		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
+		  wc->vendor_err);
+	sdp_ib_qp_error(conn, error);
+	return error;
+}
+
 static void sdp_ib_qp_event(struct ib_event *event, void *context)
 {
 	struct sdp_ib_conn *conn = context;
@@ -95,10 +136,11 @@ static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
 		.pkey_index = conn->pkey_index,
 		.port_num = conn->port,
 		/*
-		 * Peers of other make look whether this end lives by writing no bytes.  No
-		 * memory is registered that a peer could write to.
+		 * Peers of other make look whether this end lives by writing no bytes, even
+		 * where no memory is registered that a peer could write to.
 		 */
-		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
+				   (conn->reads_in ? IB_ACCESS_REMOTE_READ : 0),
 	};
 
 	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
@@ -117,11 +159,17 @@ static u32 sdp_ib_qp_most(const struct sdp_ib_dev *dev)
 	return limit ? min(most, limit) : most - most / SDP_IB_RESERVE;
 }
 
+/* Work requests to send at once: the protocol's, and those of memory. */
+static u32 sdp_ib_send_depth(const struct sdp_xprt_params *params)
+{
+	return params->send_depth + SDP_IB_MEM_WRS * params->rdma_depth;
+}
+
 static bool sdp_ib_qp_params_ok(const struct ib_device *device,
 				const struct sdp_xprt_params *params)
 {
 	return params->send_depth && params->recv_depth &&
-	       params->send_depth <= device->attrs.max_qp_wr &&
+	       sdp_ib_send_depth(params) <= device->attrs.max_qp_wr &&
 	       params->recv_depth <= device->attrs.max_qp_wr &&
 	       (!params->recv_head || device->attrs.max_recv_sge >= 2);
 }
@@ -150,7 +198,7 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	struct ib_qp_init_attr attr = {
 		.event_handler = sdp_ib_qp_event,
 		.qp_context = conn,
-		.cap.max_send_wr = params->send_depth,
+		.cap.max_send_wr = sdp_ib_send_depth(params),
 		.cap.max_recv_wr = params->recv_depth,
 		.cap.max_send_sge = 1 + sdp_ib_qp_pieces(device, params),
 		.cap.max_recv_sge = params->recv_head ? 2 : 1,
@@ -166,16 +214,19 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	ret = sdp_xprt_charge(&conn->xc, params, sdp_ib_qp_most(conn->dev));
 	if (ret)
 		return ret;
-	conn->nr_cqe = params->send_depth + params->recv_depth;
+	ret = sdp_ib_mrs_init(conn, params);
+	if (ret)
+		goto err_uncharge;
+	conn->nr_cqe = sdp_ib_send_depth(params) + params->recv_depth;
 	conn->cq = ib_cq_pool_get(device, conn->nr_cqe, -1, IB_POLL_SOFTIRQ);
 	if (IS_ERR(conn->cq)) {
 		ret = PTR_ERR(conn->cq);
-		goto err_uncharge;
+		goto err_mrs;
 	}
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
 
-	qp = ib_create_qp(conn->dev->pd, &attr);
+	qp = ib_create_qp(conn->pd, &attr);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
 		goto err_put_cq;
@@ -196,9 +247,64 @@ err_destroy:
 	ib_destroy_qp(qp);
 err_put_cq:
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
+err_mrs:
+	sdp_ib_mrs_exit(conn);
 err_uncharge:
 	sdp_xprt_uncharge(&conn->xc);
 	return ret;
+}
+
+/**
+ * sdp_ib_can_post() - may something be posted to the send queue?
+ * @conn: the connection
+ *
+ * Context: any.
+ */
+bool sdp_ib_can_post(const struct sdp_ib_conn *conn)
+{
+	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
+	switch (READ_ONCE(conn->state)) {
+	case SDP_IB_ACCEPTED:
+	case SDP_IB_ESTABLISHED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * sdp_ib_post_error() - nothing has been posted
+ * @conn: the connection, which had been told that something would be
+ * @ret: what the device says
+ *
+ * Return: -ENOBUFS, or -ENOTCONN: the connection is at its end.
+ */
+int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
+{
+	sdp_ib_posted_put(conn);
+	if (ret == -ENOMEM)
+		return -ENOBUFS;
+	sdp_ib_qp_error(conn, -EIO);
+	return -ENOTCONN;
+}
+
+/**
+ * sdp_ib_post() - post a work request to the send queue
+ * @conn: the connection
+ * @wr: the request, with its wr_cqe
+ *
+ * Return: zero, or what struct sdp_xprt_ops.post_send says.
+ */
+int sdp_ib_post(struct sdp_ib_conn *conn, struct ib_send_wr *wr)
+{
+	int ret;
+
+	if (!sdp_ib_can_post(conn) || !sdp_ib_posted_get(conn))
+		return -ENOTCONN;
+
+	wr->send_flags = IB_SEND_SIGNALED;
+	ret = ib_post_send(conn->qp, wr, NULL);
+	return ret ? sdp_ib_post_error(conn, ret) : 0;
 }
 
 static int sdp_ib_qp_modify(struct sdp_ib_conn *conn, enum ib_qp_state state)
@@ -209,10 +315,10 @@ static int sdp_ib_qp_modify(struct sdp_ib_conn *conn, enum ib_qp_state state)
 	ret = ib_cm_init_qp_attr(conn->cm_id, &attr, &mask);
 	if (ret)
 		return ret;
-	/* No alternate path and no RDMA READ, whatever the peer offered. */
+	/* No alternate path, whatever the peer offered. */
 	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
-	attr.max_rd_atomic = 0;
-	attr.max_dest_rd_atomic = 0;
+	attr.max_rd_atomic = conn->reads_out;
+	attr.max_dest_rd_atomic = conn->reads_in;
 	attr.min_rnr_timer = SDP_IB_RNR_TIMER;
 	if (conn->brief) {
 		/* Neither the path nor the peer says; these are in the mask on the way to RTS. */
@@ -278,6 +384,7 @@ void sdp_ib_qp_destroy(struct sdp_ib_conn *conn)
 		return;
 	ib_destroy_qp(conn->qp);
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
+	sdp_ib_mrs_exit(conn);
 	sdp_xprt_uncharge(&conn->xc);
 }
 

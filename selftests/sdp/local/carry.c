@@ -12,14 +12,12 @@
 
 #include "carry.h"
 
-#define CARRY_SOON	(20 * HZ)
 #define CARRY_HEAD	32		/* bytes of params.recv_head */
 #define CARRY_PIECES	9		/* of params.send_pieces */
 #define CARRY_SIZE	SZ_32K		/* of a buffer to receive */
 #define CARRY_SEND	64		/* of a buffer to send */
 #define CARRY_ORDER	4		/* of the memory that pieces are in */
 #define CARRY_BYTES	(PAGE_SIZE << CARRY_ORDER)
-#define CARRY_TEXT	"why not"
 
 /**
  * struct carry_hello - private data of a request
@@ -29,62 +27,6 @@
 struct carry_hello {
 	__be32 local;
 	__be32 peer;
-};
-
-/**
- * struct carry_end - one end
- * @xc: the connection
- * @send: a buffer
- * @recv: another one
- * @up: it is established
- * @down: it has ended
- * @sent: @send came back
- * @received: @recv came back
- * @error: with which error they did
- * @end: what has ended it
- * @reason: of SDP_XPRT_REJECTED
- * @text: the private data of that
- */
-struct carry_end {
-	struct sdp_xprt_conn *xc;
-	struct sdp_xprt_buf *send;
-	struct sdp_xprt_buf *recv;
-	struct completion up;
-	struct completion down;
-	struct completion sent;
-	struct completion received;
-	int error;
-	enum sdp_xprt_event_type end;
-	enum sdp_xprt_reject reason;
-	char text[sizeof(CARRY_TEXT)];
-};
-
-/**
- * struct carry - two ends
- * @via: the transport
- * @asks: connects
- * @asked: is connected to
- * @requested: @asked has its connection
- * @refuse: it is refused at once
- * @port: that the request is for
- * @stray: events of connections that have a function of their own, and that came elsewhere
- * @pages: what pieces are of
- * @expect: what a message is to be
- * @text: what is told
- * @at: its length
- */
-struct carry {
-	const struct carry_via *via;
-	struct carry_end asks;
-	struct carry_end asked;
-	struct completion requested;
-	bool refuse;
-	int port;
-	int stray;
-	struct page *pages;
-	u8 *expect;
-	char *text;
-	int at;
 };
 
 /* One at a time, by the mutex of the parameters. */
@@ -123,7 +65,16 @@ static int carry_event(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_xpr
 		break;
 	case SDP_XPRT_RECV_DONE:
 		end->error = ev->error;
+		end->invalidated = ev->invalidated ? ev->key : 0;
 		complete(&end->received);
+		break;
+	case SDP_XPRT_READ_DONE:
+	case SDP_XPRT_WRITE_DONE:
+	case SDP_XPRT_INVALIDATE_DONE:
+		end->done = ev->type;
+		end->mem_error = ev->error;
+		end->early += completion_done(&end->down) || !in_softirq();
+		complete(&end->back);
 		break;
 	default:
 		end->end = ev->type;
@@ -171,16 +122,6 @@ int carry_tell(char *text, int at, bool good, const char *name)
 	return at + scnprintf(text + at, PAGE_SIZE - at, "%s %s\n", good ? "ok" : "not ok", name);
 }
 
-static void ok(struct carry *carry, bool good, const char *name)
-{
-	carry->at = carry_tell(carry->text, carry->at, good, name);
-}
-
-static bool soon(struct completion *done)
-{
-	return wait_for_completion_timeout(done, CARRY_SOON);
-}
-
 /* --- two ends --------------------------------------------------------------------- */
 
 static void carry_end_init(struct carry_end *end)
@@ -190,6 +131,7 @@ static void carry_end_init(struct carry_end *end)
 	init_completion(&end->down);
 	init_completion(&end->sent);
 	init_completion(&end->received);
+	init_completion(&end->back);
 }
 
 static int carry_buffers(struct sdp_xprt_conn *xc, void *ctx)
@@ -211,6 +153,7 @@ static bool carry_ask(struct carry *carry)
 		.peer = ((struct sockaddr_in *)&via->params.local)->sin_addr.s_addr,
 	};
 
+	carrying = carry;
 	carry_end_init(end);
 	carry_end_init(&carry->asked);
 	init_completion(&carry->requested);
@@ -225,7 +168,7 @@ static bool carry_ask(struct carry *carry)
 	return !via->ops->connect(end->xc, &via->params, carry_buffers, &hello, sizeof(hello));
 }
 
-static bool carry_connect(struct carry *carry)
+bool carry_connect(struct carry *carry)
 {
 	const struct sdp_xprt_ops *ops = carry->via->ops;
 	struct carry_end *asked = &carry->asked;
@@ -236,7 +179,7 @@ static bool carry_connect(struct carry *carry)
 	       soon(&carry->asks.up) && soon(&asked->up);
 }
 
-static void carry_free(struct carry_end *end)
+void carry_free(struct carry_end *end)
 {
 	if (end->send)
 		end->xc->ops->buf_free(end->xc, end->send);
@@ -483,6 +426,15 @@ static void carry_try(struct carry *carry)
 	ok(carry, !carry->stray, "each event comes to the connection's own function");
 }
 
+void carry_params(struct carry_via *via)
+{
+	via->params.send_depth = 2;
+	via->params.recv_depth = 2;
+	via->params.send_pieces = CARRY_PIECES;
+	via->params.recv_head = CARRY_HEAD;
+	via->params.timeout_ms = 10000;
+}
+
 int carry_all(char *text, const struct carry_via *asked)
 {
 	struct carry *carry = kzalloc(sizeof(*carry), GFP_KERNEL);
@@ -491,11 +443,7 @@ int carry_all(char *text, const struct carry_via *asked)
 
 	if (!carry)
 		return ret;
-	via.params.send_depth = 2;
-	via.params.recv_depth = 2;
-	via.params.send_pieces = CARRY_PIECES;
-	via.params.recv_head = CARRY_HEAD;
-	via.params.timeout_ms = 10000;
+	carry_params(&via);
 	carry->via = &via;
 	carry->text = text;
 	carry->expect = kmalloc(2 * CARRY_BYTES, GFP_KERNEL);
@@ -503,7 +451,6 @@ int carry_all(char *text, const struct carry_via *asked)
 	if (!carry->expect || !carry->pages)
 		goto out;
 	get_random_bytes(page_address(carry->pages), CARRY_BYTES);
-	carrying = carry;
 	ret = via.ops->listen(via.net, 0);
 	if (ret)
 		goto out;

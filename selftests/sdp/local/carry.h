@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A client that tries how a transport carries messages: gathered from pieces, split into
- * head and pages, with events of its own.
+ * head and pages, with events of its own.  memory.c tries what it does with memory.
  */
 #ifndef _SDP_CARRY_H
 #define _SDP_CARRY_H
+
+#include <linux/completion.h>
 
 #include "transport/transport.h"
 
@@ -38,10 +40,98 @@ struct carry_via {
 	bool (*times)(struct sdp_xprt_conn *xc);
 };
 
+#define CARRY_TEXT	"why not"
+#define CARRY_SOON	(20 * HZ)
+
+/**
+ * struct carry_end - one end
+ * @xc: the connection
+ * @send: a buffer
+ * @recv: another one
+ * @up: it is established
+ * @down: it has ended
+ * @sent: @send came back
+ * @received: @recv came back
+ * @error: with which error they did
+ * @invalidated: the key of a registration that the message in @recv has ended
+ * @mem: memory
+ * @back: it came back
+ * @done: by this event
+ * @mem_error: with that error
+ * @early: how many times it came back in a wrong context, or behind @down
+ * @end: what has ended it
+ * @reason: of SDP_XPRT_REJECTED
+ * @text: the private data of that
+ */
+struct carry_end {
+	struct sdp_xprt_conn *xc;
+	struct sdp_xprt_buf *send;
+	struct sdp_xprt_buf *recv;
+	struct completion up;
+	struct completion down;
+	struct completion sent;
+	struct completion received;
+	int error;
+	u32 invalidated;
+	struct sdp_xprt_mem *mem;
+	struct completion back;
+	enum sdp_xprt_event_type done;
+	int mem_error;
+	int early;
+	enum sdp_xprt_event_type end;
+	enum sdp_xprt_reject reason;
+	char text[sizeof(CARRY_TEXT)];
+};
+
+/**
+ * struct carry - two ends
+ * @via: the transport
+ * @asks: connects
+ * @asked: is connected to
+ * @requested: @asked has its connection
+ * @refuse: it is refused at once
+ * @port: that the request is for
+ * @stray: events of connections that have a function of their own, and that came elsewhere
+ * @pages: what pieces are of
+ * @expect: what a message is to be
+ * @text: what is told
+ * @at: its length
+ */
+struct carry {
+	const struct carry_via *via;
+	struct carry_end asks;
+	struct carry_end asked;
+	struct completion requested;
+	bool refuse;
+	int port;
+	int stray;
+	struct page *pages;
+	u8 *expect;
+	char *text;
+	int at;
+};
+
 extern const struct sdp_xprt_upcalls carry_up;
+
+bool carry_connect(struct carry *carry);
+void carry_free(struct carry_end *end);
+void carry_params(struct carry_via *via);
+
+/* memory.c */
+int memory_all(char *text, const struct carry_via *via);
 
 int carry_all(char *text, const struct carry_via *via);
 int carry_held(char *text);
 int carry_tell(char *text, int at, bool good, const char *name);
+
+static inline void ok(struct carry *carry, bool good, const char *name)
+{
+	carry->at = carry_tell(carry->text, carry->at, good, name);
+}
+
+static inline bool soon(struct completion *done)
+{
+	return wait_for_completion_timeout(done, CARRY_SOON);
+}
 
 #endif /* _SDP_CARRY_H */

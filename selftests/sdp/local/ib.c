@@ -18,6 +18,7 @@
 
 #include "core/core.h"
 #include "carry.c"
+#include "memory.c"
 
 /* --- a machine whose devices do not see memory -------------------------------------- */
 
@@ -25,7 +26,7 @@
  * struct bounce - what is mapped
  * @list: in the list of all
  * @memory: what is mapped
- * @copy: what the device sees
+ * @copy: what the device sees, as far from the beginning of a page
  * @len: bytes
  * @dir: which side writes
  */
@@ -42,6 +43,14 @@ static DEFINE_SPINLOCK(bounce_lock);
 static int bounce_wrong;
 static bool bounce_starved, page_starved;
 
+/* Pages, as regions are made of those. */
+static u8 *bounce_copy(unsigned int offset, size_t len)
+{
+	u8 *pages = (u8 *)__get_free_pages(GFP_ATOMIC, get_order(offset + len));
+
+	return pages ? pages + offset : NULL;
+}
+
 static u64 bounce_map(struct ib_device *device, void *memory, size_t len,
 		      enum dma_data_direction dir)
 {
@@ -50,13 +59,13 @@ static u64 bounce_map(struct ib_device *device, void *memory, size_t len,
 
 	if (bounce_starved || !b)
 		goto none;
-	b->copy = kmalloc(len, GFP_ATOMIC);
+	b->copy = bounce_copy(offset_in_page(memory), len);
 	if (!b->copy)
 		goto none;
 	b->memory = memory;
 	b->len = len;
 	b->dir = dir;
-	if (dir == DMA_TO_DEVICE)
+	if (dir != DMA_FROM_DEVICE)
 		memcpy(b->copy, memory, len);
 	else
 		memset(b->copy, 0x5a, len);
@@ -111,19 +120,51 @@ static void bounce_unmap(struct ib_device *device, u64 addr, size_t len,
 		bounce_wrong++;
 		b = NULL;
 	}
-	if (b && dir == DMA_FROM_DEVICE)
+	if (b && dir != DMA_TO_DEVICE)
 		memcpy(b->memory, b->copy, len);
 	if (b)
 		list_del(&b->list);
 	spin_unlock_irqrestore(&bounce_lock, flags);
 	if (b)
-		kfree(b->copy);
+		free_pages((unsigned long)b->copy & PAGE_MASK,
+			   get_order(offset_in_page(b->copy) + len));
 	kfree(b);
+}
+
+static void bounce_unmap_sg(struct ib_device *device, struct scatterlist *sg, int nents,
+			    enum dma_data_direction dir)
+{
+	struct scatterlist *s;
+	int i;
+
+	for_each_sg(sg, s, nents, i)
+		bounce_unmap(device, sg_dma_address(s), s->length, dir);
+}
+
+/* Bytes that the device does not write stay what they are. */
+static int bounce_map_sg(struct ib_device *device, struct scatterlist *sg, int nents,
+			 enum dma_data_direction dir)
+{
+	struct scatterlist *s;
+	int i;
+
+	for_each_sg(sg, s, nents, i) {
+		sg_dma_address(s) = bounce_map(device, sg_virt(s), s->length, dir);
+		sg_dma_len(s) = s->length;
+		if (!sg_dma_address(s)) {
+			bounce_unmap_sg(device, sg, i, dir);
+			return 0;
+		}
+		memcpy((void *)(uintptr_t)sg_dma_address(s), sg_virt(s), s->length);
+	}
+	return nents;
 }
 
 #define ib_dma_map_single		bounce_map
 #define ib_dma_map_page(dev, page, off, len, dir)	\
 	bounce_map(dev, page_address(page) + (off), len, dir)
+#define ib_dma_map_sg			bounce_map_sg
+#define ib_dma_unmap_sg			bounce_unmap_sg
 #define ib_dma_unmap_single		bounce_unmap
 #define ib_dma_unmap_page		bounce_unmap
 #define ib_dma_mapping_error(dev, addr)	((dev) && (addr) ? 0 : -ENOMEM)
@@ -165,7 +206,9 @@ static int try_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_up
 #include "transport/ib/dev.c"
 #include "transport/ib/conn.c"
 #include "transport/ib/route.c"
+#include "transport/ib/mr.c"
 #include "transport/ib/verbs.c"
+#include "transport/ib/mem.c"
 #include "transport/ib/buf.c"
 #include "transport/ib/end.c"
 #include "transport/ib/cm.c"
@@ -212,9 +255,11 @@ static int try_takes(char *text, int at, const struct carry_via *via)
 	return at;
 }
 
-static int try_all(char *text, const struct kernel_param *param)
+static int try_route(struct carry_via *via)
 {
-	struct carry_via via = {
+	struct sockaddr_in *sin = (struct sockaddr_in *)&via->params.peer;
+
+	*via = (struct carry_via){
 		.ops = &sdp_ib_ops,
 		.net = current->nsproxy->net_ns,
 		.params.brief = true,
@@ -222,25 +267,44 @@ static int try_all(char *text, const struct kernel_param *param)
 		.want = try_want,
 		.times = try_times,
 	};
-	struct sockaddr_in *sin = (struct sockaddr_in *)&via.params.peer;
-	int at;
-
 	sin->sin_family = AF_INET;
 	sin->sin_addr.s_addr = in_aton(peer);
-	via.params.local.ss_family = AF_INET;
-	at = sdp_ib_route(via.net, &via.params);
-	if (!at)
-		at = carry_all(text, &via);
+	via->params.local.ss_family = AF_INET;
+	return sdp_ib_route(via->net, &via->params);
+}
+
+static int try_mapped(char *text, int at)
+{
+	return carry_tell(text, at, !bounce_wrong && list_empty(&bounces),
+			  "all memory was mapped right, and none is");
+}
+
+static int try_all(char *text, const struct kernel_param *param)
+{
+	struct carry_via via;
+	int at = try_route(&via) ?: carry_all(text, &via);
+
 	if (at < 0)
 		return at;
-	at = carry_tell(text, at, !bounce_wrong && list_empty(&bounces),
-			"all memory was mapped right, and none is");
+	at = try_mapped(text, at);
 	return try_takes(text, at, &via);
 }
 
 static const struct kernel_param_ops try_ops = { .get = try_all };
 module_param_cb(carry, &try_ops, NULL, 0400);
 MODULE_PARM_DESC(carry, "Reading this tries how messages are carried");
+
+static int try_memory(char *text, const struct kernel_param *param)
+{
+	struct carry_via via;
+	int at = try_route(&via) ?: memory_all(text, &via);
+
+	return at < 0 ? at : try_mapped(text, at);
+}
+
+static const struct kernel_param_ops memory_ops = { .get = try_memory };
+module_param_cb(memory, &memory_ops, NULL, 0400);
+MODULE_PARM_DESC(memory, "Reading this tries the operations on memory");
 
 static int try_held(char *text, const struct kernel_param *param)
 {

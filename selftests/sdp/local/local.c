@@ -415,6 +415,8 @@ static int local_prepare(struct sdp_xprt_conn *xc, const struct sdp_xprt_params 
 	conn->charged = !err;
 	conn->recv_head = params->recv_head;
 	xc->pieces = min(params->send_pieces, LOCAL_MAX_PIECES);
+	xc->max_mem = params->rdma_depth ? LOCAL_MAX_MEM : 0;
+	local_conn(xc)->spare = params->rdma_depth;
 	return err;
 }
 
@@ -594,9 +596,6 @@ struct sdp_xprt_ops local_ops = {
 	.post_send_inv	= local_post_send_inv,
 };
 
-module_param_cb(memory, &local_try, NULL, 0400);
-MODULE_PARM_DESC(memory, "Reading this tries the operations on memory");
-
 /* Its requests are the client's. */
 static void local_own(struct sdp_xprt_conn *xc)
 {
@@ -609,7 +608,7 @@ static bool local_want(enum carry_want want)
 	return want != CARRY_NO_MAPPING;
 }
 
-static int local_carry(char *text, const struct kernel_param *param)
+static struct carry_via local_via(void)
 {
 	struct carry_via via = {
 		.ops = &local_ops,
@@ -618,12 +617,31 @@ static int local_carry(char *text, const struct kernel_param *param)
 		.want = local_want,
 	};
 	struct sockaddr_in *sin = (struct sockaddr_in *)&via.params.peer;
-	int at;
 
 	sin->sin_family = AF_INET;
 	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	via.params.local = via.params.peer;
 	via.params.ifindex = LOOPBACK_IFINDEX;
+	return via;
+}
+
+static int local_memory(char *text, const struct kernel_param *param)
+{
+	struct carry_via via = local_via();
+	int at = memory_all(text, &via);
+
+	return at < 0 ? at : local_try(text, at);
+}
+
+static const struct kernel_param_ops local_memory_ops = { .get = local_memory };
+module_param_cb(memory, &local_memory_ops, NULL, 0400);
+MODULE_PARM_DESC(memory, "Reading this tries the operations on memory");
+
+static int local_carry(char *text, const struct kernel_param *param)
+{
+	struct carry_via via = local_via();
+	int at;
+
 	at = carry_all(text, &via);
 	if (at < 0)
 		return at;

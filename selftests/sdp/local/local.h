@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sdp_local: local.c carries messages, buf.c has their buffers, mem.c has one end use the
- * other's memory, and try.c is a client of its own that tries the latter.  carry.c is
- * another one, which sdp_ib_try has, too.
+ * sdp_local: local.c carries messages, buf.c has their buffers, and mem.c has one end use the
+ * other's memory.  carry.c and memory.c are a client that tries all of it, which sdp_ib_try
+ * has, too; try.c tries the registry.
  *
  * local_lock protects the states, the queues, who is whose peer, and what memory the other
  * end may use; what a request is made with stays as it is once it is posted.
@@ -47,6 +47,7 @@ enum local_state {
  * @state: enum local_state
  * @dead: conn_destroy() has begun: no more work
  * @recv_head: of its parameters
+ * @spare: pieces of memory that it may have besides those it has
  * @charged: it counts as a connection of the device
  * @events: bits of enum local_event
  * @work: deals with @events
@@ -73,6 +74,7 @@ struct local_conn {
 	bool dead;
 	bool charged;
 	u32 recv_head;
+	u32 spare;
 	unsigned long events;
 	struct work_struct work;
 	struct local_conn *peer;
@@ -156,6 +158,6 @@ int local_post_write(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm, u32 off,
 int local_post_send_inv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb, u32 key);
 
 /* try.c */
-extern const struct kernel_param_ops local_try;
+int local_try(char *text, int at);
 
 #endif /* _SDP_LOCAL_H */

@@ -69,7 +69,7 @@ struct sdp_xprt_mem *local_mem_alloc(struct sdp_xprt_conn *xc, struct scatterlis
 	struct local_conn *conn = local_conn(xc);
 	u64 bytes = local_sg_bytes(sg, nents);
 	struct local_mem *mem;
-	bool open;
+	int ret = 0;
 
 	if (!bytes || bytes > LOCAL_MAX_MEM)
 		return ERR_PTR(-EINVAL);
@@ -86,13 +86,18 @@ struct sdp_xprt_mem *local_mem_alloc(struct sdp_xprt_conn *xc, struct scatterlis
 	INIT_LIST_HEAD(&mem->op.node);
 	INIT_LIST_HEAD(&mem->open);
 	spin_lock_bh(&local_lock);
-	open = conn->state == LOCAL_OPEN;
-	if (open && (access & (SDP_XPRT_PEER_READS | SDP_XPRT_PEER_WRITES)))
+	if (conn->state != LOCAL_OPEN)
+		ret = -ENOTCONN;
+	else if (!conn->spare)
+		ret = -ENOBUFS;
+	if (!ret)
+		conn->spare--;
+	if (!ret && (access & (SDP_XPRT_PEER_READS | SDP_XPRT_PEER_WRITES)))
 		local_mem_open(mem);
 	spin_unlock_bh(&local_lock);
-	if (!open) {
+	if (ret) {
 		kfree(mem);
-		return ERR_PTR(-ENOTCONN);
+		return ERR_PTR(ret);
 	}
 	kref_get(&conn->ref);
 	return &mem->xm;
@@ -105,6 +110,7 @@ void local_mem_free(struct sdp_xprt_conn *xc, struct sdp_xprt_mem *xm)
 
 	spin_lock_bh(&local_lock);
 	list_del(&mem->open);
+	conn->spare++;
 	spin_unlock_bh(&local_lock);
 	kfree(mem);
 	local_put(conn);
