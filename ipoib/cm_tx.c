@@ -190,9 +190,9 @@ static bool ipoib_conn_has_room(struct ipoib_conn *c)
 	return false;
 }
 
-/* Called under the lock, with room. Returns why the packet is lost. */
-static enum ipoib_counter ipoib_conn_post(struct ipoib_conn *c,
-					  struct sk_buff *skb)
+/* Called under the lock, with room. Where it fails, @why tells how the packet is lost. */
+static bool ipoib_conn_post(struct ipoib_conn *c, struct sk_buff *skb,
+			    enum ipoib_counter *why)
 {
 	struct ipoib_tx_buf *buf = ipoib_conn_slot(c, c->head);
 	struct ipoib_dev *priv = c->priv;
@@ -205,14 +205,15 @@ static enum ipoib_counter ipoib_conn_post(struct ipoib_conn *c,
 	};
 	int i, n;
 
+	*why = IPOIB_TX_NO_MEMORY;
 	if (unlikely(ipoib_tx_pieces(skb, 0) > priv->max_send_sge) &&
 	    skb_linearize(skb))
-		return IPOIB_TX_NO_MEMORY;
+		return false;
 	buf->skb = skb;
 	buf->hlen = 0;
 	n = ipoib_tx_map(priv, buf, sge);
 	if (unlikely(n < 0))
-		return IPOIB_TX_NO_MEMORY;
+		return false;
 
 	for (i = 0; i < n; i++)
 		sge[i].lkey = priv->pd->local_dma_lkey;
@@ -226,9 +227,10 @@ static enum ipoib_counter ipoib_conn_post(struct ipoib_conn *c,
 		WRITE_ONCE(c->head, c->head - 1);
 		ipoib_tx_unmap(priv, buf, n);
 		ipoib_conn_break_locked(c, -EIO);
-		return IPOIB_TX_POST_FAILED;
+		*why = IPOIB_TX_POST_FAILED;
+		return false;
 	}
-	return IPOIB_COUNTERS;
+	return true;
 }
 
 /* Sends a packet, or loses it. Called under the lock, with room. */
@@ -241,8 +243,7 @@ static void ipoib_conn_post_or_drop(struct ipoib_conn *c, struct sk_buff *skb)
 		ipoib_too_big(c->priv, skb, c->max_len - IPOIB_ENCAP_LEN);
 		return;
 	}
-	why = ipoib_conn_post(c, skb);
-	if (unlikely(why != IPOIB_COUNTERS)) {
+	if (unlikely(!ipoib_conn_post(c, skb, &why))) {
 		atomic_dec(&c->priv->cm.sends);
 		ipoib_tx_drop(c->priv, why);
 		dev_kfree_skb_any(skb);

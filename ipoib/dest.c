@@ -273,19 +273,25 @@ static bool ipoib_dest_refuses(const struct ipoib_dest *d)
 	return d->dead || (d->failed && time_before(jiffies, d->retry_at));
 }
 
-/* Called under the destination's lock. Returns why the packet cannot wait. */
-static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
-					     struct sk_buff *skb)
+/*
+ * Lets the packet wait, or tells by @why that it cannot. Called under the destination's
+ * lock.
+ */
+static bool ipoib_dest_enqueue(struct ipoib_dest *d, struct sk_buff *skb,
+			       enum ipoib_counter *why)
 {
 	struct ipoib_dev *priv = d->priv;
 
-	if (ipoib_dest_refuses(d))
-		return IPOIB_TX_UNREACHABLE;
+	if (ipoib_dest_refuses(d)) {
+		*why = IPOIB_TX_UNREACHABLE;
+		return false;
+	}
+	*why = IPOIB_TX_QUEUE_FULL;
 	if (skb_queue_len(&d->queue) >= IPOIB_DEST_QUEUE)
-		return IPOIB_TX_QUEUE_FULL;
+		return false;
 	if (atomic_inc_return(&priv->queued) > IPOIB_MAX_QUEUED) {
 		atomic_dec(&priv->queued);
-		return IPOIB_TX_QUEUE_FULL;
+		return false;
 	}
 
 	WRITE_ONCE(d->failed, false);
@@ -293,7 +299,7 @@ static enum ipoib_counter ipoib_dest_enqueue(struct ipoib_dest *d,
 	__skb_queue_tail(&d->queue, skb);
 	if (!d->resolving)
 		ipoib_dest_kick_locked(d, 0);
-	return IPOIB_COUNTERS;
+	return true;
 }
 
 /* The first packet of a destination can wait, however many others do. */
@@ -333,6 +339,7 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 	enum ipoib_counter why = IPOIB_TX_NO_DEST;
 	struct ipoib_ah *ah = NULL;
 	struct ipoib_dest *d;
+	bool waits = false;
 
 	d = ipoib_dest_get(priv, gid);
 	*dest = d;
@@ -341,10 +348,10 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 		spin_lock_bh(&d->lock);
 		ah = rcu_dereference(d->ah);
 		if (!ah)
-			why = ipoib_dest_enqueue(d, skb);
+			waits = ipoib_dest_enqueue(d, skb, &why);
 		spin_unlock_bh(&d->lock);
 	}
-	if (!ah && why != IPOIB_COUNTERS) {
+	if (!ah && !waits) {
 		ipoib_tx_drop(priv, why);
 		dev_kfree_skb_any(skb);
 	}
