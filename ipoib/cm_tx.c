@@ -54,7 +54,7 @@ static struct ipoib_conn *ipoib_conn_create(struct ipoib_path *p, u32 qpn)
 {
 	struct ipoib_conn *c;
 
-	if (p->dest.dead || p->conn_count >= IPOIB_MAX_CONNS)
+	if (p->dest.state == IPOIB_DEST_DEAD || p->conn_count >= IPOIB_MAX_CONNS)
 		return NULL;
 	c = kzalloc(sizeof(*c), GFP_ATOMIC);
 	if (!c)

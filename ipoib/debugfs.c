@@ -84,21 +84,22 @@ struct ipoib_dest_info {
 	int error;
 };
 
+/* Without a way, and with one. */
+static const char * const ipoib_dest_names[IPOIB_DEST_STATES][2] = {
+	[IPOIB_DEST_SETTLED]	= { "unknown", "ready" },
+	[IPOIB_DEST_ASKING]	= { "resolving", "renewing" },
+	[IPOIB_DEST_PAUSING]	= { "resolving", "renewing" },
+	[IPOIB_DEST_FAILED]	= { "failed", "ready" },
+	[IPOIB_DEST_DEAD]	= { "removed", "removed" },
+};
+
 /* Called under the destination's lock. */
 static void ipoib_dest_look(struct ipoib_dest *d, struct ipoib_dest_info *info)
 {
 	info->complete = rcu_access_pointer(d->ah);
 	info->queued = skb_queue_len(&d->queue);
 	info->error = d->error;
-
-	if (d->dead)
-		info->state = "removed";
-	else if (info->complete)
-		info->state = d->resolving ? "renewing" : "ready";
-	else if (d->resolving)
-		info->state = "resolving";
-	else
-		info->state = d->failed ? "failed" : "unknown";
+	info->state = ipoib_dest_names[d->state][info->complete];
 }
 
 static void ipoib_show_gid(struct seq_file *s, const union ib_gid *gid)

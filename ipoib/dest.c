@@ -3,6 +3,20 @@
  * Destinations: the GIDs that packets are sent to, unicast and multicast, with
  * the address handle for each and a bounded queue for the time until there is
  * one. How a destination is resolved is path.c's and mcast.c's business.
+ *
+ * What a destination does about its way is its state. Whether it has one, its ah, is
+ * another matter: it may have an old one while it asks for a new one.
+ *
+ *              a packet, an event             no answer, no way
+ *     SETTLED --------------------> ASKING ----------------------> FAILED
+ *        ^  ^                        |  ^                           |  ^
+ *        |  +---- there is a way ----+  | an event           tries  |  | fails
+ *        |                              |                  by itself|  | again
+ *        |                              |                           v  |
+ *        +------- there is a way -------+------------------------ PAUSING
+ *
+ * An event, and a packet after retry_at, makes a FAILED one SETTLED first, as if it had
+ * never been asked for. Any of them becomes DEAD, and that is the end.
  */
 #include <linux/jhash.h>
 #include <linux/wait_bit.h>
@@ -14,6 +28,60 @@
 /* The common part is freed as what it is part of. */
 static_assert(offsetof(struct ipoib_path, dest) == 0);
 static_assert(offsetof(struct ipoib_mcast, dest) == 0);
+
+/* --- states -------------------------------------------------------------- */
+
+/* To which states a destination may go from each. */
+static const u8 ipoib_dest_steps[IPOIB_DEST_STATES] = {
+	[IPOIB_DEST_SETTLED] = BIT(IPOIB_DEST_ASKING) | BIT(IPOIB_DEST_FAILED) |
+			       BIT(IPOIB_DEST_DEAD),
+	[IPOIB_DEST_ASKING]  = BIT(IPOIB_DEST_SETTLED) | BIT(IPOIB_DEST_FAILED) |
+			       BIT(IPOIB_DEST_DEAD),
+	[IPOIB_DEST_PAUSING] = BIT(IPOIB_DEST_SETTLED) | BIT(IPOIB_DEST_ASKING) |
+			       BIT(IPOIB_DEST_FAILED) | BIT(IPOIB_DEST_DEAD),
+	[IPOIB_DEST_FAILED]  = BIT(IPOIB_DEST_SETTLED) | BIT(IPOIB_DEST_PAUSING) |
+			       BIT(IPOIB_DEST_DEAD),
+};
+
+/**
+ * ipoib_dest_set_state() - the one function that changes it
+ * @d: the destination; under its lock
+ * @state: the next state; one that is dead stays so, whatever its work still finds
+ */
+void ipoib_dest_set_state(struct ipoib_dest *d, enum ipoib_dest_state state)
+{
+	lockdep_assert_held(&d->lock);
+	if (d->state == state || d->state == IPOIB_DEST_DEAD)
+		return;
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_PROVE_LOCKING) &&
+		     !(ipoib_dest_steps[d->state] & BIT(state)));
+	WRITE_ONCE(d->state, state);
+}
+
+/**
+ * ipoib_dest_forgive() - forget that it has failed
+ * @d: the destination; under its lock
+ */
+void ipoib_dest_forgive(struct ipoib_dest *d)
+{
+	if (d->state == IPOIB_DEST_FAILED)
+		ipoib_dest_set_state(d, IPOIB_DEST_SETTLED);
+	else if (d->state == IPOIB_DEST_PAUSING)
+		ipoib_dest_set_state(d, IPOIB_DEST_ASKING);
+}
+
+/**
+ * ipoib_dest_set_asking() - will its work settle it, or does it do nothing?
+ * @d: the destination; under its lock
+ * @asking: which; that it has failed is not forgotten
+ */
+void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking)
+{
+	if (ipoib_dest_has_failed(d))
+		ipoib_dest_set_state(d, asking ? IPOIB_DEST_PAUSING : IPOIB_DEST_FAILED);
+	else
+		ipoib_dest_set_state(d, asking ? IPOIB_DEST_ASKING : IPOIB_DEST_SETTLED);
+}
 
 /* --- address handles ----------------------------------------------------- */
 
@@ -147,24 +215,26 @@ static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 	unsigned int n = min_t(unsigned int, priv->dest_count, IPOIB_EVICT_LOOK);
 	struct sk_buff_head lost;
 	struct ipoib_dest *d;
+	bool found = false;
 
 	if (priv->evicted_count >= IPOIB_MAX_EVICTED)
 		return false;
 
 	__skb_queue_head_init(&lost);
-	for (; n; n--) {
+	for (; n && !found; n--) {
 		d = list_first_entry(&priv->ages, struct ipoib_dest, age);
 		spin_lock(&d->lock);
-		d->dead = ipoib_dest_is_evictable(d) &&
-			  !(waiting && skb_queue_empty(&d->queue));
-		if (d->dead)
+		found = ipoib_dest_is_evictable(d) &&
+			!(waiting && skb_queue_empty(&d->queue));
+		if (found) {
+			ipoib_dest_set_state(d, IPOIB_DEST_DEAD);
 			skb_queue_splice_tail_init(&d->queue, &lost);
+		}
 		spin_unlock(&d->lock);
-		if (d->dead)
-			break;
-		list_move_tail(&d->age, &priv->ages);
+		if (!found)
+			list_move_tail(&d->age, &priv->ages);
 	}
-	if (!n)
+	if (!found)
 		return false;
 
 	ipoib_dest_unlink(d);
@@ -249,9 +319,9 @@ void ipoib_dest_for_each(struct ipoib_dev *priv,
 /* Called under the destination's lock. */
 static void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay)
 {
-	if (d->dead)
+	if (d->state == IPOIB_DEST_DEAD)
 		return;
-	d->resolving = true;
+	ipoib_dest_set_asking(d, true);
 	mod_delayed_work(ipoib_wq, &d->work, delay);
 }
 
@@ -270,7 +340,8 @@ void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay)
 /* Does no packet wait, because there is no way for now? Under the destination's lock. */
 static bool ipoib_dest_refuses(const struct ipoib_dest *d)
 {
-	return d->dead || (d->failed && time_before(jiffies, d->retry_at));
+	return d->state == IPOIB_DEST_DEAD ||
+	       (ipoib_dest_has_failed(d) && time_before(jiffies, d->retry_at));
 }
 
 /*
@@ -294,10 +365,10 @@ static bool ipoib_dest_enqueue(struct ipoib_dest *d, struct sk_buff *skb,
 		return false;
 	}
 
-	WRITE_ONCE(d->failed, false);
+	ipoib_dest_forgive(d);
 	d->last_used = jiffies;
 	__skb_queue_tail(&d->queue, skb);
-	if (!d->resolving)
+	if (!ipoib_dest_is_asking(d))
 		ipoib_dest_kick_locked(d, 0);
 	return true;
 }
@@ -370,9 +441,8 @@ static bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
 	if (set) {
 		old = rcu_replace_pointer(d->ah, ah,
 					  lockdep_is_held(&d->lock));
-		WRITE_ONCE(d->failed, false);
+		ipoib_dest_set_state(d, IPOIB_DEST_SETTLED);
 		d->error = 0;
-		d->resolving = false;
 	}
 	skb_queue_splice_tail_init(&d->queue, waiting);
 	spin_unlock_bh(&d->lock);
@@ -439,8 +509,7 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 	__skb_queue_head_init(&waiting);
 
 	spin_lock_bh(&d->lock);
-	WRITE_ONCE(d->failed, true);
-	d->resolving = false;
+	ipoib_dest_set_state(d, IPOIB_DEST_FAILED);
 	d->retry_at = jiffies + backoff;
 	skb_queue_splice_tail_init(&d->queue, &waiting);
 	spin_unlock_bh(&d->lock);
@@ -459,7 +528,7 @@ static void ipoib_dest_destroy(struct ipoib_dest *d)
 	trace_ipoib_dest_remove(d);
 
 	spin_lock_bh(&d->lock);
-	d->dead = true;
+	ipoib_dest_set_state(d, IPOIB_DEST_DEAD);
 	spin_unlock_bh(&d->lock);
 
 	cancel_delayed_work_sync(&d->work);
@@ -543,7 +612,7 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 {
 	unsigned long idle = ipoib_idle();
 
-	if (READ_ONCE(d->failed))
+	if (ipoib_dest_has_failed(d))
 		idle = min(idle, IPOIB_GC_PERIOD);
 	if (time_before(jiffies, READ_ONCE(d->last_used) + idle))
 		return false;

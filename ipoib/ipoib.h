@@ -147,6 +147,19 @@ struct ipoib_ah {
 	struct rcu_work free_work;
 };
 
+/*
+ * What a destination is doing about the way to it, which is its ah. Pictured and checked
+ * in dest.c.
+ */
+enum ipoib_dest_state {
+	IPOIB_DEST_SETTLED,	/* nothing: it is ready, or the next packet asks */
+	IPOIB_DEST_ASKING,	/* its work will settle it, without being told again */
+	IPOIB_DEST_PAUSING,	/* it has failed; its work tries again by itself */
+	IPOIB_DEST_FAILED,	/* it has failed; from retry_at on a packet asks */
+	IPOIB_DEST_DEAD,	/* being removed: nothing is queued, no work started */
+	IPOIB_DEST_STATES
+};
+
 /**
  * struct ipoib_dest - a GID that packets are sent to
  * @hash:	in ipoib_dev.dests; changed under dest_lock, read under RCU
@@ -160,11 +173,9 @@ struct ipoib_ah {
  * @last_used:	jiffies when last sent to
  * @work:	the only one that resolves this destination
  * @lock:	guards the members below
- * @dead:	being removed: nothing more may be queued, no work started
- * @resolving:	@work will settle this destination without being told again
- * @retry_at:	no new attempt before this time, in jiffies, while @failed
- * @failed:	the last attempt failed
+ * @state:	changed by ipoib_dest_set_state() only
  * @error:	why the last attempt failed, 0 after a success
+ * @retry_at:	packets are refused until then, in jiffies, while pausing or failed
  * @queue:	packets that wait for @ah
  *
  * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
@@ -185,22 +196,26 @@ struct ipoib_dest {
 	struct delayed_work work;
 
 	spinlock_t lock;		/* what follows */
-	bool dead;
-	bool resolving;
-	bool failed;
+	enum ipoib_dest_state state;
 	int error;
 	unsigned long retry_at;
 	struct sk_buff_head queue;
+};
+
+/* Of a path's query. */
+enum ipoib_query {
+	IPOIB_QUERY_NONE,	/* none is under way */
+	IPOIB_QUERY_SENT,	/* its answer runs the path's work */
+	IPOIB_QUERY_ANSWERED,	/* status and rec hold the answer */
 };
 
 /**
  * struct ipoib_path - unicast destination, resolved by a PathRecord query
  * @dest:	common part
  * @ask:	ask even if no packet waits; under dest.lock
- * @busy:	a query is under way; under dest.lock
- * @answered:	@status and @rec hold its answer; under dest.lock
+ * @asked:	what became of the query; under dest.lock
  * @tries:	attempts since the last success; under dest.lock
- * @status:	of the query; of the work while not @busy, as is what follows
+ * @status:	of the query; of the work unless it is sent, as is what follows
  * @rec:	the answer, if @status is 0
  * @query:	for cancelling
  * @query_id:	for cancelling
@@ -212,8 +227,7 @@ struct ipoib_dest {
 struct ipoib_path {
 	struct ipoib_dest dest;
 	bool ask;
-	bool busy;
-	bool answered;
+	enum ipoib_query asked;
 	unsigned int tries;
 
 	int status;
@@ -726,6 +740,9 @@ struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 				  const union ib_gid *gid, struct sk_buff *skb,
 				  struct ipoib_dest **dest);
+void ipoib_dest_set_state(struct ipoib_dest *d, enum ipoib_dest_state state);
+void ipoib_dest_forgive(struct ipoib_dest *d);
+void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking);
 void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay);
 void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah);
 void ipoib_dest_withdraw(struct ipoib_dest *d);
@@ -758,6 +775,20 @@ void ipoib_mcast_list_work(struct work_struct *work);
 /* debugfs.c */
 void ipoib_debugfs_init(void);
 void ipoib_debugfs_exit(void);
+
+/* Will its work settle it? Under the destination's lock. */
+static inline bool ipoib_dest_is_asking(const struct ipoib_dest *d)
+{
+	return d->state == IPOIB_DEST_ASKING || d->state == IPOIB_DEST_PAUSING;
+}
+
+/* Has the last attempt failed? Under its lock, or as a guess. */
+static inline bool ipoib_dest_has_failed(const struct ipoib_dest *d)
+{
+	enum ipoib_dest_state state = READ_ONCE(d->state);
+
+	return state == IPOIB_DEST_PAUSING || state == IPOIB_DEST_FAILED;
+}
 
 static inline struct ipoib_mcast *ipoib_to_mcast(struct ipoib_dest *d)
 {

@@ -48,7 +48,7 @@ static int ipoib_mcast_answer(int status, struct ib_sa_multicast *mc)
 		if (!status)
 			m->rec = mc->rec;
 	}
-	if (!d->dead)
+	if (d->state != IPOIB_DEST_DEAD)
 		mod_delayed_work(ipoib_wq, &d->work, 0);
 	spin_unlock_bh(&d->lock);
 
@@ -229,7 +229,7 @@ static void ipoib_mcast_proceed(struct ipoib_dest *d)
 		return;
 
 	spin_lock_bh(&d->lock);
-	waits = d->resolving;
+	waits = ipoib_dest_is_asking(d);
 	spin_unlock_bh(&d->lock);
 	if (waits)
 		ipoib_dest_kick(d, 0);
@@ -360,7 +360,7 @@ static void ipoib_mcast_step(struct ipoib_mcast *m)
 	/* Where there is a way, no packet waits for it to be joined again. */
 	wanted = listen || rejoin || rcu_access_pointer(d->ah) ||
 		 !skb_queue_empty(&d->queue);
-	d->resolving = wanted;
+	ipoib_dest_set_asking(d, wanted);
 	spin_unlock_bh(&d->lock);
 	if (!wanted)
 		return;
@@ -397,7 +397,7 @@ void ipoib_mcast_renew(struct ipoib_dest *d)
 	m->rejoin = true;
 	m->backoff = HZ;
 	WRITE_ONCE(m->plain, false);
-	d->failed = false;
+	ipoib_dest_forgive(d);
 	spin_unlock_bh(&d->lock);
 
 	ipoib_dest_withdraw(d);
@@ -418,10 +418,10 @@ void ipoib_mcast_retry(struct ipoib_dest *d)
 	bool pausing;
 
 	spin_lock_bh(&d->lock);
-	pausing = d->failed && m->listen;
+	pausing = ipoib_dest_has_failed(d) && m->listen;
 	m->backoff = IPOIB_MIN_BACKOFF;
 	WRITE_ONCE(m->plain, false);
-	d->failed = false;
+	ipoib_dest_forgive(d);
 	spin_unlock_bh(&d->lock);
 
 	if (pausing)
@@ -467,7 +467,7 @@ static bool ipoib_mcast_set_listen(struct ipoib_dest *d)
 	bool start, dead;
 
 	spin_lock_bh(&d->lock);
-	dead = d->dead;
+	dead = d->state == IPOIB_DEST_DEAD;
 	start = !m->listen && !dead;
 	m->listen |= start;
 	spin_unlock_bh(&d->lock);

@@ -29,16 +29,15 @@ static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 		status = -ENOENT;
 	trace_ipoib_path_answer(d, status, rec);
 	p->status = status;
-	p->answered = true;
-	p->busy = false;
-	if (!d->dead)
+	p->asked = IPOIB_QUERY_ANSWERED;
+	if (d->state != IPOIB_DEST_DEAD)
 		mod_delayed_work(ipoib_wq, &d->work, 0);
 	/* Another query may begin, and with it another wait, when the lock is free. */
 	complete(&p->idle);
 	spin_unlock_bh(&d->lock);
 }
 
-/* Asks the subnet administrator. Called with busy set. */
+/* Asks the subnet administrator. Called with the query noted as sent. */
 static int ipoib_path_ask(struct ipoib_path *p)
 {
 	struct ipoib_dev *priv = p->dest.priv;
@@ -66,7 +65,7 @@ static int ipoib_path_ask(struct ipoib_path *p)
 				ipoib_path_answer, p, &p->query);
 	if (id < 0) {
 		spin_lock_bh(&p->dest.lock);
-		p->busy = false;
+		p->asked = IPOIB_QUERY_NONE;
 		spin_unlock_bh(&p->dest.lock);
 		complete(&p->idle);
 		return id;
@@ -170,7 +169,7 @@ void ipoib_sa_missed(struct ipoib_dev *priv)
 	d = ipoib_dest_get(priv, &priv->gid);
 	if (d) {
 		spin_lock_bh(&d->lock);
-		start = !d->resolving;
+		start = !ipoib_dest_is_asking(d);
 		ipoib_to_path(d)->ask |= start;
 		d->last_used = jiffies;
 		spin_unlock_bh(&d->lock);
@@ -187,14 +186,14 @@ static void ipoib_path_resume(struct ipoib_dest *d)
 
 	spin_lock_bh(&d->lock);
 	waiting = !skb_queue_empty(&d->queue);
-	if (ipoib_sa_silent(d->error) && !p->busy) {
+	if (ipoib_sa_silent(d->error) && p->asked != IPOIB_QUERY_SENT) {
 		/* A way that was found before the silence may be none any more. */
-		p->ask |= d->failed && rcu_access_pointer(d->ah);
+		p->ask |= ipoib_dest_has_failed(d) && rcu_access_pointer(d->ah);
 		again = p->ask || waiting;
-		d->failed = false;
+		ipoib_dest_forgive(d);
 	}
 	/* A query that was sent in the silence may be lost: it is repeated soon then. */
-	if (p->busy)
+	if (p->asked == IPOIB_QUERY_SENT)
 		p->tries = 0;
 	spin_unlock_bh(&d->lock);
 
@@ -284,20 +283,21 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 static void ipoib_path_step(struct ipoib_path *p)
 {
 	struct ipoib_dest *d = &p->dest;
-	bool answered, busy;
+	enum ipoib_query asked;
+	bool ask;
 	int err;
 
 	spin_lock_bh(&d->lock);
-	busy = p->busy;
-	answered = p->answered;
-	p->answered = false;
-	if (answered)
+	asked = p->asked;
+	if (asked == IPOIB_QUERY_ANSWERED) {
+		p->asked = IPOIB_QUERY_NONE;
 		d->error = p->status;
+	}
 	spin_unlock_bh(&d->lock);
-	if (busy)
+	if (asked == IPOIB_QUERY_SENT)
 		return;		/* the answer runs this work again */
 
-	if (answered) {
+	if (asked == IPOIB_QUERY_ANSWERED) {
 		err = p->status;
 		if (!err || err == -EINVAL)
 			ipoib_sa_heard(d);
@@ -310,15 +310,15 @@ static void ipoib_path_step(struct ipoib_path *p)
 	}
 
 	spin_lock_bh(&d->lock);
-	if (answered)
+	if (asked == IPOIB_QUERY_ANSWERED)
 		p->tries = 0;
-	p->busy = p->ask || !skb_queue_empty(&d->queue);
-	d->resolving = p->busy;
-	busy = p->busy;
+	ask = p->ask || !skb_queue_empty(&d->queue);
+	p->asked = ask ? IPOIB_QUERY_SENT : IPOIB_QUERY_NONE;
+	ipoib_dest_set_asking(d, ask);
 	p->ask = false;
 	spin_unlock_bh(&d->lock);
 
-	if (busy) {
+	if (ask) {
 		err = ipoib_path_ask(p);
 		if (err)
 			ipoib_path_failed(p, err);
@@ -351,7 +351,7 @@ void ipoib_path_requery(struct ipoib_dest *d)
 	spin_lock_bh(&d->lock);
 	p->ask = true;
 	p->tries = 0;
-	d->failed = false;
+	ipoib_dest_forgive(d);
 	waiting = !skb_queue_empty(&d->queue);
 	spin_unlock_bh(&d->lock);
 
@@ -371,9 +371,9 @@ void ipoib_path_reset(struct ipoib_dest *d)
 
 	spin_lock_bh(&d->lock);
 	/* A query that is under way may bring an old answer. */
-	p->ask = p->busy;
+	p->ask = p->asked == IPOIB_QUERY_SENT;
 	p->tries = 0;
-	d->failed = false;
+	ipoib_dest_forgive(d);
 	waiting = !skb_queue_empty(&d->queue);
 	spin_unlock_bh(&d->lock);
 
@@ -409,7 +409,7 @@ void ipoib_path_release(struct ipoib_dest *d)
 
 	/* Once it was answered, its id may be that of somebody else's query. */
 	spin_lock_bh(&d->lock);
-	if (p->busy)
+	if (p->asked == IPOIB_QUERY_SENT)
 		ib_sa_cancel_query(p->query_id, p->query);
 	spin_unlock_bh(&d->lock);
 	wait_for_completion(&p->idle);
