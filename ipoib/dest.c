@@ -203,7 +203,7 @@ static bool ipoib_dest_is_evictable(struct ipoib_dest *d)
 			return true;
 	}
 	return !rcu_access_pointer(d->ah) &&
-	       !ipoib_gid_equal(&d->gid, &d->priv->gid);
+	       !ipoib_dest_is_own(d);
 }
 
 /*

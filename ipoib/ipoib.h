@@ -277,6 +277,20 @@ struct ipoib_mcast {
 };
 
 /**
+ * struct ipoib_sa - whether the subnet administrator answers
+ * @heard:	jiffies when it last did, about a path
+ * @lost:	it has missed a question and answered none since
+ * @pause:	how long not to ask it whether it is back, in jiffies
+ *
+ * Read and written at any time, without a lock.
+ */
+struct ipoib_sa {
+	unsigned long heard;
+	bool lost;
+	unsigned long pause;
+};
+
+/**
  * struct ipoib_rx_buf - slot of the receive ring
  * @head:	fragment for GRH, headers and up to 2 KiB of payload
  * @tail:	fragment for the rest where the port's MTU is 4096, else NULL
@@ -425,10 +439,7 @@ static inline struct ipoib_skb_cb *ipoib_skb_cb(struct sk_buff *skb)
  * @queued:	packets in all their queues
  * @ah_count:	address handles not yet destroyed
  * @gc_work:	forgets destinations that nobody uses
- * @sa_heard:	jiffies when the subnet administrator last answered about a path;
- *		any time, as what follows
- * @sa_lost:	it has missed a question and answered none since
- * @sa_pause:	how long not to ask it whether it is back, in jiffies
+ * @sa:		what is known of the subnet administrator
  * @mcast_work:	follows the stack's list of groups
  * @mcast_short: there was no destination to be had for one of them; under @ctl
  * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
@@ -510,9 +521,7 @@ struct ipoib_dev {
 	atomic_t queued;
 	atomic_t ah_count;
 	struct delayed_work gc_work;
-	unsigned long sa_heard;
-	bool sa_lost;
-	unsigned long sa_pause;
+	struct ipoib_sa sa;
 
 	struct work_struct mcast_work;
 	spinlock_t bcast_lock;	/* down to mcast_mtu, and the carrier */
@@ -760,9 +769,14 @@ struct ipoib_dest *ipoib_path_alloc(void);
 void ipoib_path_release(struct ipoib_dest *d);
 void ipoib_path_requery(struct ipoib_dest *d);
 void ipoib_path_reset(struct ipoib_dest *d);
-bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec);
+void ipoib_path_resume(struct ipoib_dest *d);
+
+/* sa.c */
+bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec);
 bool ipoib_sa_silent(int status);
+unsigned long ipoib_sa_pause(struct ipoib_dev *priv);
 void ipoib_sa_missed(struct ipoib_dev *priv);
+void ipoib_sa_heard(struct ipoib_dest *d);
 
 /* mcast.c */
 struct ipoib_dest *ipoib_mcast_alloc(void);
@@ -775,6 +789,12 @@ void ipoib_mcast_list_work(struct work_struct *work);
 /* debugfs.c */
 void ipoib_debugfs_init(void);
 void ipoib_debugfs_exit(void);
+
+/* The interface's own, which tells when the subnet administrator is back. */
+static inline bool ipoib_dest_is_own(const struct ipoib_dest *d)
+{
+	return ipoib_gid_equal(&d->gid, &d->priv->gid);
+}
 
 /* Will its work settle it? Under the destination's lock. */
 static inline bool ipoib_dest_is_asking(const struct ipoib_dest *d)

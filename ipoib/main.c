@@ -75,8 +75,8 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	priv->tx_size = ipoib_send_queue_size;
 	priv->rx_size = recv_queue_size;
 	priv->hash_seed = get_random_u32();
-	priv->sa_heard = jiffies - HZ;
-	priv->sa_pause = HZ;
+	priv->sa.heard = jiffies - HZ;
+	priv->sa.pause = HZ;
 	/* What is to replace a lost adapter has addresses that others remember. */
 	priv->announce = true;
 

@@ -4,10 +4,6 @@
  *
  * The query's answer is only noted by its callback. The destination's work,
  * which alone sends queries, takes it from there.
- *
- * While nobody answers, destinations ask ever more rarely, and nothing may tell
- * when somebody would. So one that is always there, the interface's own GID, goes
- * on asking for all of them, and with its answer the others' pauses are over.
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -74,28 +70,6 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	return 0;
 }
 
-/**
- * ipoib_path_valid() - can a path be as an answer says?
- * @p: the path
- * @rec: the answer, which may say anything
- *
- * Return: whether it can.
- */
-bool ipoib_path_valid(struct ipoib_path *p, struct sa_path_rec *rec)
-{
-	u32 dlid;
-
-	if (sa_path_is_opa(rec))
-		return false;
-	dlid = be32_to_cpu(sa_path_get_dlid(rec));
-
-	return ipoib_gid_equal(&rec->dgid, &p->dest.gid) &&
-	       dlid && dlid < IPOIB_FIRST_MLID &&
-	       rec->sl < 16 &&
-	       ib_mtu_enum_to_int(rec->mtu) > 0 &&
-	       ib_rate_to_mbps(rec->rate) > 0;
-}
-
 /* Takes the way that the record describes into use. */
 static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 {
@@ -104,7 +78,7 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 	struct ipoib_ah *ah;
 	int err;
 
-	if (!ipoib_path_valid(p, rec)) {
+	if (!ipoib_sa_path_ok(&p->dest, rec)) {
 		ipoib_count(priv, IPOIB_PATH_BAD_RECORD);
 		return -EINVAL;
 	}
@@ -122,119 +96,13 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 	return 0;
 }
 
-/* --- silence ------------------------------------------------------------- */
-
-/**
- * ipoib_sa_silent() - has nobody answered?
- * @status: what became of a question
- *
- * Return: whether that is what it says.
- */
-bool ipoib_sa_silent(int status)
-{
-	return status == -ETIMEDOUT || status == -EAGAIN ||
-	       status == -ENOMEM || status == -ENODEV;
-}
-
-static bool ipoib_path_is_own(struct ipoib_dest *d)
-{
-	return ipoib_gid_equal(&d->gid, &d->priv->gid);
-}
-
-/* By chance, lest all interfaces of a fabric ask at once. */
-static unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
-{
-	unsigned long pause = READ_ONCE(priv->sa_pause);
-
-	return pause / 2 + get_random_u32_below(pause / 2);
-}
-
-/**
- * ipoib_sa_missed() - find out when the subnet administrator is back
- * @priv: the interface, of which a question has not been answered
- *
- * The own GID's path is asked for until there is an answer, or nobody else has
- * missed one for so long that it is forgotten. Who answers others is not away.
- */
-void ipoib_sa_missed(struct ipoib_dev *priv)
-{
-	struct ipoib_dest *d;
-	bool start = false;
-
-	if (time_before(jiffies, READ_ONCE(priv->sa_heard) + HZ))
-		return;
-	WRITE_ONCE(priv->sa_lost, true);
-
-	rcu_read_lock();
-	d = ipoib_dest_get(priv, &priv->gid);
-	if (d) {
-		spin_lock_bh(&d->lock);
-		start = !ipoib_dest_is_asking(d);
-		ipoib_to_path(d)->ask |= start;
-		d->last_used = jiffies;
-		spin_unlock_bh(&d->lock);
-	}
-	if (start)
-		ipoib_dest_kick(d, ipoib_sa_pause(priv));
-	rcu_read_unlock();
-}
-
-static void ipoib_path_resume(struct ipoib_dest *d)
-{
-	struct ipoib_path *p = ipoib_to_path(d);
-	bool again = false, waiting;
-
-	spin_lock_bh(&d->lock);
-	waiting = !skb_queue_empty(&d->queue);
-	if (ipoib_sa_silent(d->error) && p->asked != IPOIB_QUERY_SENT) {
-		/* A way that was found before the silence may be none any more. */
-		p->ask |= ipoib_dest_has_failed(d) && rcu_access_pointer(d->ah);
-		again = p->ask || waiting;
-		ipoib_dest_forgive(d);
-	}
-	/* A query that was sent in the silence may be lost: it is repeated soon then. */
-	if (p->asked == IPOIB_QUERY_SENT)
-		p->tries = 0;
-	spin_unlock_bh(&d->lock);
-
-	if (again)
-		ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
-}
-
-static void ipoib_dest_resume(struct ipoib_dest *d)
-{
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_mcast_retry(d);
-	else
-		ipoib_path_resume(d);
-}
-
-/* There was an answer, be it an error. */
-static void ipoib_sa_heard(struct ipoib_dest *d)
-{
-	struct ipoib_dev *priv = d->priv;
-	bool own = ipoib_path_is_own(d);
-
-	WRITE_ONCE(priv->sa_heard, jiffies);
-	if (!own)
-		WRITE_ONCE(priv->sa_pause, HZ);
-	if (!xchg(&priv->sa_lost, false))
-		return;
-	/* It may be the only one that is ever answered: less and less often then. */
-	if (own)
-		WRITE_ONCE(priv->sa_pause,
-			   min_t(unsigned long, 2 * priv->sa_pause,
-				 IPOIB_MAX_BACKOFF));
-	ipoib_dest_for_each(priv, ipoib_dest_resume);
-}
-
 /* --- what comes of a query ----------------------------------------------- */
 
 /* Packets may ask again after that, or as soon as somebody else was answered. */
 static unsigned long ipoib_path_backoff(struct ipoib_dev *priv, bool silence,
 					unsigned int tries)
 {
-	if (silence && READ_ONCE(priv->sa_lost))
+	if (silence && READ_ONCE(priv->sa.lost))
 		return IPOIB_MAX_BACKOFF;
 	if (silence)
 		tries -= IPOIB_PATH_TRIES - 1;
@@ -245,7 +113,7 @@ static unsigned long ipoib_path_backoff(struct ipoib_dev *priv, bool silence,
 static void ipoib_path_failed(struct ipoib_path *p, int status)
 {
 	struct ipoib_dest *d = &p->dest;
-	bool silence = ipoib_sa_silent(status), own = ipoib_path_is_own(d);
+	bool silence = ipoib_sa_silent(status), own = ipoib_dest_is_own(d);
 	unsigned int tries;
 	bool again;
 
@@ -379,6 +247,32 @@ void ipoib_path_reset(struct ipoib_dest *d)
 
 	if (waiting)
 		ipoib_dest_kick(d, 0);
+}
+
+/**
+ * ipoib_path_resume() - the subnet administrator is back
+ * @d: the destination
+ */
+void ipoib_path_resume(struct ipoib_dest *d)
+{
+	struct ipoib_path *p = ipoib_to_path(d);
+	bool again = false, waiting;
+
+	spin_lock_bh(&d->lock);
+	waiting = !skb_queue_empty(&d->queue);
+	if (ipoib_sa_silent(d->error) && p->asked != IPOIB_QUERY_SENT) {
+		/* A way that was found before the silence may be none any more. */
+		p->ask |= ipoib_dest_has_failed(d) && rcu_access_pointer(d->ah);
+		again = p->ask || waiting;
+		ipoib_dest_forgive(d);
+	}
+	/* A query that was sent in the silence may be lost: it is repeated soon then. */
+	if (p->asked == IPOIB_QUERY_SENT)
+		p->tries = 0;
+	spin_unlock_bh(&d->lock);
+
+	if (again)
+		ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
 }
 
 /**

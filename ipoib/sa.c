@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The subnet administrator: is what it says possible, and is it there at all?
+ *
+ * While nobody answers, destinations ask ever more rarely, and nothing may tell
+ * when somebody would. So one that is always there, the interface's own GID, goes
+ * on asking for all of them, and with its answer the others' pauses are over.
+ */
+#include <linux/random.h>
+
+#include "compat.h"
+#include "ipoib.h"
+
+/**
+ * ipoib_sa_path_ok() - can a path be as an answer says?
+ * @d: the destination that was asked about
+ * @rec: the answer, which may say anything
+ *
+ * Return: whether it can.
+ */
+bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec)
+{
+	u32 dlid;
+
+	if (sa_path_is_opa(rec))
+		return false;
+	dlid = be32_to_cpu(sa_path_get_dlid(rec));
+
+	return ipoib_gid_equal(&rec->dgid, &d->gid) &&
+	       dlid && dlid < IPOIB_FIRST_MLID &&
+	       rec->sl < 16 &&
+	       ib_mtu_enum_to_int(rec->mtu) > 0 &&
+	       ib_rate_to_mbps(rec->rate) > 0;
+}
+
+/**
+ * ipoib_sa_silent() - has nobody answered?
+ * @status: what became of a question
+ *
+ * Return: whether that is what it says.
+ */
+bool ipoib_sa_silent(int status)
+{
+	return status == -ETIMEDOUT || status == -EAGAIN ||
+	       status == -ENOMEM || status == -ENODEV;
+}
+
+/**
+ * ipoib_sa_pause() - how long to wait before the own GID is asked for again
+ * @priv: the interface
+ *
+ * Return: jiffies, by chance, lest all interfaces of a fabric ask at once.
+ */
+unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
+{
+	unsigned long pause = READ_ONCE(priv->sa.pause);
+
+	return pause / 2 + get_random_u32_below(pause / 2);
+}
+
+/**
+ * ipoib_sa_missed() - find out when the subnet administrator is back
+ * @priv: the interface, of which a question has not been answered
+ *
+ * The own GID's path is asked for until there is an answer, or nobody else has
+ * missed one for so long that it is forgotten. Who answers others is not away.
+ */
+void ipoib_sa_missed(struct ipoib_dev *priv)
+{
+	struct ipoib_dest *d;
+	bool start = false;
+
+	if (time_before(jiffies, READ_ONCE(priv->sa.heard) + HZ))
+		return;
+	WRITE_ONCE(priv->sa.lost, true);
+
+	rcu_read_lock();
+	d = ipoib_dest_get(priv, &priv->gid);
+	if (d) {
+		spin_lock_bh(&d->lock);
+		start = !ipoib_dest_is_asking(d);
+		ipoib_to_path(d)->ask |= start;
+		d->last_used = jiffies;
+		spin_unlock_bh(&d->lock);
+	}
+	if (start)
+		ipoib_dest_kick(d, ipoib_sa_pause(priv));
+	rcu_read_unlock();
+}
+
+static void ipoib_dest_resume(struct ipoib_dest *d)
+{
+	if (ipoib_gid_is_mcast(&d->gid))
+		ipoib_mcast_retry(d);
+	else
+		ipoib_path_resume(d);
+}
+
+/**
+ * ipoib_sa_heard() - there was an answer, be it an error
+ * @d: the destination that was asked about
+ */
+void ipoib_sa_heard(struct ipoib_dest *d)
+{
+	struct ipoib_dev *priv = d->priv;
+	bool own = ipoib_dest_is_own(d);
+
+	WRITE_ONCE(priv->sa.heard, jiffies);
+	if (!own)
+		WRITE_ONCE(priv->sa.pause, HZ);
+	if (!xchg(&priv->sa.lost, false))
+		return;
+	/* It may be the only one that is ever answered: less and less often then. */
+	if (own)
+		WRITE_ONCE(priv->sa.pause,
+			   min_t(unsigned long, 2 * priv->sa.pause,
+				 IPOIB_MAX_BACKOFF));
+	ipoib_dest_for_each(priv, ipoib_dest_resume);
+}
