@@ -37,6 +37,32 @@ static unsigned int ipoib_child_count(struct ipoib_dev *parent)
 }
 
 /**
+ * ipoib_child_unregister() - take a child away
+ * @priv: the child
+ * @list: of netdevs for unregister_netdevice_many(), or NULL
+ *
+ * Called under rtnl.
+ */
+void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
+{
+	list_del_rcu(&priv->sibling);
+	unregister_netdevice_queue(priv->dev, list);
+}
+
+/* The work holds a reference to the netdev. */
+static void ipoib_child_delete_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      delete_work);
+
+	rtnl_lock();
+	if (priv->dev->reg_state == NETREG_REGISTERED)
+		ipoib_child_unregister(priv, NULL);
+	dev_put(priv->dev);
+	rtnl_unlock();
+}
+
+/**
  * ipoib_child_register() - give a port another interface
  * @parent: the port's own
  * @dev: the netdev, allocated, with a name
@@ -82,6 +108,7 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 		return err;
 	priv->parent = parent;
 	priv->by_sysfs = by_sysfs;
+	INIT_WORK(&priv->delete_work, ipoib_child_delete_work);
 	priv->pkey = pkey;
 
 	err = register_netdevice(dev);
@@ -119,35 +146,6 @@ int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
 	if (err)
 		free_netdev(dev);
 	return err;
-}
-
-/**
- * ipoib_child_unregister() - take a child away
- * @priv: the child
- * @list: of netdevs for unregister_netdevice_many(), or NULL
- *
- * Called under rtnl.
- */
-void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
-{
-	list_del_rcu(&priv->sibling);
-	unregister_netdevice_queue(priv->dev, list);
-}
-
-/**
- * ipoib_child_delete_work() - take a child away
- * @work: delete_work, which holds a reference to the netdev
- */
-void ipoib_child_delete_work(struct work_struct *work)
-{
-	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      delete_work);
-
-	rtnl_lock();
-	if (priv->dev->reg_state == NETREG_REGISTERED)
-		ipoib_child_unregister(priv, NULL);
-	dev_put(priv->dev);
-	rtnl_unlock();
 }
 
 /**
@@ -190,26 +188,3 @@ void ipoib_children_unregister(struct ipoib_dev *parent,
 		ipoib_child_unregister(child, list);
 }
 
-/**
- * ipoib_children_set_up() - children go up and down with the port's interface
- * @parent: the port's own interface
- * @up: up or down
- *
- * Called under rtnl, without ctl.
- */
-void ipoib_children_set_up(struct ipoib_dev *parent, bool up)
-{
-	struct ipoib_dev *child;
-	unsigned int flags;
-	int err;
-
-	list_for_each_entry(child, &parent->children, sibling) {
-		flags = child->dev->flags;
-		if (!(flags & IFF_UP) == !up)
-			continue;
-		err = dev_change_flags(child->dev, flags ^ IFF_UP, NULL);
-		if (err && net_ratelimit())
-			netdev_warn(child->dev, "cannot go up with %s: %d\n",
-				    parent->dev->name, err);
-	}
-}

@@ -5,15 +5,9 @@
  * Nothing of it takes memory before the first connection: then come the
  * completion queue and, for a peer that sends, the receive buffers.
  */
-#include <linux/icmp.h>
-#include <linux/icmpv6.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
-#include <net/icmp.h>
-#include <net/ip.h>
-#include <net/ipv6.h>
 
-#include "cm.h"
 #include "ipoib.h"
 
 /*
@@ -100,17 +94,6 @@ static void ipoib_cm_event(struct ib_cq *cq, void *context)
 	napi_schedule(&priv->cm.napi);
 }
 
-static void ipoib_cm_complete(struct ipoib_dev *priv, const struct ib_wc *wc,
-			      int budget)
-{
-	if (wc->wr_id & IPOIB_WR_RECV)
-		ipoib_rx_conn_complete(priv, wc);
-	else if (unlikely(wc->wr_id & IPOIB_WR_DRAIN))
-		ipoib_rx_conn_drained(wc->qp->qp_context);
-	else
-		ipoib_conn_complete(wc->qp->qp_context, wc, budget);
-}
-
 /**
  * ipoib_cm_reset() - let nothing more of a queue pair complete
  * @qp: the queue pair
@@ -123,87 +106,6 @@ void ipoib_cm_reset(struct ib_qp *qp)
 
 	/* One that even refuses this is destroyed all the same. */
 	ib_modify_qp(qp, &attr, IB_QP_STATE);
-}
-
-/**
- * ipoib_cm_reap() - take the completions there are
- * @priv: the interface, between the calls of ipoib_cm_pause()
- *
- * They point to queue pairs, and not every adapter forgets those of one that is
- * destroyed. Connections that go on may add some all the time: what was there
- * before is among as many as the CQ holds.
- */
-void ipoib_cm_reap(struct ipoib_dev *priv)
-{
-	struct ipoib_cm *cm = &priv->cm;
-	int i, n, left = cm->cq->cqe;
-
-	do {
-		local_bh_disable();
-		n = ib_poll_cq(cm->cq, IPOIB_RC_BATCH, cm->wc);
-		for (i = 0; i < n; i++)
-			ipoib_cm_complete(priv, &cm->wc[i], 0);
-		local_bh_enable();
-		left -= n;
-	} while (n > 0 && left > 0);
-}
-
-/**
- * ipoib_cm_pause() - keep NAPI from completions of what is to be destroyed
- * @priv: the interface, with a CQ for connections
- * @pause: or let it go on
- *
- * For what should have completed and has not. Nothing else is set up meanwhile.
- */
-void ipoib_cm_pause(struct ipoib_dev *priv, bool pause)
-{
-	struct ipoib_cm *cm = &priv->cm;
-
-	if (pause) {
-		mutex_lock(&cm->setup);
-		napi_disable(&cm->napi);
-		return;
-	}
-	napi_enable(&cm->napi);
-	local_bh_disable();
-	napi_schedule(&cm->napi);
-	local_bh_enable();
-	mutex_unlock(&cm->setup);
-}
-
-/**
- * ipoib_cm_poll() - NAPI poll of the connections' CQ
- * @napi: the connections'
- * @budget: how many completions to take
- *
- * Return: how many were taken.
- */
-int ipoib_cm_poll(struct napi_struct *napi, int budget)
-{
-	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, cm.napi);
-	struct ipoib_cm *cm = &priv->cm;
-	struct ipoib_rc_ring *ring;
-	int i, n, done = 0;
-
-	while (done < budget) {
-		n = ib_poll_cq(cm->cq, min(budget - done, IPOIB_RC_BATCH),
-			       cm->wc);
-		for (i = 0; i < n; i++)
-			ipoib_cm_complete(priv, &cm->wc[i], budget);
-		done += max(n, 0);
-		/* Pairs with the release in ipoib_cm_create_ring(). */
-		ring = smp_load_acquire(&cm->ring);
-		if (ring)
-			ipoib_rc_ring_refill(ring);
-		if (n < IPOIB_RC_BATCH)
-			break;
-	}
-
-	if (done < budget && napi_complete_done(napi, done) &&
-	    ib_req_notify_cq(cm->cq, IB_CQ_NEXT_COMP |
-				     IB_CQ_REPORT_MISSED_EVENTS) > 0)
-		napi_schedule(napi);
-	return done;
 }
 
 /* --- what all connections need ------------------------------------------- */
@@ -227,8 +129,8 @@ int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs)
 	if (cm->cq)
 		err = rdma_set_cq_moderation(cm->cq, frames, usecs);
 	if (!err) {
-		priv->rx_frames = frames;
-		priv->rx_usecs = usecs;
+		priv->rx.frames = frames;
+		priv->rx.usecs = usecs;
 	}
 	mutex_unlock(&cm->setup);
 	return err;
@@ -237,7 +139,7 @@ int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs)
 /* The adapter may share fewer buffers than the interface has for datagrams. */
 static unsigned int ipoib_cm_srq_size(struct ipoib_dev *priv)
 {
-	return min_t(unsigned int, priv->rx_size, priv->hca->attrs.max_srq_wr);
+	return min_t(unsigned int, priv->rx.size, priv->hca->attrs.max_srq_wr);
 }
 
 /* How large messages can be, with shared buffers or without. */
@@ -260,6 +162,15 @@ static bool ipoib_cm_may_share(struct ipoib_dev *priv)
 	       priv->hca->ops.create_srq;
 }
 
+/**
+ * ipoib_cm_share() - have the connections share their buffers, if the adapter can do that
+ * @priv: the interface; under setup, or before others know of it
+ */
+void ipoib_cm_share(struct ipoib_dev *priv)
+{
+	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
+}
+
 /* Completions that there may be of an incoming connection at a time. */
 static unsigned int ipoib_cm_each(struct ipoib_dev *priv)
 {
@@ -267,9 +178,9 @@ static unsigned int ipoib_cm_each(struct ipoib_dev *priv)
 }
 
 /* How many incoming connections there may be, with room for so many completions. */
-static unsigned int ipoib_cm_max_rx(struct ipoib_dev *priv, unsigned int cqe)
+static unsigned int ipoib_cm_max_in(struct ipoib_dev *priv, unsigned int cqe)
 {
-	unsigned int most = IPOIB_MAX_RX_CONNS;
+	unsigned int most = IPOIB_MAX_CONNS_IN;
 
 	if (!priv->cm.has_srq)
 		most = min(most, max_nonsrq_conn_qp);
@@ -287,14 +198,14 @@ static int ipoib_cm_create_cq(struct ipoib_dev *priv)
 
 	if (most < fixed + ipoib_cm_each(priv))
 		return -ENOSPC;
-	cm->max_rx = ipoib_cm_max_rx(priv, most - fixed);
+	cm->max_in = ipoib_cm_max_in(priv, most - fixed);
 
 	cq = ipoib_create_cq(priv, ipoib_cm_event, priv,
-			     fixed + cm->max_rx * ipoib_cm_each(priv) - 1);
+			     fixed + cm->max_in * ipoib_cm_each(priv) - 1);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	if (priv->rx_usecs &&
-	    rdma_set_cq_moderation(cq, priv->rx_frames, priv->rx_usecs) &&
+	if (priv->rx.usecs &&
+	    rdma_set_cq_moderation(cq, priv->rx.frames, priv->rx.usecs) &&
 	    net_ratelimit())
 		netdev_warn(priv->dev, "the adapter does not moderate the interrupts of connections\n");
 	cm->cq = cq;
@@ -314,7 +225,7 @@ static void ipoib_cm_share_no_more(struct ipoib_dev *priv, int err)
 	if (net_ratelimit())
 		netdev_warn(priv->dev, "has no shared receive queue: %d\n", err);
 	ipoib_cm_set_srq(priv, false);
-	cm->max_rx = ipoib_cm_max_rx(priv, cm->cq->cqe - cm->max_sends);
+	cm->max_in = ipoib_cm_max_in(priv, cm->cq->cqe - cm->max_sends);
 }
 
 static int ipoib_cm_create_ring(struct ipoib_dev *priv)
@@ -381,36 +292,8 @@ int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive)
 	return err;
 }
 
-/**
- * ipoib_cm_start() - accept connections
- * @priv: the interface; under ctl
- *
- * Return: 0 or an errno.
- */
-int ipoib_cm_start(struct ipoib_dev *priv)
-{
-	struct ipoib_cm *cm = &priv->cm;
-	struct ib_cm_id *id;
-	int err;
-
-	if (!cm->able)
-		return 0;
-
-	id = ib_create_cm_id(priv->hca, ipoib_rx_conn_handler, priv);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	err = ib_cm_listen(id, ipoib_cm_service_id(priv->qp->qp_num));
-	if (err) {
-		ib_destroy_cm_id(id);
-		return err;
-	}
-	cm->listener = id;
-	cm->stuck = false;
-	return 0;
-}
-
-/* Called under setup, with no connection left. */
-static void ipoib_cm_free(struct ipoib_dev *priv)
+/* Called under setup. */
+static void ipoib_cm_free_locked(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
 
@@ -424,115 +307,18 @@ static void ipoib_cm_free(struct ipoib_dev *priv)
 	ib_destroy_cq(cm->cq);
 	cm->cq = NULL;
 	/* The next time buffers can perhaps be shared. */
-	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
+	ipoib_cm_share(priv);
 }
 
 /**
- * ipoib_cm_stop() - end all incoming connections, and give back what they shared
- * @priv: the interface, whose outgoing connections are gone; under ctl
+ * ipoib_cm_free() - give back what ipoib_cm_prepare() has made
+ * @priv: the interface, with no connection left
  */
-void ipoib_cm_stop(struct ipoib_dev *priv)
+void ipoib_cm_free(struct ipoib_dev *priv)
 {
-	struct ipoib_cm *cm = &priv->cm;
-
-	if (cm->listener)
-		ib_destroy_cm_id(cm->listener);
-	cm->listener = NULL;
-
-	ipoib_rx_conns_stop(priv);
 	/* ipoib_cm_moderate() may be at the CQ, under rtnl only. */
-	mutex_lock(&cm->setup);
-	if (cm->cq)
-		ipoib_cm_free(priv);
-	mutex_unlock(&cm->setup);
-}
-
-/* --- packets that are too big -------------------------------------------- */
-
-static void ipoib_tell_too_big(struct sk_buff *skb, unsigned int mtu)
-{
-	/* To the sender by the address that it had before NAT. */
-	if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED, htonl(mtu));
-	else if (IS_ENABLED(CONFIG_IPV6) && skb->protocol == htons(ETH_P_IPV6))
-		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
-}
-
-static void ipoib_too_big_work(struct work_struct *work)
-{
-	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, too_big_work);
-	struct sk_buff *skb;
-
-	while ((skb = skb_dequeue(&cm->too_big))) {
-		local_bh_disable();
-		ipoib_tell_too_big(skb, ipoib_skb_cb(skb)->mtu);
-		local_bh_enable();
-		kfree_skb(skb);
-	}
-}
-
-/**
- * ipoib_too_big() - drop a packet, and tell its sender what fits
- * @priv: the interface
- * @skb: the packet, from the encapsulation header on; consumed
- * @mtu: the largest IP packet that its destination takes
- *
- * The message may have to leave by this interface, whose tx lock the caller may
- * hold; so a work sends it.
- */
-void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
-		   unsigned int mtu)
-{
-	struct ipoib_cm *cm = &priv->cm;
-
-	ipoib_tx_drop(priv, IPOIB_TX_TOO_LONG);
-	if (skb_dst(skb))
-		skb_dst_update_pmtu_no_confirm(skb, mtu);
-	if (skb_queue_len_lockless(&cm->too_big) >= IPOIB_DEST_QUEUE) {
-		dev_kfree_skb_any(skb);
-		return;
-	}
-	ipoib_skb_cb(skb)->mtu = mtu;
-	skb_queue_tail(&cm->too_big, skb);
-	queue_work(ipoib_wq, &cm->too_big_work);
-}
-
-/* --- life ---------------------------------------------------------------- */
-
-/**
- * ipoib_cm_init() - see what the adapter can do
- * @priv: the interface, with its verbs objects; called once
- */
-void ipoib_cm_init(struct ipoib_dev *priv)
-{
-	struct ipoib_cm *cm = &priv->cm;
-	int i;
-
-	mutex_init(&cm->setup);
-	mutex_init(&cm->rx_end);
-	spin_lock_init(&cm->rx_lock);
-	for (i = 0; i < IPOIB_RX_STATES; i++)
-		INIT_LIST_HEAD(&cm->rx[i]);
-	init_llist_head(&cm->rx_events);
-	INIT_WORK(&cm->rx_work, ipoib_rx_conn_work);
-	init_waitqueue_head(&cm->rx_wait);
-	skb_queue_head_init(&cm->too_big);
-	INIT_WORK(&cm->too_big_work, ipoib_too_big_work);
-	netif_napi_add(priv->dev, &cm->napi, ipoib_cm_poll);
-
-	cm->max_sends = min_t(unsigned int, IPOIB_CONN_SENDS, priv->hca->attrs.max_cqe / 2);
-	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
-	cm->able = rdma_cap_ib_cm(priv->hca, priv->port) &&
-		   cm->max_len >= IPOIB_CM_MIN_LEN;
-}
-
-/**
- * ipoib_cm_uninit() - the end
- * @priv: the interface, down
- */
-void ipoib_cm_uninit(struct ipoib_dev *priv)
-{
-	cancel_work_sync(&priv->cm.too_big_work);
-	skb_queue_purge(&priv->cm.too_big);
-	netif_napi_del(&priv->cm.napi);
+	mutex_lock(&priv->cm.setup);
+	if (priv->cm.cq)
+		ipoib_cm_free_locked(priv);
+	mutex_unlock(&priv->cm.setup);
 }

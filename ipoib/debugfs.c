@@ -40,10 +40,10 @@ static struct ipoib_dest *ipoib_table_seek(struct ipoib_dev *priv, loff_t *pos)
 	unsigned int skip = *pos & IPOIB_POS_MASK;
 	struct ipoib_dest *d;
 
-	for (; bucket < HASH_SIZE(priv->dests); bucket++) {
+	for (; bucket < HASH_SIZE(priv->dests.table); bucket++) {
 		unsigned int n = 0;
 
-		hlist_for_each_entry_rcu(d, &priv->dests[bucket], hash) {
+		hlist_for_each_entry_rcu(d, &priv->dests.table[bucket], hash) {
 			if (n++ < skip)
 				continue;
 			*pos = ((loff_t)bucket << IPOIB_POS_SHIFT) | (n - 1);
@@ -278,20 +278,20 @@ static void ipoib_show_tx_conn(struct seq_file *s, struct ipoib_conn *c)
 	seq_putc(s, '\n');
 }
 
-static void ipoib_show_rx_conns(struct seq_file *s, struct ipoib_dev *priv)
+static void ipoib_show_conns_in(struct seq_file *s, struct ipoib_dev *priv)
 {
 	static const char * const states[] = {
-		[IPOIB_RX_LIVE]		= "up",
-		[IPOIB_RX_DOOMED]	= "broken",
-		[IPOIB_RX_DYING]	= "closing",
-		[IPOIB_RX_DRAINED]	= "closed",
+		[IPOIB_IN_LIVE]		= "up",
+		[IPOIB_IN_DOOMED]	= "broken",
+		[IPOIB_IN_DYING]	= "closing",
+		[IPOIB_IN_DRAINED]	= "closed",
 	};
-	struct ipoib_rx_conn *c;
+	struct ipoib_conn_in *c;
 	int state;
 
-	spin_lock_bh(&priv->cm.rx_lock);
-	for (state = 0; state < IPOIB_RX_STATES; state++) {
-		list_for_each_entry(c, &priv->cm.rx[state], node) {
+	spin_lock_bh(&priv->cm.in_lock);
+	for (state = 0; state < IPOIB_IN_STATES; state++) {
+		list_for_each_entry(c, &priv->cm.in[state], node) {
 			struct ipoib_conn_info info = {
 				.gid = &c->gid, .qpn = c->qpn,
 				.direction = "in", .state = states[state],
@@ -308,14 +308,14 @@ static void ipoib_show_rx_conns(struct seq_file *s, struct ipoib_dev *priv)
 				break;
 		}
 	}
-	spin_unlock_bh(&priv->cm.rx_lock);
+	spin_unlock_bh(&priv->cm.in_lock);
 }
 
 /* Behind the last destination come all incoming connections. */
 static void *ipoib_conn_seek(struct seq_file *s, loff_t *pos)
 {
 	struct ipoib_dev *priv = s->private;
-	const loff_t end = (loff_t)HASH_SIZE(priv->dests) << IPOIB_POS_SHIFT;
+	const loff_t end = (loff_t)HASH_SIZE(priv->dests.table) << IPOIB_POS_SHIFT;
 
 	if (*pos > end)
 		return NULL;
@@ -341,7 +341,7 @@ static int ipoib_conn_show(struct seq_file *s, void *v)
 	struct ipoib_conn *c;
 
 	if (v == SEQ_START_TOKEN) {
-		ipoib_show_rx_conns(s, s->private);
+		ipoib_show_conns_in(s, s->private);
 		return 0;
 	}
 	if (ipoib_gid_is_mcast(&d->gid))

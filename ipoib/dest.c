@@ -19,6 +19,7 @@
  * never been asked for. Any of them becomes DEAD, and that is the end.
  */
 #include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/wait_bit.h>
 
 #include "compat.h"
@@ -83,67 +84,30 @@ void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking)
 		ipoib_dest_set_state(d, asking ? IPOIB_DEST_ASKING : IPOIB_DEST_SETTLED);
 }
 
-/* --- address handles ----------------------------------------------------- */
-
-static void ipoib_ah_free(struct work_struct *work)
-{
-	struct ipoib_ah *ah = container_of(to_rcu_work(work), struct ipoib_ah,
-					   free_work);
-	struct ipoib_dev *priv = ah->priv;
-
-	rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
-	kfree(ah);
-	/* Nothing of the interface may be touched after the last one. */
-	if (atomic_dec_and_test(&priv->ah_count))
-		wake_up_var(&priv->ah_count);
-}
-
-/**
- * ipoib_ah_create() - make an address handle
- * @priv: the interface
- * @attr: where it leads
- *
- * Return: the handle with one reference, or an ERR_PTR().
- */
-struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
-				 struct rdma_ah_attr *attr)
-{
-	struct ipoib_ah *ah;
-
-	ah = kzalloc(sizeof(*ah), GFP_KERNEL);
-	if (!ah)
-		return ERR_PTR(-ENOMEM);
-
-	ah->ah = rdma_create_ah(priv->pd, attr, RDMA_CREATE_AH_SLEEPABLE);
-	if (IS_ERR(ah->ah)) {
-		struct ib_ah *err = ah->ah;
-
-		kfree(ah);
-		return ERR_CAST(err);
-	}
-
-	ah->priv = priv;
-	refcount_set(&ah->refs, 1);
-	INIT_RCU_WORK(&ah->free_work, ipoib_ah_free);
-	atomic_inc(&priv->ah_count);
-	return ah;
-}
-
-/**
- * ipoib_ah_put() - give a reference back
- * @ah: the handle; readers under RCU may go on until their section ends
- */
-void ipoib_ah_put(struct ipoib_ah *ah)
-{
-	if (refcount_dec_and_test(&ah->refs))
-		queue_rcu_work(ipoib_wq, &ah->free_work);
-}
-
 /* --- the table ----------------------------------------------------------- */
+
+/**
+ * ipoib_dest_init() - an empty table
+ * @priv: the interface
+ * @path: makes unicast destinations
+ * @mcast: makes groups
+ */
+void ipoib_dest_init(struct ipoib_dev *priv, const struct ipoib_dest_kind *path,
+		     const struct ipoib_dest_kind *mcast)
+{
+	priv->dests.path_kind = path;
+	priv->dests.mcast_kind = mcast;
+	priv->dests.seed = get_random_u32();
+	spin_lock_init(&priv->dests.lock);
+	hash_init(priv->dests.table);
+	INIT_LIST_HEAD(&priv->dests.ages);
+	INIT_LIST_HEAD(&priv->dests.evicted);
+	INIT_WORK(&priv->dests.evict_work, ipoib_evict_work);
+}
 
 static u32 ipoib_dest_hash(struct ipoib_dev *priv, const union ib_gid *gid)
 {
-	return jhash(gid->raw, sizeof(gid->raw), priv->hash_seed);
+	return jhash(gid->raw, sizeof(gid->raw), priv->dests.seed);
 }
 
 /**
@@ -151,7 +115,7 @@ static u32 ipoib_dest_hash(struct ipoib_dev *priv, const union ib_gid *gid)
  * @priv: the interface
  * @gid: the key
  *
- * Called under rcu_read_lock() or dest_lock.
+ * Called under rcu_read_lock() or dests.lock.
  *
  * Return: the destination or NULL.
  */
@@ -160,20 +124,20 @@ struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
 {
 	struct ipoib_dest *d;
 
-	hash_for_each_possible_rcu(priv->dests, d, hash,
+	hash_for_each_possible_rcu(priv->dests.table, d, hash,
 				   ipoib_dest_hash(priv, gid),
-				   lockdep_is_held(&priv->dest_lock))
+				   lockdep_is_held(&priv->dests.lock))
 		if (ipoib_gid_equal(&d->gid, gid))
 			return d;
 	return NULL;
 }
 
-/* Called under dest_lock. */
+/* Called under dests.lock. */
 static void ipoib_dest_unlink(struct ipoib_dest *d)
 {
 	hash_del_rcu(&d->hash);
 	list_del(&d->age);
-	d->priv->dest_count--;
+	d->priv->dests.count--;
 }
 
 static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
@@ -182,7 +146,7 @@ static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
 	struct sk_buff *skb;
 
 	while ((skb = __skb_dequeue(q))) {
-		atomic_dec(&d->priv->queued);
+		atomic_dec(&d->priv->dests.queued);
 		ipoib_tx_drop(d->priv, why);
 		dev_kfree_skb_any(skb);
 	}
@@ -208,21 +172,21 @@ static bool ipoib_dest_is_evictable(struct ipoib_dest *d)
 
 /*
  * Takes one destination out of the table, the oldest where possible; with @waiting,
- * one that packets wait for. Its memory is freed by a work. Called under dest_lock.
+ * one that packets wait for. Its memory is freed by a work. Called under dests.lock.
  */
 static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 {
-	unsigned int n = min_t(unsigned int, priv->dest_count, IPOIB_EVICT_LOOK);
+	unsigned int n = min_t(unsigned int, priv->dests.count, IPOIB_EVICT_LOOK);
 	struct sk_buff_head lost;
 	struct ipoib_dest *d;
 	bool found = false;
 
-	if (priv->evicted_count >= IPOIB_MAX_EVICTED)
+	if (priv->dests.evicted_count >= IPOIB_MAX_EVICTED)
 		return false;
 
 	__skb_queue_head_init(&lost);
 	for (; n && !found; n--) {
-		d = list_first_entry(&priv->ages, struct ipoib_dest, age);
+		d = list_first_entry(&priv->dests.ages, struct ipoib_dest, age);
 		spin_lock(&d->lock);
 		found = ipoib_dest_is_evictable(d) &&
 			!(waiting && skb_queue_empty(&d->queue));
@@ -232,15 +196,15 @@ static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 		}
 		spin_unlock(&d->lock);
 		if (!found)
-			list_move_tail(&d->age, &priv->ages);
+			list_move_tail(&d->age, &priv->dests.ages);
 	}
 	if (!found)
 		return false;
 
 	ipoib_dest_unlink(d);
-	list_add_tail(&d->kill, &priv->evicted);
-	priv->evicted_count++;
-	queue_work(ipoib_wq, &priv->evict_work);
+	list_add_tail(&d->kill, &priv->dests.evicted);
+	priv->dests.evicted_count++;
+	queue_work(ipoib_wq, &priv->dests.evict_work);
 	ipoib_dest_drop_queue(d, &lost, IPOIB_TX_QUEUE_FULL);
 	return true;
 }
@@ -248,18 +212,22 @@ static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 					    const union ib_gid *gid)
 {
+	const struct ipoib_dest_kind *kind;
 	struct ipoib_dest *d;
 
 	/* Going down, it has removed all: what still runs must not make others. */
-	if (!READ_ONCE(priv->up))
+	if (!READ_ONCE(priv->link.up))
 		return NULL;
-	if (priv->dest_count >= IPOIB_MAX_DESTS && !ipoib_dest_evict(priv, false))
+	if (priv->dests.count >= IPOIB_MAX_DESTS && !ipoib_dest_evict(priv, false))
 		return NULL;
 
-	d = ipoib_gid_is_mcast(gid) ? ipoib_mcast_alloc() : ipoib_path_alloc();
+	kind = ipoib_gid_is_mcast(gid) ? priv->dests.mcast_kind : priv->dests.path_kind;
+	d = kzalloc(kind->size, GFP_ATOMIC);
 	if (!d)
 		return NULL;
+	kind->init(d);
 
+	d->kind = kind;
 	d->priv = priv;
 	d->gid = *gid;
 	d->created = jiffies;
@@ -267,9 +235,9 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 	spin_lock_init(&d->lock);
 	__skb_queue_head_init(&d->queue);
 
-	hash_add_rcu(priv->dests, &d->hash, ipoib_dest_hash(priv, gid));
-	list_add_tail(&d->age, &priv->ages);
-	priv->dest_count++;
+	hash_add_rcu(priv->dests.table, &d->hash, ipoib_dest_hash(priv, gid));
+	list_add_tail(&d->age, &priv->dests.ages);
+	priv->dests.count++;
 	trace_ipoib_dest_create(d);
 	return d;
 }
@@ -289,18 +257,18 @@ struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 {
 	struct ipoib_dest *d;
 
-	spin_lock_bh(&priv->dest_lock);
+	spin_lock_bh(&priv->dests.lock);
 	d = ipoib_dest_find(priv, gid);
 	if (!d)
 		d = ipoib_dest_create(priv, gid);
-	spin_unlock_bh(&priv->dest_lock);
+	spin_unlock_bh(&priv->dests.lock);
 	return d;
 }
 
 /**
  * ipoib_dest_for_each() - do something to every destination
  * @priv: the interface
- * @fn: what; called under dest_lock
+ * @fn: what; called under dests.lock
  */
 void ipoib_dest_for_each(struct ipoib_dev *priv,
 			 void (*fn)(struct ipoib_dest *d))
@@ -308,10 +276,52 @@ void ipoib_dest_for_each(struct ipoib_dev *priv,
 	struct ipoib_dest *d;
 	int bucket;
 
-	spin_lock_bh(&priv->dest_lock);
-	hash_for_each(priv->dests, bucket, d, hash)
+	spin_lock_bh(&priv->dests.lock);
+	hash_for_each(priv->dests.table, bucket, d, hash)
 		fn(d);
-	spin_unlock_bh(&priv->dest_lock);
+	spin_unlock_bh(&priv->dests.lock);
+}
+
+static void ipoib_dest_resume(struct ipoib_dest *d)
+{
+	d->kind->resume(d);
+}
+
+/**
+ * ipoib_dest_resume_all() - the subnet administrator is back
+ * @priv: the interface
+ */
+void ipoib_dest_resume_all(struct ipoib_dev *priv)
+{
+	ipoib_dest_for_each(priv, ipoib_dest_resume);
+}
+
+static void ipoib_dest_refresh(struct ipoib_dest *d)
+{
+	d->kind->refresh(d);
+}
+
+/**
+ * ipoib_dest_refresh_all() - ways may have changed: ask again, and use the old ones
+ * @priv: the interface
+ */
+void ipoib_dest_refresh_all(struct ipoib_dev *priv)
+{
+	ipoib_dest_for_each(priv, ipoib_dest_refresh);
+}
+
+static void ipoib_dest_renew(struct ipoib_dest *d)
+{
+	d->kind->renew(d);
+}
+
+/**
+ * ipoib_dest_renew_all() - forget all ways, and find them anew
+ * @priv: the interface
+ */
+void ipoib_dest_renew_all(struct ipoib_dev *priv)
+{
+	ipoib_dest_for_each(priv, ipoib_dest_renew);
 }
 
 /* --- resolving ----------------------------------------------------------- */
@@ -360,8 +370,8 @@ static bool ipoib_dest_enqueue(struct ipoib_dest *d, struct sk_buff *skb,
 	*why = IPOIB_TX_QUEUE_FULL;
 	if (skb_queue_len(&d->queue) >= IPOIB_DEST_QUEUE)
 		return false;
-	if (atomic_inc_return(&priv->queued) > IPOIB_MAX_QUEUED) {
-		atomic_dec(&priv->queued);
+	if (atomic_inc_return(&priv->dests.queued) > IPOIB_MAX_QUEUED) {
+		atomic_dec(&priv->dests.queued);
 		return false;
 	}
 
@@ -379,16 +389,16 @@ static void ipoib_dest_make_room(struct ipoib_dest *d)
 	struct ipoib_dev *priv = d->priv;
 	bool first;
 
-	if (atomic_read(&priv->queued) < IPOIB_MAX_QUEUED)
+	if (atomic_read(&priv->dests.queued) < IPOIB_MAX_QUEUED)
 		return;
 	spin_lock_bh(&d->lock);
 	first = !ipoib_dest_refuses(d) && skb_queue_empty(&d->queue);
 	spin_unlock_bh(&d->lock);
 	if (!first)
 		return;
-	spin_lock_bh(&priv->dest_lock);
+	spin_lock_bh(&priv->dests.lock);
 	ipoib_dest_evict(priv, true);
-	spin_unlock_bh(&priv->dest_lock);
+	spin_unlock_bh(&priv->dests.lock);
 }
 
 /**
@@ -429,9 +439,17 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 	return ah;
 }
 
-/* Makes @ah known, unless packets wait and @force is not set. Takes these. */
-static bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
-			      struct sk_buff_head *waiting, bool force)
+/**
+ * ipoib_dest_set_ah() - make a way known, unless packets wait
+ * @d: the destination
+ * @ah: how to reach it; the reference is the destination's as soon as it is known
+ * @waiting: takes the packets that wait
+ * @force: make it known even if some do
+ *
+ * Return: whether it is known.
+ */
+bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
+		       struct sk_buff_head *waiting, bool force)
 {
 	struct ipoib_ah *old = NULL;
 	bool set;
@@ -450,35 +468,6 @@ static bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
 	if (old)
 		ipoib_ah_put(old);
 	return set;
-}
-
-/**
- * ipoib_dest_publish() - let packets flow, first those that waited
- * @d: the destination
- * @ah: how to reach it; the reference is the destination's from now on
- *
- * What comes while the first are sent has to wait behind them. Where it comes as
- * fast as it goes, that has an end nevertheless.
- */
-void ipoib_dest_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
-{
-	struct sk_buff_head waiting;
-	struct sk_buff *skb;
-	int rounds = 0;
-	bool set;
-
-	__skb_queue_head_init(&waiting);
-	/* Once it is known, somebody else may put the last reference. */
-	rcu_read_lock();
-	do {
-		set = ipoib_dest_set_ah(d, ah, &waiting,
-					++rounds == IPOIB_DEST_ROUNDS);
-		while ((skb = __skb_dequeue(&waiting))) {
-			atomic_dec(&d->priv->queued);
-			ipoib_send_queued(d, skb, ah);
-		}
-	} while (!set);
-	rcu_read_unlock();
 }
 
 /**
@@ -522,7 +511,7 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 /* Called under ctl. */
 static void ipoib_dest_destroy(struct ipoib_dest *d)
 {
-	enum ipoib_counter why = d->priv->up ? IPOIB_TX_UNREACHABLE :
+	enum ipoib_counter why = d->priv->link.up ? IPOIB_TX_UNREACHABLE :
 					       IPOIB_TX_LINK_DOWN;
 
 	trace_ipoib_dest_remove(d);
@@ -532,10 +521,7 @@ static void ipoib_dest_destroy(struct ipoib_dest *d)
 	spin_unlock_bh(&d->lock);
 
 	cancel_delayed_work_sync(&d->work);
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_mcast_release(d);
-	else
-		ipoib_path_release(d);
+	d->kind->release(d);
 
 	ipoib_dest_withdraw(d);
 	ipoib_dest_drop_queue(d, &d->queue, why);
@@ -551,12 +537,12 @@ static void ipoib_dest_destroy_all(struct list_head *kill)
 		ipoib_dest_destroy(d);
 }
 
-/* Adds those that had to make room to the list. Called under dest_lock. */
+/* Adds those that had to make room to the list. Called under dests.lock. */
 static void ipoib_dest_take_evicted(struct ipoib_dev *priv,
 				    struct list_head *kill)
 {
-	list_splice_tail_init(&priv->evicted, kill);
-	priv->evicted_count = 0;
+	list_splice_tail_init(&priv->dests.evicted, kill);
+	priv->dests.evicted_count = 0;
 }
 
 /**
@@ -566,21 +552,21 @@ static void ipoib_dest_take_evicted(struct ipoib_dev *priv,
 void ipoib_evict_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      evict_work);
+					      dests.evict_work);
 	LIST_HEAD(kill);
 
-	mutex_lock(&priv->ctl);
-	spin_lock_bh(&priv->dest_lock);
+	mutex_lock(&priv->link.ctl);
+	spin_lock_bh(&priv->dests.lock);
 	ipoib_dest_take_evicted(priv, &kill);
-	spin_unlock_bh(&priv->dest_lock);
+	spin_unlock_bh(&priv->dests.lock);
 	ipoib_dest_destroy_all(&kill);
-	mutex_unlock(&priv->ctl);
+	mutex_unlock(&priv->link.ctl);
 }
 
 /**
  * ipoib_dest_remove() - remove destinations and wait for what they had under way
  * @priv: the interface
- * @doomed: says which, beside those that had to make room; called under dest_lock
+ * @doomed: says which, beside those that had to make room; called under dests.lock
  *
  * Called under ctl.
  */
@@ -592,17 +578,17 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 	LIST_HEAD(kill);
 	int bucket;
 
-	lockdep_assert_held(&priv->ctl);
+	lockdep_assert_held(&priv->link.ctl);
 
-	spin_lock_bh(&priv->dest_lock);
-	hash_for_each_safe(priv->dests, bucket, tmp, d, hash) {
+	spin_lock_bh(&priv->dests.lock);
+	hash_for_each_safe(priv->dests.table, bucket, tmp, d, hash) {
 		if (!doomed(d))
 			continue;
 		ipoib_dest_unlink(d);
 		list_add_tail(&d->kill, &kill);
 	}
 	ipoib_dest_take_evicted(priv, &kill);
-	spin_unlock_bh(&priv->dest_lock);
+	spin_unlock_bh(&priv->dests.lock);
 
 	ipoib_dest_destroy_all(&kill);
 }
@@ -623,40 +609,10 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 }
 
 /**
- * ipoib_gc_later() - look for destinations and connections that nobody uses
- * @priv: the interface, up or to be up; under ctl
+ * ipoib_dest_remove_idle() - forget those that nobody has sent to for long
+ * @priv: the interface; under ctl
  */
-void ipoib_gc_later(struct ipoib_dev *priv)
+void ipoib_dest_remove_idle(struct ipoib_dev *priv)
 {
-	unsigned long delay = HZ;
-
-	if (priv->up)
-		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
-	/* One that is pending may be for much later. */
-	mod_delayed_work(ipoib_wq, &priv->gc_work, delay);
-}
-
-/**
- * ipoib_gc_work() - forget destinations that nobody has sent to for long, and try
- * to bring up what is to be up and is not
- * @work: gc_work
- */
-void ipoib_gc_work(struct work_struct *work)
-{
-	struct ipoib_dev *priv = container_of(to_delayed_work(work),
-					      struct ipoib_dev, gc_work);
-
-	mutex_lock(&priv->ctl);
-	if (priv->up) {
-		ipoib_dest_remove(priv, ipoib_dest_is_idle);
-		ipoib_conns_reap(priv);
-		ipoib_rx_conns_reap(priv);
-		if (priv->mcast_short)
-			queue_work(ipoib_wq, &priv->mcast_work);
-		ipoib_gc_later(priv);
-	} else if (priv->admin_up) {
-		/* It comes up, or asks for this again. */
-		queue_work(ipoib_wq, &priv->flush_work);
-	}
-	mutex_unlock(&priv->ctl);
+	ipoib_dest_remove(priv, ipoib_dest_is_idle);
 }

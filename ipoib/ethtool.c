@@ -155,8 +155,8 @@ static int ipoib_get_coalesce(struct net_device *dev,
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
-	coal->rx_coalesce_usecs = priv->rx_usecs;
-	coal->rx_max_coalesced_frames = priv->rx_frames;
+	coal->rx_coalesce_usecs = priv->rx.usecs;
+	coal->rx_max_coalesced_frames = priv->rx.frames;
 	return 0;
 }
 
@@ -180,11 +180,11 @@ static int ipoib_set_coalesce(struct net_device *dev,
 		return -EINVAL;
 	}
 
-	err = rdma_set_cq_moderation(priv->recv_cq, frames, usecs);
+	err = rdma_set_cq_moderation(priv->rx.cq, frames, usecs);
 	if (!err) {
 		err = ipoib_cm_moderate(priv, frames, usecs);
 		if (err)
-			rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs);
+			rdma_set_cq_moderation(priv->rx.cq, priv->rx.frames, priv->rx.usecs);
 	}
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG(extack, "the adapter has no interrupt moderation");
@@ -202,7 +202,7 @@ static void ipoib_get_ringparam(struct net_device *dev,
 
 	ring->rx_max_pending = priv->max_ring;
 	ring->tx_max_pending = ring->rx_max_pending;
-	ring->rx_pending = priv->rx_size;
+	ring->rx_pending = priv->rx.size;
 	ring->tx_pending = priv->tx_size;
 }
 
@@ -228,7 +228,7 @@ static int ipoib_set_ringparam(struct net_device *dev,
 	}
 	rx = roundup_pow_of_two(ring->rx_pending);
 	tx = roundup_pow_of_two(ring->tx_pending);
-	if (rx == priv->rx_size && tx == priv->tx_size)
+	if (rx == priv->rx.size && tx == priv->tx_size)
 		return 0;
 
 	err = ipoib_resize(priv, rx, tx);

@@ -141,15 +141,15 @@ static void ipoib_sync_address(struct ipoib_dev *priv)
 	if (!changed)
 		return;
 	call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
-	priv->announce = true;
+	priv->link.announce = true;
 }
 
 /* Neighbours would send to the old address until they doubt it by themselves. */
 static void ipoib_announce(struct ipoib_dev *priv)
 {
-	if (!priv->announce || !netif_running(priv->dev))
+	if (!priv->link.announce || !netif_running(priv->dev))
 		return;
-	priv->announce = false;
+	priv->link.announce = false;
 	/* The stack would only do so after this, and drop what is sent until then. */
 	dev_activate(priv->dev);
 	call_netdevice_notifiers(NETDEV_NOTIFY_PEERS, priv->dev);
@@ -157,15 +157,15 @@ static void ipoib_announce(struct ipoib_dev *priv)
 
 static void ipoib_sync_mtu(struct ipoib_dev *priv)
 {
-	unsigned int wish = priv->admin_mtu;
-	unsigned int mtu = min(wish, READ_ONCE(priv->mcast_mtu));
+	unsigned int wish = priv->link.admin_mtu;
+	unsigned int mtu = min(wish, READ_ONCE(priv->link.mcast_mtu));
 
 	if (priv->connected || priv->dev->mtu == mtu)
 		return;
 	if (dev_set_mtu(priv->dev, mtu) && net_ratelimit())
 		netdev_warn(priv->dev, "cannot set the MTU to %u\n", mtu);
 	/* That was the link's doing, not the administrator's. */
-	priv->admin_mtu = wish;
+	priv->link.admin_mtu = wish;
 }
 
 /**
@@ -175,7 +175,7 @@ static void ipoib_sync_mtu(struct ipoib_dev *priv)
 void ipoib_sync_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      sync_work);
+					      link.sync_work);
 	struct net_device *dev = priv->dev;
 
 	rtnl_lock();
@@ -183,14 +183,14 @@ void ipoib_sync_work(struct work_struct *work)
 		goto unlock;
 
 	ipoib_sync_address(priv);
-	if (!READ_ONCE(priv->bcast_ok))
+	if (!READ_ONCE(priv->link.bcast_ok))
 		goto unlock;
 
 	ipoib_sync_mtu(priv);
-	spin_lock(&priv->bcast_lock);
-	if (priv->bcast_ok)
+	spin_lock(&priv->link.bcast_lock);
+	if (priv->link.bcast_ok)
 		ipoib_set_carrier(priv, true);
-	spin_unlock(&priv->bcast_lock);
+	spin_unlock(&priv->link.bcast_lock);
 	if (netif_carrier_ok(dev))
 		ipoib_announce(priv);
 unlock:
@@ -198,15 +198,45 @@ unlock:
 	dev_put(dev);
 }
 
-/**
- * ipoib_sync() - have ipoib_sync_work() run
- * @priv: the interface
+/* --- what nobody uses ---------------------------------------------------- */
+
+/*
+ * Looks for destinations and connections that nobody uses, of an interface that is up or
+ * is to be. Called under ctl.
  */
-void ipoib_sync(struct ipoib_dev *priv)
+static void ipoib_gc_later(struct ipoib_dev *priv)
 {
-	dev_hold(priv->dev);
-	if (!queue_work(ipoib_rtnl_wq, &priv->sync_work))
-		dev_put(priv->dev);
+	unsigned long delay = HZ;
+
+	if (priv->link.up)
+		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
+	/* One that is pending may be for much later. */
+	mod_delayed_work(ipoib_wq, &priv->link.gc_work, delay);
+}
+
+/**
+ * ipoib_gc_work() - forget destinations that nobody has sent to for long, and try
+ * to bring up what is to be up and is not
+ * @work: gc_work
+ */
+void ipoib_gc_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(to_delayed_work(work),
+					      struct ipoib_dev, link.gc_work);
+
+	mutex_lock(&priv->link.ctl);
+	if (priv->link.up) {
+		ipoib_dest_remove_idle(priv);
+		ipoib_conns_reap(priv);
+		ipoib_conns_in_reap(priv);
+		if (priv->link.mcast_short)
+			queue_work(ipoib_wq, &priv->link.mcast_work);
+		ipoib_gc_later(priv);
+	} else if (priv->link.admin_up) {
+		/* It comes up, or asks for this again. */
+		queue_work(ipoib_wq, &priv->link.flush_work);
+	}
+	mutex_unlock(&priv->link.ctl);
 }
 
 /* --- up and down --------------------------------------------------------- */
@@ -221,10 +251,10 @@ static void ipoib_set_tx_open(struct ipoib_dev *priv, bool open)
 
 static void ipoib_link_lost(struct ipoib_dev *priv)
 {
-	spin_lock(&priv->bcast_lock);
-	priv->bcast_ok = false;
+	spin_lock(&priv->link.bcast_lock);
+	priv->link.bcast_ok = false;
 	ipoib_set_carrier(priv, false);
-	spin_unlock(&priv->bcast_lock);
+	spin_unlock(&priv->link.bcast_lock);
 }
 
 static bool ipoib_dest_any(struct ipoib_dest *d)
@@ -245,7 +275,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 {
 	int err;
 
-	lockdep_assert_held(&priv->ctl);
+	lockdep_assert_held(&priv->link.ctl);
 
 	if (priv->pkey_index < 0 || !priv->has_gid) {
 		ipoib_dbg(priv, "waits for its %s\n",
@@ -265,7 +295,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	if (err)
 		return err;
 
-	WRITE_ONCE(priv->up, true);
+	WRITE_ONCE(priv->link.up, true);
 	ipoib_set_tx_open(priv, true);
 	err = ipoib_cm_start(priv);
 	if (!err)
@@ -284,11 +314,11 @@ int ipoib_link_up(struct ipoib_dev *priv)
  */
 void ipoib_link_down(struct ipoib_dev *priv)
 {
-	lockdep_assert_held(&priv->ctl);
+	lockdep_assert_held(&priv->link.ctl);
 
-	if (!priv->up)
+	if (!priv->link.up)
 		return;
-	WRITE_ONCE(priv->up, false);
+	WRITE_ONCE(priv->link.up, false);
 
 	/* After this nobody sends, and nobody creates a destination. */
 	ipoib_set_tx_open(priv, false);
@@ -329,37 +359,19 @@ int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 
 	ASSERT_RTNL();
 
-	mutex_lock(&priv->ctl);
+	mutex_lock(&priv->link.ctl);
 	ipoib_link_down(priv);
 	err = ipoib_verbs_resize(priv, rx_size, tx_size);
 	ipoib_make_address(priv);
-	if (priv->admin_up)
+	if (priv->link.admin_up)
 		ipoib_link_try_up(priv);
-	mutex_unlock(&priv->ctl);
+	mutex_unlock(&priv->link.ctl);
 
 	ipoib_sync(priv);
 	return err;
 }
 
 /* --- events -------------------------------------------------------------- */
-
-static void ipoib_dest_refresh(struct ipoib_dest *d)
-{
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_mcast_retry(d);
-	else if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
-		ipoib_path_requery(d);
-	else
-		ipoib_path_reset(d);
-}
-
-static void ipoib_dest_renew(struct ipoib_dest *d)
-{
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_mcast_renew(d);
-	else
-		ipoib_path_reset(d);
-}
 
 /* Restarts an interface that is to be up. Called under ctl. */
 static void ipoib_restart(struct ipoib_dev *priv,
@@ -376,7 +388,7 @@ static void ipoib_do_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 {
 	struct ipoib_identity id;
 
-	mutex_lock(&priv->ctl);
+	mutex_lock(&priv->link.ctl);
 	if (ipoib_read_identity(priv, &id)) {
 		id.pkey = priv->pkey;
 		id.pkey_index = priv->pkey_index;
@@ -384,23 +396,23 @@ static void ipoib_do_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 		id.gid = priv->gid;
 	}
 	level = max3(level, ipoib_identity_change(priv, &id),
-		     (enum ipoib_flush)atomic_xchg(&priv->flush_level,
+		     (enum ipoib_flush)atomic_xchg(&priv->link.flush_level,
 						   IPOIB_FLUSH_NONE));
 	trace_ipoib_flush(priv, level);
 	ipoib_dbg(priv, "flush, level %d\n", level);
 
-	if (!priv->admin_up) {
+	if (!priv->link.admin_up) {
 		ipoib_set_identity(priv, &id);
-	} else if (level == IPOIB_FLUSH_HEAVY || !priv->up) {
+	} else if (level == IPOIB_FLUSH_HEAVY || !priv->link.up) {
 		ipoib_restart(priv, &id);
 	} else if (level == IPOIB_FLUSH_NORMAL) {
 		ipoib_link_lost(priv);
 		ipoib_set_identity(priv, &id);
-		ipoib_dest_for_each(priv, ipoib_dest_renew);
+		ipoib_dest_renew_all(priv);
 	} else {
-		ipoib_dest_for_each(priv, ipoib_dest_refresh);
+		ipoib_dest_refresh_all(priv);
 	}
-	mutex_unlock(&priv->ctl);
+	mutex_unlock(&priv->link.ctl);
 }
 
 /**
@@ -410,7 +422,7 @@ static void ipoib_do_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 void ipoib_flush_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      flush_work);
+					      link.flush_work);
 
 	ipoib_do_flush(priv, IPOIB_FLUSH_NONE);
 	ipoib_sync(priv);
@@ -443,23 +455,6 @@ void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid)
 	ipoib_sync(priv);
 	list_for_each_entry(child, &priv->children, sibling)
 		ipoib_flush(child, IPOIB_FLUSH_HEAVY);
-}
-
-/**
- * ipoib_flush() - ask for a flush
- * @priv: the interface
- * @level: how much; what is asked for meanwhile is done in one go
- *
- * May be called in any context.
- */
-void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
-{
-	int old = atomic_read(&priv->flush_level);
-
-	while (old < level &&
-	       !atomic_try_cmpxchg(&priv->flush_level, &old, level))
-		;
-	queue_work(ipoib_wq, &priv->flush_work);
 }
 
 /**

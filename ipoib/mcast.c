@@ -77,9 +77,9 @@ static int ipoib_mcast_join(struct ipoib_mcast *m, bool listen)
 
 	if (!ipoib_mcast_is_bcast(m)) {
 		mask |= IPOIB_COMMON_MASK;
-		spin_lock(&priv->bcast_lock);
-		rec = priv->bcast;
-		spin_unlock(&priv->bcast_lock);
+		spin_lock(&priv->link.bcast_lock);
+		rec = priv->link.bcast;
+		spin_unlock(&priv->link.bcast_lock);
 		rec.mtu_selector = IB_SA_EQ;
 		rec.rate_selector = IB_SA_EQ;
 	}
@@ -181,10 +181,10 @@ static bool ipoib_mcast_valid(struct ipoib_mcast *m,
 	bool fits = true;
 
 	if (!ipoib_mcast_is_bcast(m)) {
-		spin_lock(&priv->bcast_lock);
-		fits = rec->qkey == priv->bcast.qkey &&
-		       rec->mtu >= priv->bcast.mtu;
-		spin_unlock(&priv->bcast_lock);
+		spin_lock(&priv->link.bcast_lock);
+		fits = rec->qkey == priv->link.bcast.qkey &&
+		       rec->mtu >= priv->link.bcast.mtu;
+		spin_unlock(&priv->link.bcast_lock);
 	}
 
 	return fits &&
@@ -235,6 +235,22 @@ static void ipoib_mcast_proceed(struct ipoib_dest *d)
 		ipoib_dest_kick(d, 0);
 }
 
+/* Leaves the group and joins it again; packets wait until then. */
+static void ipoib_mcast_renew(struct ipoib_dest *d)
+{
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
+
+	spin_lock_bh(&d->lock);
+	m->rejoin = true;
+	m->backoff = HZ;
+	WRITE_ONCE(m->plain, false);
+	ipoib_dest_forgive(d);
+	spin_unlock_bh(&d->lock);
+
+	ipoib_dest_withdraw(d);
+	ipoib_dest_kick(d, 0);
+}
+
 static void ipoib_mcast_follow(struct ipoib_dest *d)
 {
 	if (ipoib_gid_is_mcast(&d->gid) && !ipoib_mcast_is_bcast(ipoib_to_mcast(d)))
@@ -263,14 +279,14 @@ static void ipoib_bcast_joined(struct ipoib_dev *priv,
 {
 	bool same;
 
-	spin_lock(&priv->bcast_lock);
-	same = ipoib_mcast_same_link(&priv->bcast, rec);
-	priv->bcast = *rec;
-	priv->bcast_ok = true;
-	WRITE_ONCE(priv->qkey, be32_to_cpu(rec->qkey));
-	WRITE_ONCE(priv->mcast_mtu,
+	spin_lock(&priv->link.bcast_lock);
+	same = ipoib_mcast_same_link(&priv->link.bcast, rec);
+	priv->link.bcast = *rec;
+	priv->link.bcast_ok = true;
+	WRITE_ONCE(priv->link.qkey, be32_to_cpu(rec->qkey));
+	WRITE_ONCE(priv->link.mcast_mtu,
 		   ib_mtu_enum_to_int(rec->mtu) - IPOIB_ENCAP_LEN);
-	spin_unlock(&priv->bcast_lock);
+	spin_unlock(&priv->link.bcast_lock);
 
 	ipoib_sync(priv);
 	ipoib_dest_for_each(priv,
@@ -311,7 +327,7 @@ static int ipoib_mcast_use(struct ipoib_mcast *m,
 	if (IS_ERR(ah))
 		return PTR_ERR(ah);
 
-	ipoib_dest_publish(&m->dest, ah);
+	ipoib_tx_publish(&m->dest, ah);
 	if (bcast)
 		ipoib_bcast_joined(priv, rec);
 	return 0;
@@ -366,7 +382,7 @@ static void ipoib_mcast_step(struct ipoib_mcast *m)
 		return;
 
 	/* Without the link's parameters only the broadcast group can join. */
-	if (!ipoib_mcast_is_bcast(m) && !READ_ONCE(d->priv->bcast_ok))
+	if (!ipoib_mcast_is_bcast(m) && !READ_ONCE(d->priv->link.bcast_ok))
 		return;
 
 	err = ipoib_mcast_join(m, listen);
@@ -385,34 +401,13 @@ static void ipoib_mcast_work(struct work_struct *work)
 	memalloc_noio_restore(flags);
 }
 
-/**
- * ipoib_mcast_renew() - leave the group and join it again
- * @d: the group; packets wait until it is joined again
+/*
+ * Does not wait any longer before it joins again, after an event that may end what has
+ * made joins fail. One that is joined stays so: the core tells which are lost. The event
+ * may have come too late for one that is being joined, and that has waited long enough
+ * when it fails.
  */
-void ipoib_mcast_renew(struct ipoib_dest *d)
-{
-	struct ipoib_mcast *m = ipoib_to_mcast(d);
-
-	spin_lock_bh(&d->lock);
-	m->rejoin = true;
-	m->backoff = HZ;
-	WRITE_ONCE(m->plain, false);
-	ipoib_dest_forgive(d);
-	spin_unlock_bh(&d->lock);
-
-	ipoib_dest_withdraw(d);
-	ipoib_dest_kick(d, 0);
-}
-
-/**
- * ipoib_mcast_retry() - do not wait any longer before joining again
- * @d: the group
- *
- * After an event that may end what has made joins fail. One that is joined stays
- * so: the core tells which are lost. The event may have come too late for one that
- * is being joined, and that has waited long enough when it fails.
- */
-void ipoib_mcast_retry(struct ipoib_dest *d)
+static void ipoib_mcast_retry(struct ipoib_dest *d)
 {
 	struct ipoib_mcast *m = ipoib_to_mcast(d);
 	bool pausing;
@@ -428,27 +423,16 @@ void ipoib_mcast_retry(struct ipoib_dest *d)
 		ipoib_dest_kick(d, 0);
 }
 
-/**
- * ipoib_mcast_alloc() - allocate a group
- *
- * Return: its common part, or NULL.
- */
-struct ipoib_dest *ipoib_mcast_alloc(void)
+static void ipoib_mcast_init(struct ipoib_dest *d)
 {
-	struct ipoib_mcast *m = kzalloc(sizeof(*m), GFP_ATOMIC);
+	struct ipoib_mcast *m = ipoib_to_mcast(d);
 
-	if (!m)
-		return NULL;
 	INIT_DELAYED_WORK(&m->dest.work, ipoib_mcast_work);
 	m->backoff = HZ;
-	return &m->dest;
 }
 
-/**
- * ipoib_mcast_release() - leave for good
- * @d: the group, its work cancelled for good
- */
-void ipoib_mcast_release(struct ipoib_dest *d)
+/* Leaves for good. */
+static void ipoib_mcast_release(struct ipoib_dest *d)
 {
 	struct ipoib_mcast *m = ipoib_to_mcast(d);
 
@@ -457,6 +441,15 @@ void ipoib_mcast_release(struct ipoib_dest *d)
 	m->attached = false;
 	ipoib_mcast_leave(m);
 }
+
+const struct ipoib_dest_kind ipoib_mcast_kind = {
+	.size		= sizeof(struct ipoib_mcast),
+	.init		= ipoib_mcast_init,
+	.release	= ipoib_mcast_release,
+	.resume		= ipoib_mcast_retry,
+	.refresh	= ipoib_mcast_retry,
+	.renew		= ipoib_mcast_renew,
+};
 
 /* --- what the stack listens to ------------------------------------------- */
 
@@ -507,7 +500,7 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 	memcpy(gid.raw, priv->broadcast + 4, sizeof(gid.raw));
 	if (!ipoib_mcast_listen(priv, &gid))
 		return -ENOMEM;
-	queue_work(ipoib_wq, &priv->mcast_work);
+	queue_work(ipoib_wq, &priv->link.mcast_work);
 	return 0;
 }
 
@@ -561,15 +554,15 @@ static bool ipoib_mcast_unwanted(struct ipoib_dest *d)
 void ipoib_mcast_list_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      mcast_work);
+					      link.mcast_work);
 	struct netdev_hw_addr *ha;
 	union ib_gid gid;
 
-	mutex_lock(&priv->ctl);
-	if (!priv->up)
+	mutex_lock(&priv->link.ctl);
+	if (!priv->link.up)
 		goto unlock;
 
-	priv->mcast_short = false;
+	priv->link.mcast_short = false;
 	ipoib_dest_for_each(priv, ipoib_mcast_unmark);
 
 	netif_addr_lock_bh(priv->dev);
@@ -578,11 +571,11 @@ void ipoib_mcast_list_work(struct work_struct *work)
 		    ipoib_mcast_is_users(priv, &gid))
 			continue;
 		if (!ipoib_mcast_listen(priv, &gid))
-			priv->mcast_short = true;
+			priv->link.mcast_short = true;
 	}
 	netif_addr_unlock_bh(priv->dev);
 
 	ipoib_dest_remove(priv, ipoib_mcast_unwanted);
 unlock:
-	mutex_unlock(&priv->ctl);
+	mutex_unlock(&priv->link.ctl);
 }

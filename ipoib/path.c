@@ -46,9 +46,9 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	};
 	int id;
 
-	spin_lock(&priv->bcast_lock);
-	rec.traffic_class = priv->bcast.traffic_class;
-	spin_unlock(&priv->bcast_lock);
+	spin_lock(&priv->link.bcast_lock);
+	rec.traffic_class = priv->link.bcast.traffic_class;
+	spin_unlock(&priv->link.bcast_lock);
 
 	reinit_completion(&p->idle);
 	ipoib_count(priv, IPOIB_PATH_QUERIES);
@@ -92,7 +92,7 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 		return PTR_ERR(ah);
 
 	ipoib_conns_reroute(p, rec);
-	ipoib_dest_publish(&p->dest, ah);
+	ipoib_tx_publish(&p->dest, ah);
 	return 0;
 }
 
@@ -204,14 +204,11 @@ static void ipoib_path_work(struct work_struct *work)
 	memalloc_noio_restore(flags);
 }
 
-/**
- * ipoib_path_requery() - ask again, while the old answer stays in use
- * @d: the destination
- *
- * After an event that may have changed paths. Spread over a second, lest the
- * whole fabric ask at once.
+/*
+ * Asks again, while the old answer stays in use, after an event that may have changed
+ * paths. Spread over a second, lest the whole fabric ask at once.
  */
-void ipoib_path_requery(struct ipoib_dest *d)
+static void ipoib_path_requery(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 	bool waiting;
@@ -226,11 +223,8 @@ void ipoib_path_requery(struct ipoib_dest *d)
 	ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
 }
 
-/**
- * ipoib_path_reset() - forget the answer; the next packet asks again
- * @d: the destination
- */
-void ipoib_path_reset(struct ipoib_dest *d)
+/* Forgets the answer; the next packet asks again. */
+static void ipoib_path_reset(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 	bool waiting;
@@ -249,11 +243,16 @@ void ipoib_path_reset(struct ipoib_dest *d)
 		ipoib_dest_kick(d, 0);
 }
 
-/**
- * ipoib_path_resume() - the subnet administrator is back
- * @d: the destination
- */
-void ipoib_path_resume(struct ipoib_dest *d)
+static void ipoib_path_refresh(struct ipoib_dest *d)
+{
+	if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
+		ipoib_path_requery(d);
+	else
+		ipoib_path_reset(d);
+}
+
+/* The subnet administrator is back. */
+static void ipoib_path_resume(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 	bool again = false, waiting;
@@ -275,29 +274,18 @@ void ipoib_path_resume(struct ipoib_dest *d)
 		ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
 }
 
-/**
- * ipoib_path_alloc() - allocate a unicast destination
- *
- * Return: its common part, or NULL.
- */
-struct ipoib_dest *ipoib_path_alloc(void)
+static void ipoib_path_init(struct ipoib_dest *d)
 {
-	struct ipoib_path *p = kzalloc(sizeof(*p), GFP_ATOMIC);
+	struct ipoib_path *p = ipoib_to_path(d);
 
-	if (!p)
-		return NULL;
 	INIT_DELAYED_WORK(&p->dest.work, ipoib_path_work);
 	init_completion(&p->idle);
 	complete(&p->idle);
 	INIT_LIST_HEAD(&p->conns);
-	return &p->dest;
 }
 
-/**
- * ipoib_path_release() - end the query under way, and the connections
- * @d: the destination, its work cancelled for good
- */
-void ipoib_path_release(struct ipoib_dest *d)
+/* Ends the query under way, and the connections. */
+static void ipoib_path_release(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 
@@ -309,3 +297,12 @@ void ipoib_path_release(struct ipoib_dest *d)
 	wait_for_completion(&p->idle);
 	ipoib_conns_release(p);
 }
+
+const struct ipoib_dest_kind ipoib_path_kind = {
+	.size		= sizeof(struct ipoib_path),
+	.init		= ipoib_path_init,
+	.release	= ipoib_path_release,
+	.resume		= ipoib_path_resume,
+	.refresh	= ipoib_path_refresh,
+	.renew		= ipoib_path_reset,
+};

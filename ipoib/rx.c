@@ -27,7 +27,7 @@ static void ipoib_rx_free_head(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
 
 static void ipoib_rx_free_tail(struct ipoib_dev *priv, struct ipoib_rx_buf *buf)
 {
-	ib_dma_unmap_single(priv->hca, buf->sge[1].addr, priv->rx_tail_len,
+	ib_dma_unmap_single(priv->hca, buf->sge[1].addr, priv->rx.tail_len,
 			    DMA_FROM_DEVICE);
 	skb_free_frag(buf->tail);
 	buf->tail = NULL;
@@ -70,8 +70,8 @@ static int ipoib_rx_buf_alloc(struct ipoib_dev *priv, struct ipoib_rx_buf *buf,
 	if (!fresh.head)
 		return -ENOMEM;
 	if (tail) {
-		fresh.tail = ipoib_rx_alloc(priv, priv->rx_tail_len, 0,
-					    priv->rx_tail_len, &fresh.sge[1].addr);
+		fresh.tail = ipoib_rx_alloc(priv, priv->rx.tail_len, 0,
+					    priv->rx.tail_len, &fresh.sge[1].addr);
 		if (!fresh.tail) {
 			ipoib_rx_free_head(priv, &fresh);
 			return -ENOMEM;
@@ -87,7 +87,7 @@ static struct sk_buff *ipoib_rx_copy(struct ipoib_dev *priv,
 {
 	struct sk_buff *skb;
 
-	skb = napi_alloc_skb(&priv->rx_napi, 4 + len);
+	skb = napi_alloc_skb(&priv->rx.napi, 4 + len);
 	if (!skb)
 		return NULL;
 
@@ -128,11 +128,11 @@ static struct sk_buff *ipoib_rx_take(struct ipoib_dev *priv,
 	if (!tail)
 		return skb;
 
-	ib_dma_unmap_single(priv->hca, old.sge[1].addr, priv->rx_tail_len,
+	ib_dma_unmap_single(priv->hca, old.sge[1].addr, priv->rx.tail_len,
 			    DMA_FROM_DEVICE);
 	page = virt_to_head_page(old.tail);
 	skb_add_rx_frag(skb, 0, page, old.tail - page_address(page),
-			len - head_len, priv->rx_tail_len);
+			len - head_len, priv->rx.tail_len);
 	return skb;
 }
 
@@ -200,7 +200,7 @@ static void ipoib_rx_deliver(struct ipoib_dev *priv, const struct ib_wc *wc,
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 
 	__skb_pull(skb, IB_GRH_BYTES);
-	ipoib_rx_up(priv, &priv->rx_napi, skb);
+	ipoib_rx_up(priv, &priv->rx.napi, skb);
 }
 
 static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
@@ -221,7 +221,7 @@ static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
 	}
 
 	if (unlikely(wc->byte_len < IB_GRH_BYTES + IPOIB_ENCAP_LEN ||
-		     wc->byte_len > IPOIB_RX_HEAD + priv->rx_tail_len)) {
+		     wc->byte_len > IPOIB_RX_HEAD + priv->rx.tail_len)) {
 		ipoib_rx_drop(priv, IPOIB_RX_BAD_LENGTH);
 		return;
 	}
@@ -253,7 +253,7 @@ static int ipoib_rx_post(struct ipoib_dev *priv, struct ib_recv_wr *first,
 			netdev_warn(priv->dev, "cannot post receive buffers: %d\n",
 				    err);
 	}
-	priv->rx_posted += n;
+	priv->rx.posted += n;
 	return err;
 }
 
@@ -264,19 +264,19 @@ static int ipoib_rx_batch(struct ipoib_dev *priv, int max)
 	unsigned int again = 0;
 	int i, n;
 
-	n = ib_poll_cq(priv->recv_cq, min(max, IPOIB_RX_BATCH), priv->rx_wc);
+	n = ib_poll_cq(priv->rx.cq, min(max, IPOIB_RX_BATCH), priv->rx.wc);
 	for (i = 0; i < n; i++) {
-		const struct ib_wc *wc = &priv->rx_wc[i];
+		const struct ib_wc *wc = &priv->rx.wc[i];
 		struct ipoib_rx_buf *buf;
 
-		if (WARN_ON_ONCE(wc->wr_id >= priv->rx_size))
+		if (WARN_ON_ONCE(wc->wr_id >= priv->rx.size))
 			continue;
 
-		priv->rx_posted--;
+		priv->rx.posted--;
 		if (unlikely(wc->status == IB_WC_WR_FLUSH_ERR))
 			continue;
 
-		buf = &priv->rx_ring[wc->wr_id];
+		buf = &priv->rx.ring[wc->wr_id];
 		ipoib_rx_done(priv, wc, buf);
 		*next = &buf->wr;
 		next = &buf->wr.next;
@@ -298,7 +298,7 @@ void ipoib_recv_event(struct ib_cq *cq, void *context)
 {
 	struct ipoib_dev *priv = context;
 
-	napi_schedule(&priv->rx_napi);
+	napi_schedule(&priv->rx.napi);
 }
 
 /**
@@ -310,7 +310,7 @@ void ipoib_recv_event(struct ib_cq *cq, void *context)
  */
 int ipoib_rx_poll(struct napi_struct *napi, int budget)
 {
-	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, rx_napi);
+	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, rx.napi);
 	int n, done = 0;
 
 	while (done < budget) {
@@ -321,7 +321,7 @@ int ipoib_rx_poll(struct napi_struct *napi, int budget)
 	}
 
 	if (done < budget && napi_complete_done(napi, done) &&
-	    ib_req_notify_cq(priv->recv_cq, IB_CQ_NEXT_COMP |
+	    ib_req_notify_cq(priv->rx.cq, IB_CQ_NEXT_COMP |
 					    IB_CQ_REPORT_MISSED_EVENTS) > 0)
 		napi_schedule(napi);
 
@@ -339,17 +339,17 @@ int ipoib_rx_fill(struct ipoib_dev *priv)
 	struct ib_recv_wr *first = NULL;
 	unsigned int i;
 
-	for (i = priv->rx_size; i-- > 0; ) {
-		struct ipoib_rx_buf *buf = &priv->rx_ring[i];
+	for (i = priv->rx.size; i-- > 0; ) {
+		struct ipoib_rx_buf *buf = &priv->rx.ring[i];
 
-		if (ipoib_rx_buf_alloc(priv, buf, priv->rx_tail_len))
+		if (ipoib_rx_buf_alloc(priv, buf, priv->rx.tail_len))
 			return -ENOMEM;
 		buf->wr.next = first;
 		first = &buf->wr;
 	}
 
-	priv->rx_posted = 0;
-	return ipoib_rx_post(priv, first, priv->rx_size);
+	priv->rx.posted = 0;
+	return ipoib_rx_post(priv, first, priv->rx.size);
 }
 
 /**
@@ -361,10 +361,10 @@ void ipoib_rx_drain(struct ipoib_dev *priv)
 	int n;
 
 	do {
-		n = ib_poll_cq(priv->recv_cq, IPOIB_RX_BATCH, priv->rx_wc);
+		n = ib_poll_cq(priv->rx.cq, IPOIB_RX_BATCH, priv->rx.wc);
 		if (n > 0)
-			priv->rx_posted -= min_t(unsigned int, n,
-						 priv->rx_posted);
+			priv->rx.posted -= min_t(unsigned int, n,
+						 priv->rx.posted);
 	} while (n > 0);
 }
 
@@ -376,9 +376,9 @@ void ipoib_rx_free(struct ipoib_dev *priv)
 {
 	unsigned int i;
 
-	for (i = 0; i < priv->rx_size; i++)
-		ipoib_rx_buf_free(priv, &priv->rx_ring[i]);
-	priv->rx_posted = 0;
+	for (i = 0; i < priv->rx.size; i++)
+		ipoib_rx_buf_free(priv, &priv->rx.ring[i]);
+	priv->rx.posted = 0;
 }
 
 /**
@@ -396,24 +396,24 @@ int ipoib_rx_init(struct ipoib_dev *priv)
 		     SKB_DATA_ALIGN(sizeof(struct skb_shared_info)) +
 		     SMP_CACHE_BYTES > PAGE_SIZE);
 
-	priv->rx_ring = kvcalloc(priv->rx_size, sizeof(*priv->rx_ring),
+	priv->rx.ring = kvcalloc(priv->rx.size, sizeof(*priv->rx.ring),
 				 GFP_KERNEL);
-	if (!priv->rx_ring)
+	if (!priv->rx.ring)
 		return -ENOMEM;
 
-	priv->rx_tail_len = priv->max_ib_mtu > 2048 ?
+	priv->rx.tail_len = priv->max_ib_mtu > 2048 ?
 			    priv->max_ib_mtu - 2048 : 0;
 
-	for (i = 0; i < priv->rx_size; i++) {
-		struct ipoib_rx_buf *buf = &priv->rx_ring[i];
+	for (i = 0; i < priv->rx.size; i++) {
+		struct ipoib_rx_buf *buf = &priv->rx.ring[i];
 
 		buf->sge[0].length = IPOIB_RX_HEAD;
 		buf->sge[0].lkey = priv->pd->local_dma_lkey;
-		buf->sge[1].length = priv->rx_tail_len;
+		buf->sge[1].length = priv->rx.tail_len;
 		buf->sge[1].lkey = priv->pd->local_dma_lkey;
 		buf->wr.wr_id = i;
 		buf->wr.sg_list = buf->sge;
-		buf->wr.num_sge = priv->rx_tail_len ? 2 : 1;
+		buf->wr.num_sge = priv->rx.tail_len ? 2 : 1;
 	}
 	return 0;
 }
@@ -424,6 +424,6 @@ int ipoib_rx_init(struct ipoib_dev *priv)
  */
 void ipoib_rx_cleanup(struct ipoib_dev *priv)
 {
-	kvfree(priv->rx_ring);
-	priv->rx_ring = NULL;
+	kvfree(priv->rx.ring);
+	priv->rx.ring = NULL;
 }

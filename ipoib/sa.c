@@ -11,6 +11,8 @@
 #include "compat.h"
 #include "ipoib.h"
 
+struct ib_sa_client ipoib_sa_client;
+
 /**
  * ipoib_sa_path_ok() - can a path be as an answer says?
  * @d: the destination that was asked about
@@ -88,14 +90,6 @@ void ipoib_sa_missed(struct ipoib_dev *priv)
 	rcu_read_unlock();
 }
 
-static void ipoib_dest_resume(struct ipoib_dest *d)
-{
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_mcast_retry(d);
-	else
-		ipoib_path_resume(d);
-}
-
 /**
  * ipoib_sa_heard() - there was an answer, be it an error
  * @d: the destination that was asked about
@@ -115,5 +109,5 @@ void ipoib_sa_heard(struct ipoib_dest *d)
 		WRITE_ONCE(priv->sa.pause,
 			   min_t(unsigned long, 2 * priv->sa.pause,
 				 IPOIB_MAX_BACKOFF));
-	ipoib_dest_for_each(priv, ipoib_dest_resume);
+	ipoib_dest_resume_all(priv);
 }

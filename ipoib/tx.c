@@ -26,48 +26,6 @@ static struct ipoib_tx_buf *ipoib_tx_slot(struct ipoib_tx_queue *q,
 	return &q->ring[n & (q->priv->tx_size - 1)];
 }
 
-/* How much of the linear part is mapped. */
-static unsigned int ipoib_tx_head_len(const struct ipoib_tx_buf *buf)
-{
-	return skb_headlen(buf->skb) - buf->hlen;
-}
-
-/**
- * ipoib_tx_unmap() - undo the first mappings of a packet
- * @priv: the interface
- * @buf: the packet
- * @n: how many, the linear part being one
- */
-void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
-		    unsigned int n)
-{
-	unsigned int head = ipoib_tx_head_len(buf) ? 1 : 0;
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		if (i < head)
-			ib_dma_unmap_single(priv->hca, buf->addr[i],
-					    ipoib_tx_head_len(buf),
-					    DMA_TO_DEVICE);
-		else
-			ib_dma_unmap_page(priv->hca, buf->addr[i],
-					  skb_frag_size(&skb_shinfo(buf->skb)->frags[i - head]),
-					  DMA_TO_DEVICE);
-	}
-}
-
-/**
- * ipoib_tx_pieces() - how many pieces a packet is in
- * @skb: the packet
- * @hlen: bytes at its beginning that do not count
- *
- * Return: their number.
- */
-unsigned int ipoib_tx_pieces(const struct sk_buff *skb, unsigned int hlen)
-{
-	return (skb_headlen(skb) > hlen ? 1 : 0) + skb_shinfo(skb)->nr_frags;
-}
-
 /* Packets that the adapter makes of it. */
 static unsigned int ipoib_tx_segments(const struct ipoib_tx_buf *buf)
 {
@@ -79,48 +37,6 @@ static unsigned int ipoib_tx_segments(const struct ipoib_tx_buf *buf)
 static unsigned int ipoib_tx_bytes(const struct ipoib_tx_buf *buf)
 {
 	return buf->skb->len + (ipoib_tx_segments(buf) - 1) * buf->hlen;
-}
-
-/**
- * ipoib_tx_map() - map a packet for the adapter
- * @priv: the interface
- * @buf: the packet
- * @sge: for its pieces; their keys are left alone
- *
- * Return: the number of pieces, or an errno.
- */
-int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
-		 struct ib_sge *sge)
-{
-	unsigned int i, f, n = 0, head = ipoib_tx_head_len(buf);
-	struct sk_buff *skb = buf->skb;
-
-	if (head) {
-		buf->addr[0] = ib_dma_map_single(priv->hca,
-						 skb->data + buf->hlen, head,
-						 DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(priv->hca, buf->addr[0]))
-			return -EIO;
-		sge[n++].length = head;
-	}
-
-	for (f = 0; f < skb_shinfo(skb)->nr_frags; f++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[f];
-
-		buf->addr[n] = ib_dma_map_page(priv->hca, skb_frag_page(frag),
-					       skb_frag_off(frag),
-					       skb_frag_size(frag),
-					       DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(priv->hca, buf->addr[n])) {
-			ipoib_tx_unmap(priv, buf, n);
-			return -EIO;
-		}
-		sge[n++].length = skb_frag_size(frag);
-	}
-
-	for (i = 0; i < n; i++)
-		sge[i].addr = buf->addr[i];
-	return n;
 }
 
 /* --- completions --------------------------------------------------------- */
@@ -341,7 +257,7 @@ static int ipoib_tx_batch(struct ipoib_tx_queue *q, struct ipoib_tx_buf *buf)
 	}
 	ud->ah = buf->ah->ah;
 	ud->remote_qpn = ipoib_skb_cb(buf->skb)->qpn;
-	ud->remote_qkey = READ_ONCE(q->priv->qkey);
+	ud->remote_qkey = READ_ONCE(q->priv->link.qkey);
 
 	if (q->batched)
 		q->batch[q->batched - 1].ud.wr.next = &ud->wr;
@@ -437,7 +353,7 @@ static void ipoib_send(struct ipoib_tx_queue *q, struct sk_buff *skb,
 
 	why = IPOIB_TX_TOO_LONG;
 	longest = hlen ? hlen + skb_shinfo(skb)->gso_size : skb->len;
-	mtu = READ_ONCE(priv->mcast_mtu);
+	mtu = READ_ONCE(priv->link.mcast_mtu);
 	if (unlikely(longest > mtu + IPOIB_ENCAP_LEN)) {
 		if (!READ_ONCE(priv->connected))
 			goto drop;
@@ -521,6 +437,35 @@ void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
 	 * packets in the qdisc, and no completion may come that has them sent.
 	 */
 	netif_schedule_queue(ipoib_txq(q));
+}
+
+/**
+ * ipoib_tx_publish() - let packets flow, first those that waited
+ * @d: the destination
+ * @ah: how to reach it; the reference is the destination's from now on
+ *
+ * What comes while the first are sent has to wait behind them. Where it comes as
+ * fast as it goes, that has an end nevertheless.
+ */
+void ipoib_tx_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
+{
+	struct sk_buff_head waiting;
+	struct sk_buff *skb;
+	int rounds = 0;
+	bool set;
+
+	__skb_queue_head_init(&waiting);
+	/* Once it is known, somebody else may put the last reference. */
+	rcu_read_lock();
+	do {
+		set = ipoib_dest_set_ah(d, ah, &waiting,
+					++rounds == IPOIB_DEST_ROUNDS);
+		while ((skb = __skb_dequeue(&waiting))) {
+			atomic_dec(&d->priv->dests.queued);
+			ipoib_send_queued(d, skb, ah);
+		}
+	} while (!set);
+	rcu_read_unlock();
 }
 
 /*
@@ -671,6 +616,31 @@ void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open)
 	else
 		netif_tx_stop_queue(txq);
 	__netif_tx_unlock_bh(txq);
+}
+
+/**
+ * ipoib_spread_tx() - give each CPU one of the transmit queues in use
+ * @priv: the interface, registered
+ */
+void ipoib_spread_tx(struct ipoib_dev *priv)
+{
+	unsigned int i, n = priv->dev->real_num_tx_queues;
+	cpumask_var_t mask;
+	int cpu;
+
+	if (!zalloc_cpumask_var(&mask, GFP_KERNEL))
+		return;
+
+	for (i = 0; i < n; i++) {
+		cpumask_clear(mask);
+		for_each_possible_cpu(cpu)
+			if (cpu % n == i)
+				cpumask_set_cpu(cpu, mask);
+		/* Without it the stack chooses by the flow. */
+		if (netif_set_xps_queue(priv->dev, mask, i))
+			break;
+	}
+	free_cpumask_var(mask);
 }
 
 /**

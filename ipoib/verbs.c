@@ -18,30 +18,6 @@ static void ipoib_qp_event(struct ib_event *event, void *context)
 		ipoib_flush(priv, IPOIB_FLUSH_HEAVY);
 }
 
-/**
- * ipoib_create_cq() - create a completion queue
- * @priv: the interface
- * @handler: called for a completion
- * @context: what it is called with
- * @cqe: how many completions it has room for
- *
- * They are spread over the CPUs: each takes the next vector.
- *
- * Return: the CQ, or an ERR_PTR().
- */
-struct ib_cq *ipoib_create_cq(struct ipoib_dev *priv, ib_comp_handler handler,
-			      void *context, unsigned int cqe)
-{
-	static atomic_t next_vector;
-	unsigned int vector = atomic_fetch_inc(&next_vector);
-	struct ib_cq_init_attr attr = {
-		.cqe		= cqe + 1,
-		.comp_vector	= vector % max(priv->hca->num_comp_vectors, 1),
-	};
-
-	return ib_create_cq(priv->hca, handler, NULL, context, &attr);
-}
-
 /* A queue that only sends has a receive queue all the same; it stays empty. */
 static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
 				     struct ib_cq *recv, unsigned int max_recv)
@@ -102,8 +78,8 @@ static int ipoib_create_tx_queue(struct ipoib_dev *priv, unsigned int index)
 	if (index)
 		q->qp = ipoib_create_qp(priv, q->cq, q->cq, 1);
 	else
-		q->qp = ipoib_create_qp(priv, q->cq, priv->recv_cq,
-					priv->rx_size);
+		q->qp = ipoib_create_qp(priv, q->cq, priv->rx.cq,
+					priv->rx.size);
 	if (IS_ERR(q->qp)) {
 		err = PTR_ERR(q->qp);
 		goto destroy_cq;
@@ -122,20 +98,20 @@ static void ipoib_destroy_rings(struct ipoib_dev *priv, unsigned int queues)
 {
 	while (queues-- > 0)
 		ipoib_destroy_tx_queue(&priv->tx[queues]);
-	ib_destroy_cq(priv->recv_cq);
+	ib_destroy_cq(priv->rx.cq);
 	ipoib_rx_cleanup(priv);
 }
 
 /* As ethtool has set it for the CQ that was there before. */
 static void ipoib_moderate(struct ipoib_dev *priv)
 {
-	if (!priv->rx_usecs ||
-	    !rdma_set_cq_moderation(priv->recv_cq, priv->rx_frames, priv->rx_usecs))
+	if (!priv->rx.usecs ||
+	    !rdma_set_cq_moderation(priv->rx.cq, priv->rx.frames, priv->rx.usecs))
 		return;
 	if (net_ratelimit())
 		netdev_warn(priv->dev, "the adapter does not moderate interrupts any more\n");
-	priv->rx_usecs = 0;
-	priv->rx_frames = 0;
+	priv->rx.usecs = 0;
+	priv->rx.frames = 0;
 }
 
 /* Returns how many transmit queues the adapter has objects for, or an errno. */
@@ -147,10 +123,10 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	err = ipoib_rx_init(priv);
 	if (err)
 		return err;
-	priv->recv_cq = ipoib_create_cq(priv, ipoib_recv_event, priv,
-					priv->rx_size);
-	if (IS_ERR(priv->recv_cq)) {
-		err = PTR_ERR(priv->recv_cq);
+	priv->rx.cq = ipoib_create_cq(priv, ipoib_recv_event, priv,
+					priv->rx.size);
+	if (IS_ERR(priv->rx.cq)) {
+		err = PTR_ERR(priv->rx.cq);
 		goto free_rx;
 	}
 
@@ -169,7 +145,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	return n;
 
 destroy_cq:
-	ib_destroy_cq(priv->recv_cq);
+	ib_destroy_cq(priv->rx.cq);
 free_rx:
 	ipoib_rx_cleanup(priv);
 	return err;
@@ -184,19 +160,19 @@ static void ipoib_limit_rings(struct ipoib_dev *priv)
 	most = clamp(most, 1U, (unsigned int)IPOIB_MAX_RING);
 	priv->max_ring = rounddown_pow_of_two(most);
 	priv->tx_size = min(priv->tx_size, priv->max_ring);
-	priv->rx_size = min(priv->rx_size, priv->max_ring);
+	priv->rx.size = min(priv->rx.size, priv->max_ring);
 }
 
 /* Halves the larger ring. Returns false where both are as small as by default. */
 static bool ipoib_halve_ring(struct ipoib_dev *priv)
 {
 	bool tx = priv->tx_size > IPOIB_DEFAULT_TX_RING;
-	bool rx = priv->rx_size > IPOIB_DEFAULT_RX_RING;
+	bool rx = priv->rx.size > IPOIB_DEFAULT_RX_RING;
 
-	if (tx && (!rx || priv->tx_size >= priv->rx_size))
+	if (tx && (!rx || priv->tx_size >= priv->rx.size))
 		priv->tx_size /= 2;
 	else if (rx)
-		priv->rx_size /= 2;
+		priv->rx.size /= 2;
 	return tx || rx;
 }
 
@@ -206,19 +182,19 @@ static bool ipoib_halve_ring(struct ipoib_dev *priv)
  */
 static int ipoib_create_fitting_rings(struct ipoib_dev *priv)
 {
-	unsigned int tx = priv->tx_size, rx = priv->rx_size;
+	unsigned int tx = priv->tx_size, rx = priv->rx.size;
 	int n;
 
 	do
 		n = ipoib_create_rings(priv);
 	while ((n == -ENOMEM || n == -EINVAL) && ipoib_halve_ring(priv));
-	if (n < 0 || (tx == priv->tx_size && rx == priv->rx_size))
+	if (n < 0 || (tx == priv->tx_size && rx == priv->rx.size))
 		return n;
 
-	priv->max_ring = max(priv->tx_size, priv->rx_size);
+	priv->max_ring = max(priv->tx_size, priv->rx.size);
 	if (net_ratelimit())
 		netdev_warn(priv->dev, "the adapter has no rings of %u receives and %u sends, but of %u and %u\n",
-			    rx, tx, priv->rx_size, priv->tx_size);
+			    rx, tx, priv->rx.size, priv->tx_size);
 	return n;
 }
 
@@ -289,10 +265,10 @@ static void ipoib_swap_rings(struct ipoib_dev *priv, struct ipoib_rings *other)
 {
 	unsigned int i;
 
-	swap(priv->rx_size, other->rx_size);
+	swap(priv->rx.size, other->rx_size);
 	swap(priv->tx_size, other->tx_size);
-	swap(priv->rx_ring, other->rx_ring);
-	swap(priv->recv_cq, other->recv_cq);
+	swap(priv->rx.ring, other->rx_ring);
+	swap(priv->rx.cq, other->recv_cq);
 	for (i = 0; i < priv->tx_queues; i++) {
 		swap(priv->tx[i].ring, other->tx[i].ring);
 		swap(priv->tx[i].cq, other->tx[i].cq);
@@ -318,7 +294,7 @@ int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 	struct ipoib_rings *other;
 	int n;
 
-	lockdep_assert_held(&priv->ctl);
+	lockdep_assert_held(&priv->link.ctl);
 
 	other = kzalloc(sizeof(*other), GFP_KERNEL);
 	if (!other)
@@ -348,7 +324,7 @@ static int ipoib_qp_modify(struct ipoib_dev *priv, struct ib_qp *qp,
 
 	if (state == IB_QPS_INIT) {
 		/* The Q_Key comes with the broadcast group. */
-		attr.qkey = READ_ONCE(priv->qkey);
+		attr.qkey = READ_ONCE(priv->link.qkey);
 		attr.port_num = priv->port;
 		attr.pkey_index = priv->pkey_index;
 		mask |= IB_QP_QKEY | IB_QP_PORT | IB_QP_PKEY_INDEX;
@@ -420,12 +396,12 @@ int ipoib_qp_start(struct ipoib_dev *priv)
 	if (err)
 		goto reset;
 
-	napi_enable(&priv->rx_napi);
+	napi_enable(&priv->rx.napi);
 	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
 		napi_enable(&q->napi);
 	/* The first poll arms a CQ. */
 	local_bh_disable();
-	napi_schedule(&priv->rx_napi);
+	napi_schedule(&priv->rx.napi);
 	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
 		napi_schedule(&q->napi);
 	local_bh_enable();
@@ -465,7 +441,7 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 	struct ipoib_tx_queue *q;
 	unsigned int sends;
 
-	napi_disable(&priv->rx_napi);
+	napi_disable(&priv->rx.napi);
 	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
 		napi_disable(&q->napi);
 
@@ -474,12 +450,12 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 
 	for (;;) {
 		sends = ipoib_qp_drain(priv);
-		if (!sends && !priv->rx_posted)
+		if (!sends && !priv->rx.posted)
 			break;
 		if (time_after(jiffies, give_up)) {
 			if (net_ratelimit())
 				netdev_warn(priv->dev, "%u sends and %u receives never completed\n",
-					    sends, priv->rx_posted);
+					    sends, priv->rx.posted);
 			break;
 		}
 		usleep_range(500, 1000);

@@ -9,7 +9,6 @@
  */
 #include <linux/gfp.h>
 
-#include "cm.h"
 #include "ipoib.h"
 
 static void ipoib_rc_slot_unmap(struct ipoib_rc_ring *ring,
@@ -231,7 +230,7 @@ struct sk_buff *ipoib_rc_ring_take(struct ipoib_rc_ring *ring, unsigned int n,
  */
 unsigned int ipoib_rc_private(struct ipoib_dev *priv)
 {
-	return min_t(unsigned int, priv->rx_size, IPOIB_RC_PRIVATE);
+	return min_t(unsigned int, priv->rx.size, IPOIB_RC_PRIVATE);
 }
 
 /**

@@ -10,40 +10,39 @@
  */
 #include <linux/random.h>
 
-#include "cm.h"
 #include "ipoib.h"
 #include "trace.h"
 
 /* --- from list to list --------------------------------------------------- */
 
-/* Called under rx_lock. */
-static void ipoib_rx_conn_move(struct ipoib_rx_conn *c,
-			       enum ipoib_rx_state state)
+/* Called under in_lock. */
+static void ipoib_conn_in_move(struct ipoib_conn_in *c,
+			       enum ipoib_in_state state)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 
 	c->state = state;
-	list_move_tail(&c->node, &cm->rx[state]);
-	if (state == IPOIB_RX_DOOMED || state == IPOIB_RX_DRAINED)
-		queue_work(ipoib_wq, &cm->rx_work);
+	list_move_tail(&c->node, &cm->in[state]);
+	if (state == IPOIB_IN_DOOMED || state == IPOIB_IN_DRAINED)
+		queue_work(ipoib_wq, &cm->in_work);
 }
 
-/* Called under rx_lock. */
-static void ipoib_rx_conn_doom_locked(struct ipoib_rx_conn *c)
+/* Called under in_lock. */
+static void ipoib_conn_in_doom_locked(struct ipoib_conn_in *c)
 {
-	if (c->state == IPOIB_RX_LIVE)
-		ipoib_rx_conn_move(c, IPOIB_RX_DOOMED);
+	if (c->state == IPOIB_IN_LIVE)
+		ipoib_conn_in_move(c, IPOIB_IN_DOOMED);
 }
 
-static void ipoib_rx_conn_doom(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_doom(struct ipoib_conn_in *c)
 {
-	spin_lock_bh(&c->priv->cm.rx_lock);
-	ipoib_rx_conn_doom_locked(c);
-	spin_unlock_bh(&c->priv->cm.rx_lock);
+	spin_lock_bh(&c->priv->cm.in_lock);
+	ipoib_conn_in_doom_locked(c);
+	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-/* Called under rx_lock, as soon as the queue pair takes no more receives. */
-static void ipoib_rx_conn_drain(struct ipoib_rx_conn *c)
+/* Called under in_lock, as soon as the queue pair takes no more receives. */
+static void ipoib_conn_in_drain(struct ipoib_conn_in *c)
 {
 	const struct ib_send_wr wr = {
 		.wr_id = IPOIB_WR_DRAIN,
@@ -51,7 +50,7 @@ static void ipoib_rx_conn_drain(struct ipoib_rx_conn *c)
 		.send_flags = IB_SEND_SIGNALED,
 	};
 
-	if (c->state != IPOIB_RX_DYING || !c->last_wqe || c->draining)
+	if (c->state != IPOIB_IN_DYING || !c->last_wqe || c->draining)
 		return;
 	c->draining = true;
 	/* Who waits for it gives up in the end. */
@@ -60,18 +59,18 @@ static void ipoib_rx_conn_drain(struct ipoib_rx_conn *c)
 }
 
 /**
- * ipoib_rx_conn_drained() - nothing more of a connection will complete
+ * ipoib_conn_in_drained() - nothing more of a connection will complete
  * @c: the connection
  */
-void ipoib_rx_conn_drained(struct ipoib_rx_conn *c)
+void ipoib_conn_in_drained(struct ipoib_conn_in *c)
 {
-	spin_lock_bh(&c->priv->cm.rx_lock);
-	if (c->state == IPOIB_RX_DYING)
-		ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
-	spin_unlock_bh(&c->priv->cm.rx_lock);
+	spin_lock_bh(&c->priv->cm.in_lock);
+	if (c->state == IPOIB_IN_DYING)
+		ipoib_conn_in_move(c, IPOIB_IN_DRAINED);
+	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-static bool ipoib_rx_conn_empty(struct ipoib_rx_conn *c)
+static bool ipoib_conn_in_empty(struct ipoib_conn_in *c)
 {
 	bool empty;
 
@@ -82,63 +81,63 @@ static bool ipoib_rx_conn_empty(struct ipoib_rx_conn *c)
 }
 
 /* A dying connection's private buffers have all come back. */
-static void ipoib_rx_conn_emptied(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_emptied(struct ipoib_conn_in *c)
 {
-	spin_lock_bh(&c->priv->cm.rx_lock);
-	if (c->state == IPOIB_RX_DYING && ipoib_rx_conn_empty(c)) {
+	spin_lock_bh(&c->priv->cm.in_lock);
+	if (c->state == IPOIB_IN_DYING && ipoib_conn_in_empty(c)) {
 		c->last_wqe = true;
-		ipoib_rx_conn_drain(c);
+		ipoib_conn_in_drain(c);
 	}
-	spin_unlock_bh(&c->priv->cm.rx_lock);
+	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
 /* In any context, also before the connection is in a list. */
-static void ipoib_rx_conn_qp_event(struct ib_event *event, void *context)
+static void ipoib_conn_in_qp_event(struct ib_event *event, void *context)
 {
-	struct ipoib_rx_conn *c = context;
+	struct ipoib_conn_in *c = context;
 	struct ipoib_cm *cm = &c->priv->cm;
 
 	switch (event->event) {
 	case IB_EVENT_QP_LAST_WQE_REACHED:
-		set_bit(IPOIB_RX_LAST_WQE, &c->flags);
+		set_bit(IPOIB_IN_LAST_WQE, &c->flags);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		set_bit(IPOIB_RX_ERROR, &c->flags);
+		set_bit(IPOIB_IN_ERROR, &c->flags);
 		break;
 	default:
 		return;
 	}
-	if (!test_and_set_bit(IPOIB_RX_TOLD, &c->flags))
-		llist_add(&c->event, &cm->rx_events);
-	queue_work(ipoib_wq, &cm->rx_work);
+	if (!test_and_set_bit(IPOIB_IN_TOLD, &c->flags))
+		llist_add(&c->event, &cm->in_events);
+	queue_work(ipoib_wq, &cm->in_work);
 }
 
 /* Does what the events tell. */
-static void ipoib_rx_conns_listen(struct ipoib_cm *cm)
+static void ipoib_conns_in_listen(struct ipoib_cm *cm)
 {
-	struct llist_node *told = llist_del_all(&cm->rx_events);
-	struct ipoib_rx_conn *c, *next;
+	struct llist_node *told = llist_del_all(&cm->in_events);
+	struct ipoib_conn_in *c, *next;
 
 	llist_for_each_entry_safe(c, next, told, event) {
-		clear_bit(IPOIB_RX_TOLD, &c->flags);
+		clear_bit(IPOIB_IN_TOLD, &c->flags);
 		/* Who finds it set has set its other bit before. */
 		smp_mb__after_atomic();
-		spin_lock_bh(&cm->rx_lock);
-		if (test_bit(IPOIB_RX_LAST_WQE, &c->flags))
+		spin_lock_bh(&cm->in_lock);
+		if (test_bit(IPOIB_IN_LAST_WQE, &c->flags))
 			c->last_wqe = true;
 		if (!list_empty(&c->node))
-			ipoib_rx_conn_doom_locked(c);
-		ipoib_rx_conn_drain(c);
-		spin_unlock_bh(&cm->rx_lock);
+			ipoib_conn_in_doom_locked(c);
+		ipoib_conn_in_drain(c);
+		spin_unlock_bh(&cm->in_lock);
 	}
 }
 
 /* --- the end ------------------------------------------------------------- */
 
 /* Of the work, with a connection of which nothing will complete. */
-static void ipoib_rx_conn_destroy(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_destroy(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 	bool last;
@@ -154,17 +153,17 @@ static void ipoib_rx_conn_destroy(struct ipoib_rx_conn *c)
 	if (c->ring)
 		ipoib_rc_ring_free(c->ring);
 	/* Of the queue pair's last event. */
-	ipoib_rx_conns_listen(cm);
+	ipoib_conns_in_listen(cm);
 	kfree(c);
 
-	spin_lock_bh(&cm->rx_lock);
-	last = !--cm->rx_count;
-	spin_unlock_bh(&cm->rx_lock);
+	spin_lock_bh(&cm->in_lock);
+	last = !--cm->in_count;
+	spin_unlock_bh(&cm->in_lock);
 	if (last)
-		wake_up(&cm->rx_wait);
+		wake_up(&cm->in_wait);
 }
 
-static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_kill(struct ipoib_conn_in *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct ipoib_cm *cm = &c->priv->cm;
@@ -174,157 +173,157 @@ static void ipoib_rx_conn_kill(struct ipoib_rx_conn *c)
 	if (ib_modify_qp(c->qp, &attr, IB_QP_STATE) && net_ratelimit())
 		netdev_warn(c->priv->dev, "cannot move a connection to error\n");
 
-	spin_lock_bh(&cm->rx_lock);
-	ipoib_rx_conn_move(c, IPOIB_RX_DYING);
+	spin_lock_bh(&cm->in_lock);
+	ipoib_conn_in_move(c, IPOIB_IN_DYING);
 	/* What came back before this looked in vain for one that is dying. */
-	if (c->ring && ipoib_rx_conn_empty(c))
+	if (c->ring && ipoib_conn_in_empty(c))
 		c->last_wqe = true;
-	ipoib_rx_conn_drain(c);
-	spin_unlock_bh(&cm->rx_lock);
+	ipoib_conn_in_drain(c);
+	spin_unlock_bh(&cm->in_lock);
 }
 
-static struct ipoib_rx_conn *ipoib_rx_conn_first(struct ipoib_cm *cm,
-						 enum ipoib_rx_state state)
+static struct ipoib_conn_in *ipoib_conn_in_first(struct ipoib_cm *cm,
+						 enum ipoib_in_state state)
 {
-	struct ipoib_rx_conn *c;
+	struct ipoib_conn_in *c;
 
-	spin_lock_bh(&cm->rx_lock);
-	c = list_first_entry_or_null(&cm->rx[state], struct ipoib_rx_conn,
+	spin_lock_bh(&cm->in_lock);
+	c = list_first_entry_or_null(&cm->in[state], struct ipoib_conn_in,
 				     node);
-	if (c && state == IPOIB_RX_DRAINED)
+	if (c && state == IPOIB_IN_DRAINED)
 		list_del_init(&c->node);
-	spin_unlock_bh(&cm->rx_lock);
+	spin_unlock_bh(&cm->in_lock);
 	return c;
 }
 
-/* Called under rx_end: who looks at one must not have it freed by another. */
-static void ipoib_rx_conns_proceed(struct ipoib_cm *cm)
+/* Called under in_end: who looks at one must not have it freed by another. */
+static void ipoib_conns_in_proceed(struct ipoib_cm *cm)
 {
-	struct ipoib_rx_conn *c;
+	struct ipoib_conn_in *c;
 
-	ipoib_rx_conns_listen(cm);
-	while ((c = ipoib_rx_conn_first(cm, IPOIB_RX_DOOMED)))
-		ipoib_rx_conn_kill(c);
-	while ((c = ipoib_rx_conn_first(cm, IPOIB_RX_DRAINED)))
-		ipoib_rx_conn_destroy(c);
+	ipoib_conns_in_listen(cm);
+	while ((c = ipoib_conn_in_first(cm, IPOIB_IN_DOOMED)))
+		ipoib_conn_in_kill(c);
+	while ((c = ipoib_conn_in_first(cm, IPOIB_IN_DRAINED)))
+		ipoib_conn_in_destroy(c);
 }
 
 /**
- * ipoib_rx_conn_work() - move connections towards their end
- * @work: rx_work
+ * ipoib_conn_in_work() - move connections towards their end
+ * @work: in_work
  */
-void ipoib_rx_conn_work(struct work_struct *work)
+void ipoib_conn_in_work(struct work_struct *work)
 {
-	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, rx_work);
+	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, in_work);
 
-	mutex_lock(&cm->rx_end);
-	ipoib_rx_conns_proceed(cm);
-	mutex_unlock(&cm->rx_end);
+	mutex_lock(&cm->in_end);
+	ipoib_conns_in_proceed(cm);
+	mutex_unlock(&cm->in_end);
 }
 
-static unsigned int ipoib_rx_conns_left(struct ipoib_cm *cm)
+static unsigned int ipoib_conns_in_left(struct ipoib_cm *cm)
 {
 	unsigned int left;
 
-	spin_lock_bh(&cm->rx_lock);
-	left = cm->rx_count;
-	spin_unlock_bh(&cm->rx_lock);
+	spin_lock_bh(&cm->in_lock);
+	left = cm->in_count;
+	spin_unlock_bh(&cm->in_lock);
 	return left;
 }
 
 /* Ends those that an adapter never drained, without waiting for a worker. */
-static void ipoib_rx_conns_force(struct ipoib_dev *priv)
+static void ipoib_conns_in_force(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
-	struct ipoib_rx_conn *c, *next;
+	struct ipoib_conn_in *c, *next;
 	int state;
 
 	if (net_ratelimit())
 		netdev_warn(priv->dev, "incoming connections never drained\n");
 	ipoib_cm_pause(priv, true);
-	mutex_lock(&cm->rx_end);
-	ipoib_rx_conns_proceed(cm);
-	/* Only NAPI takes one from this list, and others only under rx_end. */
-	list_for_each_entry(c, &cm->rx[IPOIB_RX_DYING], node)
+	mutex_lock(&cm->in_end);
+	ipoib_conns_in_proceed(cm);
+	/* Only NAPI takes one from this list, and others only under in_end. */
+	list_for_each_entry(c, &cm->in[IPOIB_IN_DYING], node)
 		ipoib_cm_reset(c->qp);
 	ipoib_cm_reap(priv);
-	spin_lock_bh(&cm->rx_lock);
-	for (state = IPOIB_RX_LIVE; state < IPOIB_RX_DRAINED; state++)
-		list_for_each_entry_safe(c, next, &cm->rx[state], node)
-			ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
-	spin_unlock_bh(&cm->rx_lock);
-	ipoib_rx_conns_proceed(cm);
-	mutex_unlock(&cm->rx_end);
+	spin_lock_bh(&cm->in_lock);
+	for (state = IPOIB_IN_LIVE; state < IPOIB_IN_DRAINED; state++)
+		list_for_each_entry_safe(c, next, &cm->in[state], node)
+			ipoib_conn_in_move(c, IPOIB_IN_DRAINED);
+	spin_unlock_bh(&cm->in_lock);
+	ipoib_conns_in_proceed(cm);
+	mutex_unlock(&cm->in_end);
 	ipoib_cm_pause(priv, false);
 }
 
 /**
- * ipoib_rx_conns_stop() - end all incoming connections
+ * ipoib_conns_in_stop() - end all incoming connections
  * @priv: the interface, which accepts no more
  *
  * Called under ctl.
  */
-void ipoib_rx_conns_stop(struct ipoib_dev *priv)
+void ipoib_conns_in_stop(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
-	struct ipoib_rx_conn *c, *next;
+	struct ipoib_conn_in *c, *next;
 	unsigned int left, before;
 
-	spin_lock_bh(&cm->rx_lock);
-	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node)
-		ipoib_rx_conn_doom_locked(c);
-	spin_unlock_bh(&cm->rx_lock);
+	spin_lock_bh(&cm->in_lock);
+	list_for_each_entry_safe(c, next, &cm->in[IPOIB_IN_LIVE], node)
+		ipoib_conn_in_doom_locked(c);
+	spin_unlock_bh(&cm->in_lock);
 
 	/* As long as they get fewer. */
-	left = ipoib_rx_conns_left(cm);
+	left = ipoib_conns_in_left(cm);
 	do {
 		before = left;
-		wait_event_timeout(cm->rx_wait, !ipoib_rx_conns_left(cm),
+		wait_event_timeout(cm->in_wait, !ipoib_conns_in_left(cm),
 				   IPOIB_CM_DRAIN_TIMEOUT);
-		left = ipoib_rx_conns_left(cm);
+		left = ipoib_conns_in_left(cm);
 	} while (left && left < before);
 	if (left)
-		ipoib_rx_conns_force(priv);
-	cancel_work_sync(&cm->rx_work);
+		ipoib_conns_in_force(priv);
+	cancel_work_sync(&cm->in_work);
 }
 
 /*
  * The peer has asked, and has not answered our reply, nor sent anything. It says itself
  * how long ib_cm waits for its answer, which may be hours.
  */
-static bool ipoib_rx_conn_is_half_open(const struct ipoib_rx_conn *c)
+static bool ipoib_conn_in_is_half_open(const struct ipoib_conn_in *c)
 {
 	return !c->established && !READ_ONCE(c->packets);
 }
 
 /**
- * ipoib_rx_conns_reap() - end incoming connections that nobody has used for long
+ * ipoib_conns_in_reap() - end incoming connections that nobody has used for long
  * @priv: the interface
  */
-void ipoib_rx_conns_reap(struct ipoib_dev *priv)
+void ipoib_conns_in_reap(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
-	struct ipoib_rx_conn *c, *next;
+	struct ipoib_conn_in *c, *next;
 	unsigned long idle;
 
-	spin_lock_bh(&cm->rx_lock);
-	list_for_each_entry_safe(c, next, &cm->rx[IPOIB_RX_LIVE], node) {
+	spin_lock_bh(&cm->in_lock);
+	list_for_each_entry_safe(c, next, &cm->in[IPOIB_IN_LIVE], node) {
 		idle = 2 * ipoib_idle();
-		if (ipoib_rx_conn_is_half_open(c))
-			idle = min(idle, IPOIB_RX_ESTABLISH);
+		if (ipoib_conn_in_is_half_open(c))
+			idle = min(idle, IPOIB_IN_ESTABLISH);
 		if (time_after(jiffies, READ_ONCE(c->last_used) + idle))
-			ipoib_rx_conn_doom_locked(c);
+			ipoib_conn_in_doom_locked(c);
 	}
-	spin_unlock_bh(&cm->rx_lock);
+	spin_unlock_bh(&cm->in_lock);
 }
 
 /* --- the beginning ------------------------------------------------------- */
 
-static struct ib_qp *ipoib_rx_conn_create_qp(struct ipoib_rx_conn *c)
+static struct ib_qp *ipoib_conn_in_create_qp(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 	struct ib_qp_init_attr attr = {
-		.event_handler	= ipoib_rx_conn_qp_event,
+		.event_handler	= ipoib_conn_in_qp_event,
 		.qp_context	= c,
 		.send_cq	= cm->cq,
 		.recv_cq	= cm->cq,
@@ -343,7 +342,7 @@ static struct ib_qp *ipoib_rx_conn_create_qp(struct ipoib_rx_conn *c)
 }
 
 /* Makes the queue pair and lets it receive. */
-static int ipoib_rx_conn_setup(struct ipoib_rx_conn *c)
+static int ipoib_conn_in_setup(struct ipoib_conn_in *c)
 {
 	static const enum ib_qp_state states[] = {
 		IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS,
@@ -356,7 +355,7 @@ static int ipoib_rx_conn_setup(struct ipoib_rx_conn *c)
 		if (!c->ring)
 			return -ENOMEM;
 	}
-	c->qp = ipoib_rx_conn_create_qp(c);
+	c->qp = ipoib_conn_in_create_qp(c);
 	if (IS_ERR(c->qp)) {
 		err = PTR_ERR(c->qp);
 		c->qp = NULL;
@@ -378,7 +377,7 @@ static int ipoib_rx_conn_setup(struct ipoib_rx_conn *c)
 	return 0;
 }
 
-static int ipoib_rx_conn_reply(struct ipoib_rx_conn *c,
+static int ipoib_conn_in_reply(struct ipoib_conn_in *c,
 			       const struct ib_cm_req_event_param *req)
 {
 	struct ipoib_cm_data data;
@@ -399,55 +398,55 @@ static int ipoib_rx_conn_reply(struct ipoib_rx_conn *c,
  * Is there room for one more from this LID? When half of what there may be is taken, no
  * LID may have more than a quarter. If there is no room, the oldest half-open connection
  * that takes it has to go, so that a later attempt finds some: requests may be forged.
- * Called under rx_lock.
+ * Called under in_lock.
  */
-static bool ipoib_rx_conn_has_room(struct ipoib_cm *cm, __be32 dlid)
+static bool ipoib_conn_in_has_room(struct ipoib_cm *cm, __be32 dlid)
 {
-	bool full = cm->rx_count >= cm->max_rx;
-	struct ipoib_rx_conn *c, *old = NULL;
+	bool full = cm->in_count >= cm->max_in;
+	struct ipoib_conn_in *c, *old = NULL;
 	unsigned int same = 0;
 
-	if (cm->rx_count < cm->max_rx / 2)
+	if (cm->in_count < cm->max_in / 2)
 		return true;
-	list_for_each_entry(c, &cm->rx[IPOIB_RX_LIVE], node) {
+	list_for_each_entry(c, &cm->in[IPOIB_IN_LIVE], node) {
 		same += c->dlid == dlid;
-		if (!old && (full || c->dlid == dlid) && ipoib_rx_conn_is_half_open(c))
+		if (!old && (full || c->dlid == dlid) && ipoib_conn_in_is_half_open(c))
 			old = c;
 	}
-	if (!full && same < max(cm->max_rx / 4, 1U))
+	if (!full && same < max(cm->max_in / 4, 1U))
 		return true;
 	if (old)
-		ipoib_rx_conn_doom_locked(old);
+		ipoib_conn_in_doom_locked(old);
 	return false;
 }
 
 /* Counts the connection, unless there are too many. */
-static bool ipoib_rx_conn_count(struct ipoib_rx_conn *c)
+static bool ipoib_conn_in_count(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 	bool room;
 
-	spin_lock_bh(&cm->rx_lock);
-	room = ipoib_rx_conn_has_room(cm, c->dlid);
+	spin_lock_bh(&cm->in_lock);
+	room = ipoib_conn_in_has_room(cm, c->dlid);
 	if (room)
-		cm->rx_count++;
-	spin_unlock_bh(&cm->rx_lock);
+		cm->in_count++;
+	spin_unlock_bh(&cm->in_lock);
 	return room;
 }
 
-static void ipoib_rx_conn_add(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_add(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
 
-	spin_lock_bh(&cm->rx_lock);
-	list_add_tail(&c->node, &cm->rx[IPOIB_RX_LIVE]);
+	spin_lock_bh(&cm->in_lock);
+	list_add_tail(&c->node, &cm->in[IPOIB_IN_LIVE]);
 	if (c->flags)
-		ipoib_rx_conn_doom_locked(c);
-	spin_unlock_bh(&cm->rx_lock);
+		ipoib_conn_in_doom_locked(c);
+	spin_unlock_bh(&cm->in_lock);
 }
 
-static bool ipoib_rx_conn_same_sender(const struct ipoib_rx_conn *a,
-				      const struct ipoib_rx_conn *b)
+static bool ipoib_conn_in_same_sender(const struct ipoib_conn_in *a,
+				      const struct ipoib_conn_in *b)
 {
 	return a->qpn == b->qpn && a->dlid == b->dlid &&
 	       ipoib_gid_equal(&a->gid, &b->gid);
@@ -458,47 +457,47 @@ static bool ipoib_rx_conn_same_sender(const struct ipoib_rx_conn *a,
  * was restarted. A request can be made in anybody's name; but our reply went to
  * who has the LID, and has been answered.
  */
-static void ipoib_rx_conn_established(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_established(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
-	struct ipoib_rx_conn *old, *next;
+	struct ipoib_conn_in *old, *next;
 	bool again = false;
 
-	spin_lock_bh(&cm->rx_lock);
+	spin_lock_bh(&cm->in_lock);
 	c->established = true;
 	/* Too late: another one of its has taken its place. */
-	if (c->state != IPOIB_RX_LIVE) {
-		spin_unlock_bh(&cm->rx_lock);
+	if (c->state != IPOIB_IN_LIVE) {
+		spin_unlock_bh(&cm->in_lock);
 		return;
 	}
-	list_for_each_entry_safe(old, next, &cm->rx[IPOIB_RX_LIVE], node) {
+	list_for_each_entry_safe(old, next, &cm->in[IPOIB_IN_LIVE], node) {
 		if (old == c)
 			break;
-		if (!ipoib_rx_conn_same_sender(old, c))
+		if (!ipoib_conn_in_same_sender(old, c))
 			continue;
 		again = true;
-		ipoib_rx_conn_doom_locked(old);
+		ipoib_conn_in_doom_locked(old);
 	}
-	spin_unlock_bh(&cm->rx_lock);
+	spin_unlock_bh(&cm->in_lock);
 	if (again)
 		ipoib_conn_suspect(c->priv, &c->gid, c->qpn, c->dlid);
 }
 
 /* The connection manager keeps the id. */
-static void ipoib_rx_conn_abandon(struct ipoib_rx_conn *c)
+static void ipoib_conn_in_abandon(struct ipoib_conn_in *c)
 {
 	c->id = NULL;
-	spin_lock_bh(&c->priv->cm.rx_lock);
-	ipoib_rx_conn_move(c, IPOIB_RX_DRAINED);
-	spin_unlock_bh(&c->priv->cm.rx_lock);
+	spin_lock_bh(&c->priv->cm.in_lock);
+	ipoib_conn_in_move(c, IPOIB_IN_DRAINED);
+	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-static struct ipoib_rx_conn *
-ipoib_rx_conn_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
+static struct ipoib_conn_in *
+ipoib_conn_in_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
 	struct sa_path_rec *path = event->param.req_rcvd.primary_path;
 	const struct ipoib_cm_data *data = event->private_data;
-	struct ipoib_rx_conn *c;
+	struct ipoib_conn_in *c;
 
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
@@ -515,12 +514,12 @@ ipoib_rx_conn_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
 	return c;
 }
 
-static int ipoib_rx_conn_accept(struct ib_cm_id *id,
+static int ipoib_conn_in_accept(struct ib_cm_id *id,
 				const struct ib_cm_event *event)
 {
 	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
 	struct ipoib_dev *priv = id->context;
-	struct ipoib_rx_conn *c;
+	struct ipoib_conn_in *c;
 	int err;
 
 	/* ib_cm looks at the service only, whatever it came by. */
@@ -533,16 +532,16 @@ static int ipoib_rx_conn_accept(struct ib_cm_id *id,
 	err = ipoib_cm_prepare(priv, true);
 	if (err)
 		return err;
-	c = ipoib_rx_conn_alloc(id, event);
+	c = ipoib_conn_in_alloc(id, event);
 	if (!c)
 		return -ENOMEM;
-	if (!ipoib_rx_conn_count(c)) {
+	if (!ipoib_conn_in_count(c)) {
 		kfree(c);
 		return -ENOSPC;
 	}
-	err = ipoib_rx_conn_setup(c);
+	err = ipoib_conn_in_setup(c);
 	if (err) {
-		ipoib_rx_conn_abandon(c);
+		ipoib_conn_in_abandon(c);
 		return err;
 	}
 
@@ -550,20 +549,20 @@ static int ipoib_rx_conn_accept(struct ib_cm_id *id,
 	id->context = c;
 	trace_ipoib_rx_conn_open(priv, &c->gid, c->qpn, 0);
 	ipoib_count(priv, IPOIB_CONN_ACCEPTED);
-	ipoib_rx_conn_add(c);
-	if (ipoib_rx_conn_reply(c, req))
-		ipoib_rx_conn_doom(c);
+	ipoib_conn_in_add(c);
+	if (ipoib_conn_in_reply(c, req))
+		ipoib_conn_in_doom(c);
 	return 0;
 }
 
 /* Where this is an error the connection manager destroys @id. */
-static int ipoib_rx_conn_request(struct ib_cm_id *id,
+static int ipoib_conn_in_request(struct ib_cm_id *id,
 				 const struct ib_cm_event *event)
 {
 	struct ipoib_dev *priv = id->context;
 	int err;
 
-	err = ipoib_rx_conn_accept(id, event);
+	err = ipoib_conn_in_accept(id, event);
 	if (err) {
 		ipoib_count(priv, IPOIB_CONN_REFUSED);
 		ipoib_dbg(priv, "refuses a connection: %d\n", err);
@@ -575,34 +574,34 @@ static int ipoib_rx_conn_request(struct ib_cm_id *id,
 }
 
 /**
- * ipoib_rx_conn_handler() - the connection manager's callback
+ * ipoib_conn_in_handler() - the connection manager's callback
  * @id: the listener's or, for a request and all after it, the connection's
  * @event: what has happened
  *
  * Return: 0, or an errno upon which the connection manager destroys @id.
  */
-int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
+int ipoib_conn_in_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
-	struct ipoib_rx_conn *c = id->context;
+	struct ipoib_conn_in *c = id->context;
 
 	switch (event->event) {
 	case IB_CM_REQ_RECEIVED:
-		return ipoib_rx_conn_request(id, event);
+		return ipoib_conn_in_request(id, event);
 	case IB_CM_SIDR_REQ_RECEIVED:
 		return -EINVAL;		/* the service is connections only */
 	case IB_CM_RTU_RECEIVED:
-		ipoib_rx_conn_established(c);
+		ipoib_conn_in_established(c);
 		break;
 	case IB_CM_DREQ_RECEIVED:
 		ib_send_cm_drep(id, NULL, 0);
-		ipoib_rx_conn_doom(c);
+		ipoib_conn_in_doom(c);
 		break;
 	case IB_CM_REP_ERROR:
 	case IB_CM_REJ_RECEIVED:
 	case IB_CM_DREQ_ERROR:
 	case IB_CM_DREP_RECEIVED:
 	case IB_CM_TIMEWAIT_EXIT:
-		ipoib_rx_conn_doom(c);
+		ipoib_conn_in_doom(c);
 		break;
 	default:
 		break;
@@ -612,7 +611,7 @@ int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 
 /* --- receiving ----------------------------------------------------------- */
 
-static void ipoib_rx_conn_packet(struct ipoib_rx_conn *c,
+static void ipoib_conn_in_packet(struct ipoib_conn_in *c,
 				 struct ipoib_rc_ring *ring, unsigned int slot,
 				 unsigned int len)
 {
@@ -641,15 +640,15 @@ static void ipoib_rx_conn_packet(struct ipoib_rx_conn *c,
 }
 
 /**
- * ipoib_rx_conn_complete() - a receive has completed
+ * ipoib_conn_in_complete() - a receive has completed
  * @priv: the interface
  * @wc: its completion
  *
  * Called in NAPI. Shared buffers are posted again by the caller, behind a batch.
  */
-void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
+void ipoib_conn_in_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
 {
-	struct ipoib_rx_conn *c = wc->qp->qp_context;
+	struct ipoib_conn_in *c = wc->qp->qp_context;
 	struct ipoib_rc_ring *ring = c->ring ?: priv->cm.ring;
 	unsigned int left, slot = wc->wr_id & ~IPOIB_WR_RECV;
 
@@ -657,11 +656,11 @@ void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
 		return;
 
 	if (likely(wc->status == IB_WC_SUCCESS)) {
-		ipoib_rx_conn_packet(c, ring, slot, wc->byte_len);
+		ipoib_conn_in_packet(c, ring, slot, wc->byte_len);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		ipoib_count(priv, IPOIB_RX_COMPLETION_ERROR);
 		DEV_STATS_INC(priv->dev, rx_errors);
-		ipoib_rx_conn_doom(c);
+		ipoib_conn_in_doom(c);
 	}
 
 	left = ipoib_rc_ring_done(ring, slot);
@@ -669,5 +668,5 @@ void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
 		return;
 	ipoib_rc_ring_refill(ring);
 	if (!left)
-		ipoib_rx_conn_emptied(c);
+		ipoib_conn_in_emptied(c);
 }

@@ -7,10 +7,10 @@
  * Locks, behind those in ipoib.h:
  *
  *   ipoib_cm.setup        what is made when the first connection needs it
- *   ipoib_cm.rx_end       the end of incoming connections
+ *   ipoib_cm.in_end       the end of incoming connections
  *   ipoib_dest.lock       membership of a path's list of connections
  *   ipoib_conn.lock       one outgoing connection
- *   ipoib_cm.rx_lock      the incoming connections' lists
+ *   ipoib_cm.in_lock      the incoming connections' lists
  *   ipoib_rc_ring.lock    which slots of a receive ring are empty
  */
 #ifndef _IPOIB_CM_H
@@ -24,10 +24,11 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
+#include "tx.h"
+
 struct ipoib_dest;
 struct ipoib_dev;
 struct ipoib_path;
-struct ipoib_tx_buf;
 
 /* The largest IP packet, and what of it a receive buffer holds. */
 #define IPOIB_CM_MTU		65520
@@ -49,9 +50,9 @@ struct ipoib_tx_buf;
 #define IPOIB_CONN_TRIES	3
 #define IPOIB_CM_DRAIN_TIMEOUT	(5 * HZ)
 /* Incoming connections */
-#define IPOIB_MAX_RX_CONNS	4096
+#define IPOIB_MAX_CONNS_IN	4096
 /* How long a peer may take to answer our reply, in jiffies. */
-#define IPOIB_RX_ESTABLISH	(30UL * HZ)
+#define IPOIB_IN_ESTABLISH	(30UL * HZ)
 
 /* What a completion is of; below them the slot or the send's number. */
 #define IPOIB_WR_RECV		BIT(31)
@@ -111,23 +112,23 @@ struct ipoib_rc_ring {
 };
 
 /* An incoming connection goes from list to list in this order. */
-enum ipoib_rx_state {
-	IPOIB_RX_LIVE,
-	IPOIB_RX_DOOMED,	/* to be moved to the error state */
-	IPOIB_RX_DYING,		/* the adapter gives back what it has */
-	IPOIB_RX_DRAINED,	/* nothing more will complete */
-	IPOIB_RX_STATES
+enum ipoib_in_state {
+	IPOIB_IN_LIVE,
+	IPOIB_IN_DOOMED,	/* to be moved to the error state */
+	IPOIB_IN_DYING,		/* the adapter gives back what it has */
+	IPOIB_IN_DRAINED,	/* nothing more will complete */
+	IPOIB_IN_STATES
 };
 
-enum ipoib_rx_flag {
-	IPOIB_RX_LAST_WQE,	/* it takes no more from the SRQ */
-	IPOIB_RX_ERROR,
-	IPOIB_RX_TOLD,		/* is in ipoib_cm.rx_events */
+enum ipoib_in_flag {
+	IPOIB_IN_LAST_WQE,	/* it takes no more from the SRQ */
+	IPOIB_IN_ERROR,
+	IPOIB_IN_TOLD,		/* is in ipoib_cm.in_events */
 };
 
 /**
- * struct ipoib_rx_conn - incoming connection
- * @node:	in ipoib_cm.rx[@state]
+ * struct ipoib_conn_in - incoming connection
+ * @node:	in ipoib_cm.in[@state]
  * @priv:	the interface
  * @id:		the connection manager's
  * @qp:		receives; it sends nothing but the drain's work request
@@ -136,18 +137,18 @@ enum ipoib_rx_flag {
  * @dlid:	the peer's, which our reply goes to
  * @qpn:	the peer's, of its link-layer address
  * @psn:	the peer's first
- * @flags:	what the queue pair's events have told, enum ipoib_rx_flag
- * @event:	in ipoib_cm.rx_events
- * @state:	under rx_lock
- * @last_wqe:	the queue pair takes no more from the SRQ; under rx_lock
- * @draining:	the drain's work request is posted; under rx_lock
- * @established: the peer has answered our reply; under rx_lock
+ * @flags:	what the queue pair's events have told, enum ipoib_in_flag
+ * @event:	in ipoib_cm.in_events
+ * @state:	under in_lock
+ * @last_wqe:	the queue pair takes no more from the SRQ; under in_lock
+ * @draining:	the drain's work request is posted; under in_lock
+ * @established: the peer has answered our reply; under in_lock
  * @created:	jiffies when it was accepted
  * @last_used:	jiffies when last received from
  * @packets:	received
  * @bytes:	received
  */
-struct ipoib_rx_conn {
+struct ipoib_conn_in {
 	struct list_head node;
 	struct ipoib_dev *priv;
 	struct ib_cm_id *id;
@@ -159,7 +160,7 @@ struct ipoib_rx_conn {
 	u32 psn;
 	unsigned long flags;
 	struct llist_node event;
-	enum ipoib_rx_state state;
+	enum ipoib_in_state state;
 	bool last_wqe;
 	bool draining;
 	bool established;
@@ -260,19 +261,19 @@ struct ipoib_conn {
  * @cq:		completions of all connections, NULL before the first
  * @ring:	shared receive buffers, NULL before the first or without SRQ
  * @max_sends:	how many sends @cq has room for
- * @max_rx:	how many incoming connections it has room for
+ * @max_in:	how many incoming connections it has room for
  * @napi:	takes the completions
  * @wc:		room for completions
  * @sends:	of all connections, not yet complete
  * @queued:	packets that wait for them
  * @stuck:	an adapter that does not give back what it has
- * @rx_end:	moving incoming connections towards their end
- * @rx_lock:	@rx, @rx_count and the connections' states
- * @rx:		incoming connections by state
- * @rx_count:	how many
- * @rx_events:	those whose queue pairs have told something, in any context
- * @rx_work:	moves them along
- * @rx_wait:	for the last of them
+ * @in_end:	moving incoming connections towards their end
+ * @in_lock:	@in, @in_count and the connections' states
+ * @in:		incoming connections by state
+ * @in_count:	how many
+ * @in_events:	those whose queue pairs have told something, in any context
+ * @in_work:	moves them along
+ * @in_wait:	for the last of them
  * @idle:	outgoing connections that are being reaped; under ctl
  * @too_big:	packets whose senders are to be told of the MTU
  * @too_big_work: tells them
@@ -288,64 +289,85 @@ struct ipoib_cm {
 	struct ib_cq *cq;
 	struct ipoib_rc_ring *ring;
 	unsigned int max_sends;
-	unsigned int max_rx;
+	unsigned int max_in;
 	struct napi_struct napi;
 	struct ib_wc wc[IPOIB_RC_BATCH];
 	atomic_t sends;
 	atomic_t queued;
 	bool stuck;
 
-	struct mutex rx_end;	/* moving connections towards their end */
-	spinlock_t rx_lock;	/* the incoming connections */
-	struct list_head rx[IPOIB_RX_STATES];
-	unsigned int rx_count;
-	struct llist_head rx_events;
-	struct work_struct rx_work;
-	wait_queue_head_t rx_wait;
+	struct mutex in_end;	/* moving connections towards their end */
+	spinlock_t in_lock;	/* the incoming connections */
+	struct list_head in[IPOIB_IN_STATES];
+	unsigned int in_count;
+	struct llist_head in_events;
+	struct work_struct in_work;
+	wait_queue_head_t in_wait;
 
 	struct list_head idle;
 	struct sk_buff_head too_big;
 	struct work_struct too_big_work;
 };
 
+static inline struct ipoib_tx_buf *ipoib_conn_slot(struct ipoib_conn *c,
+						   unsigned int n)
+{
+	return &c->ring[n % IPOIB_CONN_RING];
+}
+
 /* cm.c */
-void ipoib_cm_init(struct ipoib_dev *priv);
-void ipoib_cm_uninit(struct ipoib_dev *priv);
-int ipoib_cm_start(struct ipoib_dev *priv);
-void ipoib_cm_stop(struct ipoib_dev *priv);
-int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive);
+__be64 ipoib_cm_service_id(u32 qpn);
+void ipoib_cm_data_fill(struct ipoib_dev *priv, struct ipoib_cm_data *data);
+bool ipoib_cm_data_ok(const struct ipoib_cm_data *data);
+int ipoib_cm_modify(struct ib_cm_id *id, struct ib_qp *qp,
+		    enum ib_qp_state state, u32 psn);
 void ipoib_cm_reset(struct ib_qp *qp);
+int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs);
+void ipoib_cm_share(struct ipoib_dev *priv);
+int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive);
+void ipoib_cm_free(struct ipoib_dev *priv);
+
+/* cm_poll.c */
 void ipoib_cm_reap(struct ipoib_dev *priv);
 void ipoib_cm_pause(struct ipoib_dev *priv, bool pause);
 int ipoib_cm_poll(struct napi_struct *napi, int budget);
-int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs);
-__be64 ipoib_cm_service_id(u32 qpn);
-int ipoib_cm_modify(struct ib_cm_id *id, struct ib_qp *qp,
-		    enum ib_qp_state state, u32 psn);
-bool ipoib_cm_data_ok(const struct ipoib_cm_data *data);
-void ipoib_cm_data_fill(struct ipoib_dev *priv, struct ipoib_cm_data *data);
+int ipoib_cm_start(struct ipoib_dev *priv);
+void ipoib_cm_stop(struct ipoib_dev *priv);
+void ipoib_cm_init(struct ipoib_dev *priv);
+void ipoib_cm_uninit(struct ipoib_dev *priv);
+
+/* too_big.c */
 void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
 		   unsigned int mtu);
+void ipoib_too_big_init(struct ipoib_dev *priv);
+void ipoib_too_big_uninit(struct ipoib_dev *priv);
 
-/* cm_tx.c */
+/* conn_out.c */
+void ipoib_conn_break_locked(struct ipoib_conn *c, int err);
+void ipoib_conn_break(struct ipoib_conn *c, int err);
+void ipoib_conn_push(struct ipoib_conn *c);
+bool ipoib_conn_fall_back(struct ipoib_conn *c, struct sk_buff *skb);
 bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb);
 void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
 			 int budget);
 void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 			u32 qpn, __be32 dlid);
 void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec);
+
+/* conn_out_open.c */
+void ipoib_conn_work(struct work_struct *work);
 void ipoib_conns_release(struct ipoib_path *p);
 void ipoib_conns_reap(struct ipoib_dev *priv);
 
-/* cm_rx.c */
-int ipoib_rx_conn_handler(struct ib_cm_id *id, const struct ib_cm_event *event);
-void ipoib_rx_conn_complete(struct ipoib_dev *priv, const struct ib_wc *wc);
-void ipoib_rx_conn_drained(struct ipoib_rx_conn *c);
-void ipoib_rx_conn_work(struct work_struct *work);
-void ipoib_rx_conns_reap(struct ipoib_dev *priv);
-void ipoib_rx_conns_stop(struct ipoib_dev *priv);
+/* conn_in.c */
+int ipoib_conn_in_handler(struct ib_cm_id *id, const struct ib_cm_event *event);
+void ipoib_conn_in_complete(struct ipoib_dev *priv, const struct ib_wc *wc);
+void ipoib_conn_in_drained(struct ipoib_conn_in *c);
+void ipoib_conn_in_work(struct work_struct *work);
+void ipoib_conns_in_reap(struct ipoib_dev *priv);
+void ipoib_conns_in_stop(struct ipoib_dev *priv);
 
-/* cm_ring.c */
+/* rc_ring.c */
 struct ipoib_rc_ring *ipoib_rc_ring_alloc(struct ipoib_dev *priv,
 					  unsigned int size);
 int ipoib_rc_ring_fill(struct ipoib_rc_ring *ring);

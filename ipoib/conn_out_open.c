@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Outgoing connections, each of a link-layer address that packets are sent to.
+ * Outgoing connections: opening and closing.
  *
- * A connection is opened when there is something to send, and closed when it
- * breaks or nobody has used it for long; its work alone does both. Packets wait
- * while it is opened for the first time. When that has failed, what fits into a
- * datagram goes by UD, until a later attempt succeeds.
+ * A connection is opened when there is something to send, and closed when it breaks or
+ * nobody has used it for long; its work alone does both.
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/wait_bit.h>
 
-#include "cm.h"
 #include "ipoib.h"
 #include "trace.h"
 
@@ -25,401 +22,6 @@
 /* Of the adapter; a receiver that is not ready for long is not waited for. */
 #define IPOIB_RC_RETRIES	7
 #define IPOIB_RC_RNR_RETRIES	6
-/* How long one waits that others let send nothing, in jiffies. */
-#define IPOIB_CONN_STARVED	max(HZ / 100, 1)
-
-static bool ipoib_fits_ud(struct ipoib_dev *priv, const struct sk_buff *skb)
-{
-	return skb->len <= READ_ONCE(priv->mcast_mtu) + IPOIB_ENCAP_LEN;
-}
-
-/* --- the path's list ----------------------------------------------------- */
-
-/* Called under RCU or the destination's lock. */
-static struct ipoib_conn *ipoib_conn_find(struct ipoib_path *p, u32 qpn)
-{
-	struct ipoib_conn *c;
-
-	list_for_each_entry_rcu(c, &p->conns, node,
-				lockdep_is_held(&p->dest.lock))
-		if (c->qpn == qpn)
-			return c;
-	return NULL;
-}
-
-static void ipoib_conn_work(struct work_struct *work);
-
-/* Called under the destination's lock. */
-static struct ipoib_conn *ipoib_conn_create(struct ipoib_path *p, u32 qpn)
-{
-	struct ipoib_conn *c;
-
-	if (p->dest.state == IPOIB_DEST_DEAD || p->conn_count >= IPOIB_MAX_CONNS)
-		return NULL;
-	c = kzalloc(sizeof(*c), GFP_ATOMIC);
-	if (!c)
-		return NULL;
-
-	c->priv = p->dest.priv;
-	c->dest = &p->dest;
-	c->qpn = qpn;
-	c->created = jiffies;
-	c->last_used = c->created;
-	INIT_DELAYED_WORK(&c->work, ipoib_conn_work);
-	spin_lock_init(&c->lock);
-	__skb_queue_head_init(&c->queue);
-	list_add_tail_rcu(&c->node, &p->conns);
-	p->conn_count++;
-	return c;
-}
-
-static struct ipoib_conn *ipoib_conn_get(struct ipoib_path *p, u32 qpn)
-{
-	struct ipoib_conn *c = ipoib_conn_find(p, qpn);
-
-	if (likely(c))
-		return c;
-	spin_lock_bh(&p->dest.lock);
-	c = ipoib_conn_find(p, qpn) ?: ipoib_conn_create(p, qpn);
-	spin_unlock_bh(&p->dest.lock);
-	return c;
-}
-
-/* --- breaking ------------------------------------------------------------ */
-
-/*
- * Called under the connection's lock. @err says why it is not to be opened again
- * at once; if it has been up for a while, it is.
- */
-static void ipoib_conn_break_locked(struct ipoib_conn *c, int err)
-{
-	if (c->dead || (c->state != IPOIB_CONN_UP &&
-			c->state != IPOIB_CONN_OPENING))
-		return;
-	if (c->state == IPOIB_CONN_UP) {
-		ipoib_count(c->priv, IPOIB_CONN_LOST);
-		if (time_after(jiffies, c->since + HZ))
-			err = 0;
-	}
-	c->state = IPOIB_CONN_BROKEN;
-	c->error = err;
-	mod_delayed_work(ipoib_wq, &c->work, 0);
-}
-
-static void ipoib_conn_break(struct ipoib_conn *c, int err)
-{
-	spin_lock_bh(&c->lock);
-	ipoib_conn_break_locked(c, err);
-	spin_unlock_bh(&c->lock);
-}
-
-/**
- * ipoib_conn_suspect() - a peer seems to have been restarted
- * @priv: the interface
- * @gid: the peer's
- * @qpn: the peer's, of its link-layer address
- * @dlid: where it is
- *
- * What is sent to it by the old connection would be lost, and the adapter takes
- * long to say so.
- */
-void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
-			u32 qpn, __be32 dlid)
-{
-	struct ipoib_conn *c = NULL;
-	struct ipoib_dest *d;
-
-	rcu_read_lock();
-	d = ipoib_gid_is_mcast(gid) ? NULL : ipoib_dest_find(priv, gid);
-	if (d)
-		c = ipoib_conn_find(ipoib_to_path(d), qpn);
-	if (c) {
-		spin_lock_bh(&c->lock);
-		/* Somebody else may use the peer's name. */
-		if (c->dlid == dlid)
-			ipoib_conn_break_locked(c, 0);
-		spin_unlock_bh(&c->lock);
-	}
-	rcu_read_unlock();
-}
-
-/**
- * ipoib_conns_reroute() - a path is known anew
- * @p: the path
- * @rec: what it is now
- *
- * A connection keeps the one that it was opened with. One that has failed is tried
- * again with the next packet.
- */
-void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
-{
-	__be32 slid = sa_path_get_slid(rec), dlid = sa_path_get_dlid(rec);
-	struct ipoib_conn *c;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(c, &p->conns, node) {
-		spin_lock_bh(&c->lock);
-		if (c->slid != slid || c->dlid != dlid || c->sl != rec->sl)
-			ipoib_conn_break_locked(c, 0);
-		/* What made it fail may be over; a refusal is the peer's. */
-		if (c->state == IPOIB_CONN_FAILED && !c->refused)
-			c->retry_at = jiffies;
-		spin_unlock_bh(&c->lock);
-	}
-	rcu_read_unlock();
-}
-
-/* --- sending ------------------------------------------------------------- */
-
-static struct ipoib_tx_buf *ipoib_conn_slot(struct ipoib_conn *c,
-					    unsigned int n)
-{
-	return &c->ring[n % IPOIB_CONN_RING];
-}
-
-/* Room in the ring, and in the completion queue. Called under the lock. */
-static bool ipoib_conn_has_room(struct ipoib_conn *c)
-{
-	struct ipoib_cm *cm = &c->priv->cm;
-
-	if (c->head - c->tail == IPOIB_CONN_RING)
-		return false;
-	if (atomic_inc_return(&cm->sends) <= (int)cm->max_sends)
-		return true;
-	atomic_dec(&cm->sends);
-	return false;
-}
-
-/* Called under the lock, with room. Where it fails, @why tells how the packet is lost. */
-static bool ipoib_conn_post(struct ipoib_conn *c, struct sk_buff *skb,
-			    enum ipoib_counter *why)
-{
-	struct ipoib_tx_buf *buf = ipoib_conn_slot(c, c->head);
-	struct ipoib_dev *priv = c->priv;
-	struct ib_sge sge[IPOIB_TX_SGE];
-	struct ib_send_wr wr = {
-		.wr_id = c->head & ~(IPOIB_WR_RECV | IPOIB_WR_DRAIN),
-		.sg_list = sge,
-		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED,
-	};
-	int i, n;
-
-	*why = IPOIB_TX_NO_MEMORY;
-	if (unlikely(ipoib_tx_pieces(skb, 0) > priv->max_send_sge) &&
-	    skb_linearize(skb))
-		return false;
-	buf->skb = skb;
-	buf->hlen = 0;
-	n = ipoib_tx_map(priv, buf, sge);
-	if (unlikely(n < 0))
-		return false;
-
-	for (i = 0; i < n; i++)
-		sge[i].lkey = priv->pd->local_dma_lkey;
-	wr.num_sge = n;
-	ipoib_dbg_data(priv, "sending %u bytes by a connection to QPN %#x\n",
-		       skb->len, c->qpn);
-	skb_tx_timestamp(skb);
-	/* It may complete before the next line. */
-	WRITE_ONCE(c->head, c->head + 1);
-	if (unlikely(ib_post_send(c->qp, &wr, NULL))) {
-		WRITE_ONCE(c->head, c->head - 1);
-		ipoib_tx_unmap(priv, buf, n);
-		ipoib_conn_break_locked(c, -EIO);
-		*why = IPOIB_TX_POST_FAILED;
-		return false;
-	}
-	return true;
-}
-
-/* Sends a packet, or loses it. Called under the lock, with room. */
-static void ipoib_conn_post_or_drop(struct ipoib_conn *c, struct sk_buff *skb)
-{
-	enum ipoib_counter why;
-
-	if (unlikely(skb->len > c->max_len)) {
-		atomic_dec(&c->priv->cm.sends);
-		ipoib_too_big(c->priv, skb, c->max_len - IPOIB_ENCAP_LEN);
-		return;
-	}
-	if (unlikely(!ipoib_conn_post(c, skb, &why))) {
-		atomic_dec(&c->priv->cm.sends);
-		ipoib_tx_drop(c->priv, why);
-		dev_kfree_skb_any(skb);
-	}
-}
-
-/*
- * Sends what waits. Called under the lock. Where others have taken all that the
- * interface may send, no completion comes that would send the rest.
- */
-static void ipoib_conn_push(struct ipoib_conn *c)
-{
-	while (c->state == IPOIB_CONN_UP && !skb_queue_empty(&c->queue) &&
-	       ipoib_conn_has_room(c)) {
-		atomic_dec(&c->priv->cm.queued);
-		ipoib_conn_post_or_drop(c, __skb_dequeue(&c->queue));
-	}
-	if (c->state == IPOIB_CONN_UP && !skb_queue_empty(&c->queue) &&
-	    c->head == c->tail)
-		queue_delayed_work(ipoib_wq, &c->work, IPOIB_CONN_STARVED);
-}
-
-/* Called under the lock. */
-static void ipoib_conn_wait(struct ipoib_conn *c, struct sk_buff *skb)
-{
-	struct ipoib_dev *priv = c->priv;
-
-	if (skb_queue_len(&c->queue) >= max_t(unsigned int, IPOIB_DEST_QUEUE,
-					      READ_ONCE(priv->dev->tx_queue_len)))
-		goto drop;
-	if (atomic_inc_return(&priv->cm.queued) > IPOIB_MAX_QUEUED) {
-		atomic_dec(&priv->cm.queued);
-		goto drop;
-	}
-	__skb_queue_tail(&c->queue, skb);
-	return;
-
-drop:
-	ipoib_tx_drop(priv, IPOIB_TX_QUEUE_FULL);
-	dev_kfree_skb_any(skb);
-}
-
-/* Called under the lock. */
-static void ipoib_conn_send_up(struct ipoib_conn *c, struct sk_buff *skb)
-{
-	if (likely(skb_queue_empty(&c->queue) && ipoib_conn_has_room(c))) {
-		ipoib_conn_post_or_drop(c, skb);
-		return;
-	}
-	ipoib_conn_wait(c, skb);
-	ipoib_conn_push(c);
-}
-
-/*
- * A packet for a peer that cannot be connected with. One that is too big for UD
- * is lost; but a peer that is only being restarted should not be remembered for
- * a small MTU for minutes. Called under the lock. Returns false where it is to
- * go by UD.
- */
-static bool ipoib_conn_fall_back(struct ipoib_conn *c, struct sk_buff *skb)
-{
-	if (ipoib_fits_ud(c->priv, skb) || c->refused ||
-	    c->tries >= IPOIB_CONN_TRIES)
-		return false;
-	ipoib_tx_drop(c->priv, IPOIB_TX_UNREACHABLE);
-	dev_kfree_skb_any(skb);
-	return true;
-}
-
-/* Called under the lock. Returns false where the packet is to go by UD. */
-static bool ipoib_conn_send_locked(struct ipoib_conn *c, struct sk_buff *skb)
-{
-	if (likely(c->state == IPOIB_CONN_UP)) {
-		ipoib_conn_send_up(c, skb);
-		return true;
-	}
-	if (c->dead)
-		return false;
-	if (c->state == IPOIB_CONN_FAILED &&
-	    time_before(jiffies, c->retry_at))
-		return ipoib_conn_fall_back(c, skb);
-
-	if (c->state == IPOIB_CONN_FAILED || c->state == IPOIB_CONN_IDLE) {
-		c->state = IPOIB_CONN_OPENING;
-		mod_delayed_work(ipoib_wq, &c->work, 0);
-	}
-	/* Once it has failed, what need not wait does not. */
-	if (c->tries && ipoib_fits_ud(c->priv, skb))
-		return false;
-	ipoib_conn_wait(c, skb);
-	return true;
-}
-
-/**
- * ipoib_conn_send() - send a packet by a connection
- * @d: the unicast destination
- * @skb: the packet, from the encapsulation header on
- *
- * Called under rcu_read_lock() and a tx lock.
- *
- * Return: false if it is to go by UD; else @skb is consumed.
- */
-bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb)
-{
-	unsigned long now = jiffies;
-	struct ipoib_conn *c;
-	bool taken;
-
-	/* Made for the offloads that datagram mode has had a moment ago. */
-	if (unlikely(skb_is_gso(skb) || skb->ip_summed == CHECKSUM_PARTIAL))
-		return false;
-	c = ipoib_conn_get(ipoib_to_path(d), ipoib_skb_cb(skb)->qpn);
-	if (unlikely(!c))
-		return false;
-	if (READ_ONCE(c->last_used) != now)
-		WRITE_ONCE(c->last_used, now);
-
-	spin_lock(&c->lock);
-	taken = ipoib_conn_send_locked(c, skb);
-	spin_unlock(&c->lock);
-	return taken;
-}
-
-static void ipoib_conn_sent(struct ipoib_conn *c, const struct ib_wc *wc,
-			    unsigned int len)
-{
-	struct ipoib_dev *priv = c->priv;
-
-	if (likely(wc->status == IB_WC_SUCCESS)) {
-		c->packets++;
-		c->bytes += len;
-		dev_sw_netstats_tx_add(priv->dev, 1, len);
-		return;
-	}
-	ipoib_tx_drop(priv, IPOIB_TX_CONN_LOST);
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		return;
-	ipoib_dbg(priv, "a send to %pI6 failed: %s (vendor error %#x)\n",
-		  c->dest->gid.raw, ib_wc_status_msg(wc->status),
-		  wc->vendor_err);
-}
-
-/**
- * ipoib_conn_complete() - a send has completed
- * @c: the connection
- * @wc: its completion
- * @budget: NAPI's
- */
-void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
-			 int budget)
-{
-	struct ipoib_tx_buf *buf = ipoib_conn_slot(c, c->tail);
-	struct sk_buff *skb;
-	bool idle;
-
-	if (WARN_ON_ONCE(READ_ONCE(c->head) == c->tail))
-		return;
-
-	skb = buf->skb;
-	ipoib_tx_unmap(c->priv, buf, ipoib_tx_pieces(skb, 0));
-	ipoib_conn_sent(c, wc, skb->len);
-	napi_consume_skb(skb, budget);
-	atomic_dec(&c->priv->cm.sends);
-
-	spin_lock(&c->lock);
-	c->tail++;
-	if (likely(wc->status == IB_WC_SUCCESS))
-		ipoib_conn_push(c);
-	else
-		ipoib_conn_break_locked(c, -ECONNRESET);
-	idle = c->state != IPOIB_CONN_UP && c->head == c->tail;
-	spin_unlock(&c->lock);
-	/* From here on it may be gone; but not its address. */
-	if (unlikely(idle))
-		wake_up_var(&c->tail);
-}
 
 /* --- opening ------------------------------------------------------------- */
 
@@ -770,8 +372,13 @@ static void ipoib_conn_proceed(struct ipoib_conn *c)
 	}
 }
 
-/* The memory that it takes may be what packets of a disk are to make free. */
-static void ipoib_conn_work(struct work_struct *work)
+/**
+ * ipoib_conn_work() - open or close a connection, as its state asks for
+ * @work: its work
+ *
+ * The memory that it takes may be what packets of a disk are to make free.
+ */
+void ipoib_conn_work(struct work_struct *work)
 {
 	unsigned int flags = memalloc_noio_save();
 
@@ -785,7 +392,7 @@ static void ipoib_conn_work(struct work_struct *work)
 /* Called under ctl. */
 static void ipoib_conn_destroy(struct ipoib_conn *c)
 {
-	enum ipoib_counter why = c->priv->up ? IPOIB_TX_UNREACHABLE :
+	enum ipoib_counter why = c->priv->link.up ? IPOIB_TX_UNREACHABLE :
 					       IPOIB_TX_LINK_DOWN;
 	struct sk_buff *skb;
 
@@ -838,7 +445,7 @@ void ipoib_conns_release(struct ipoib_path *p)
 	ipoib_conns_destroy(&kill);
 }
 
-/* Called under dest_lock. */
+/* Called under dests.lock. */
 static void ipoib_conns_find_idle(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);

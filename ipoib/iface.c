@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What makes a netdev an interface of a port, whoever registers it: main.c for a port,
+ * child.c for a child.
+ */
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+
+#include "compat.h"
+#include "ipoib.h"
+
+/**
+ * ipoib_setup() - what all interfaces have in common
+ * @dev: a new netdev
+ */
+void ipoib_setup(struct net_device *dev)
+{
+	dev->netdev_ops = &ipoib_netdev_ops;
+	dev->ethtool_ops = &ipoib_ethtool_ops;
+	dev->header_ops = &ipoib_header_ops;
+	dev->rtnl_link_ops = &ipoib_link_ops;
+	dev->sysfs_groups[0] = &ipoib_attr_group;
+	dev->needs_free_netdev = true;
+
+	dev->type = ARPHRD_INFINIBAND;
+	dev->hard_header_len = IPOIB_HARD_LEN;
+	dev->addr_len = INFINIBAND_ALEN;
+	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
+	dev->features |= NETIF_F_VLAN_CHALLENGED;
+	dev->priv_flags |= IFF_LIVE_ADDR_CHANGE;
+	dev->watchdog_timeo = 10 * HZ;
+	/* The route is told of the path's MTU. */
+	netif_keep_dst(dev);
+	dev->tx_queue_len = 2 * ipoib_send_queue_size;
+	memcpy(dev->broadcast, ipoib_broadcast, INFINIBAND_ALEN);
+}
+
+/* The largest packet that the port may bring, and that the ring takes. */
+static int ipoib_query_mtu(struct ipoib_dev *priv)
+{
+	struct ib_port_attr attr;
+	int err;
+
+	err = ib_query_port(priv->hca, priv->port, &attr);
+	if (err)
+		return err;
+
+	priv->max_ib_mtu = max(ib_mtu_enum_to_int(attr.max_mtu), 256);
+	if (priv->hca->attrs.max_recv_sge < IPOIB_RX_SGE)
+		priv->max_ib_mtu = min(priv->max_ib_mtu, 2048U);
+	return 0;
+}
+
+static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
+			    struct ib_device *hca, u32 port)
+{
+	priv->dev = dev;
+	priv->hca = hca;
+	priv->port = port;
+	priv->tx_size = ipoib_send_queue_size;
+	priv->rx.size = ipoib_recv_queue_size;
+	ipoib_dest_init(priv, &ipoib_path_kind, &ipoib_mcast_kind);
+	priv->sa.heard = jiffies - HZ;
+	priv->sa.pause = HZ;
+	/* What is to replace a lost adapter has addresses that others remember. */
+	priv->link.announce = true;
+
+	spin_lock_init(&priv->link.bcast_lock);
+	mutex_init(&priv->link.ctl);
+	INIT_LIST_HEAD(&priv->children);
+	INIT_DELAYED_WORK(&priv->link.gc_work, ipoib_gc_work);
+	INIT_WORK(&priv->link.mcast_work, ipoib_mcast_list_work);
+	INIT_WORK(&priv->link.flush_work, ipoib_flush_work);
+	INIT_WORK(&priv->link.sync_work, ipoib_sync_work);
+	INIT_IB_EVENT_HANDLER(&priv->events, hca, ipoib_event);
+}
+
+/**
+ * ipoib_init_dev() - make a netdev an interface of a port
+ * @dev: the netdev, after ipoib_setup()
+ * @hca: the device
+ * @port: the port
+ *
+ * Return: 0 or an errno.
+ */
+int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
+{
+	struct ipoib_dev *priv = netdev_priv(dev);
+	int err;
+
+	ipoib_init_priv(priv, dev, hca, port);
+	err = ipoib_query_mtu(priv);
+	if (err)
+		return err;
+
+	dev->dev_id = port - 1;
+	dev->dev_port = port - 1;
+	dev->mtu = priv->max_ib_mtu - IPOIB_ENCAP_LEN;
+	dev->max_mtu = dev->mtu;	/* of datagram mode */
+	dev->min_mtu = ETH_MIN_MTU + IPOIB_ENCAP_LEN;
+	priv->link.admin_mtu = dev->mtu;
+	priv->link.mcast_mtu = dev->mtu;
+	return 0;
+}
+
+/**
+ * ipoib_num_tx_queues() - how many transmit queues an interface has
+ *
+ * Return: one for each CPU, up to a limit.
+ */
+unsigned int ipoib_num_tx_queues(void)
+{
+	return min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
+}
+
+/**
+ * ipoib_listen() - from now on, use the CPUs and follow what the port does
+ * @priv: the interface, registered
+ */
+void ipoib_listen(struct ipoib_dev *priv)
+{
+	ipoib_spread_tx(priv);
+	ib_register_event_handler(&priv->events);
+	priv->listening = true;
+	/* What has happened to the port meanwhile. */
+	ipoib_flush(priv, IPOIB_FLUSH_LIGHT);
+}

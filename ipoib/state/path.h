@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Unicast destinations, and what is known of the subnet administrator.
+ */
+#ifndef _IPOIB_PATH_H
+#define _IPOIB_PATH_H
+
+#include <linux/completion.h>
+#include <rdma/ib_sa.h>
+
+#include "dest.h"
+
+#define IPOIB_PATH_TIMEOUT_MS	1000
+#define IPOIB_PATH_TRIES	4
+
+/* Of a path's query. */
+enum ipoib_query {
+	IPOIB_QUERY_NONE,	/* none is under way */
+	IPOIB_QUERY_SENT,	/* its answer runs the path's work */
+	IPOIB_QUERY_ANSWERED,	/* status and rec hold the answer */
+};
+
+/**
+ * struct ipoib_path - unicast destination, resolved by a PathRecord query
+ * @dest:	common part
+ * @ask:	ask even if no packet waits; under dest.lock
+ * @asked:	what became of the query; under dest.lock
+ * @tries:	attempts since the last success; under dest.lock
+ * @status:	of the query; of the work unless it is sent, as is what follows
+ * @rec:	the answer, if @status is 0
+ * @query:	for cancelling
+ * @query_id:	for cancelling
+ * @idle:	done when no query is under way, for removal to wait for
+ * @conns:	connections to its link-layer addresses; changed under dest.lock,
+ *		read under RCU
+ * @conn_count:	how many; under dest.lock
+ */
+struct ipoib_path {
+	struct ipoib_dest dest;
+	bool ask;
+	enum ipoib_query asked;
+	unsigned int tries;
+
+	int status;
+	struct sa_path_rec rec;
+	struct ib_sa_query *query;
+	int query_id;
+	struct completion idle;
+
+	struct list_head conns;
+	unsigned int conn_count;
+};
+
+/**
+ * struct ipoib_sa - whether the subnet administrator answers
+ * @heard:	jiffies when it last did, about a path
+ * @lost:	it has missed a question and answered none since
+ * @pause:	how long not to ask it whether it is back, in jiffies
+ *
+ * Read and written at any time, without a lock.
+ */
+struct ipoib_sa {
+	unsigned long heard;
+	bool lost;
+	unsigned long pause;
+};
+
+static inline struct ipoib_path *ipoib_to_path(struct ipoib_dest *d)
+{
+	return container_of(d, struct ipoib_path, dest);
+}
+
+extern struct ib_sa_client ipoib_sa_client;
+extern const struct ipoib_dest_kind ipoib_path_kind;
+
+/* sa.c */
+bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec);
+bool ipoib_sa_silent(int status);
+unsigned long ipoib_sa_pause(struct ipoib_dev *priv);
+void ipoib_sa_missed(struct ipoib_dev *priv);
+void ipoib_sa_heard(struct ipoib_dest *d);
+
+#endif /* _IPOIB_PATH_H */
