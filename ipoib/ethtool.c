@@ -135,6 +135,7 @@ static int ipoib_get_link_ksettings(struct net_device *dev,
 	cmd->base.duplex = DUPLEX_UNKNOWN;
 	cmd->base.autoneg = AUTONEG_ENABLE;
 	cmd->base.port = PORT_OTHER;
+	cmd->base.phy_address = 255;	/* there is none */
 	if (!netif_carrier_ok(dev) ||
 	    ib_query_port(priv->hca, priv->port, &attr))
 		return 0;

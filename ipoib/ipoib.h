@@ -171,8 +171,10 @@ extern int ipoib_mcast_debug_level;
 /* What is logged of every packet costs a test each, unless it is left out. */
 #ifdef IPOIB_DEBUG_DATA
 extern int ipoib_data_debug_level;
+extern int ipoib_cm_data_debug_level;
 #else
-#define ipoib_data_debug_level	0
+#define ipoib_data_debug_level		0
+#define ipoib_cm_data_debug_level	0
 #endif
 extern const struct header_ops ipoib_header_ops;
 extern const struct net_device_ops ipoib_netdev_ops;
@@ -195,6 +197,13 @@ do {									\
 #define ipoib_dbg_data(priv, fmt, ...)					\
 do {									\
 	if (ipoib_data_debug_level > 0)					\
+		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+/* As the kernel's driver has it, a level of its own for connections. */
+#define ipoib_dbg_cm_data(priv, fmt, ...)				\
+do {									\
+	if (ipoib_cm_data_debug_level > 0)				\
 		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 

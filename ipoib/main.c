@@ -77,6 +77,11 @@ static int ipoib_add_one(struct ib_device *hca)
 	INIT_LIST_HEAD(ports);
 
 	rdma_for_each_port(hca, port) {
+		if (rdma_protocol_roce(hca, port)) {
+			dev_info(&hca->dev, "no IPoIB interface for port %u: RoCE, which has Ethernet's\n",
+				 port);
+			continue;
+		}
 		if (!rdma_protocol_ib(hca, port))
 			continue;
 		if (rdma_core_cap_opa_port(hca, port)) {

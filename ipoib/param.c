@@ -32,6 +32,10 @@ MODULE_PARM_DESC(mcast_debug_level, "Log multicast joins if above 0");
 int ipoib_data_debug_level;
 module_param_named(data_debug_level, ipoib_data_debug_level, int, 0644);
 MODULE_PARM_DESC(data_debug_level, "Log every packet if above 0");
+
+int ipoib_cm_data_debug_level;
+module_param_named(cm_data_debug_level, ipoib_cm_data_debug_level, int, 0644);
+MODULE_PARM_DESC(cm_data_debug_level, "Log every packet of a connection if above 0");
 #endif
 
 static unsigned int ipoib_ring_size(const char *name, unsigned int size,

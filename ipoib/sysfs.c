@@ -83,10 +83,14 @@ static ssize_t ipoib_change_child(struct device *device, const char *buf,
 						u16 pkey))
 {
 	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	char text[16];
 	u16 pkey;
 	int err;
 
-	err = kstrtou16(buf, 0, &pkey);
+	/* Blanks behind it do no harm. */
+	if (strscpy(text, buf, sizeof(text)) < 0)
+		return -EINVAL;
+	err = kstrtou16(strim(text), 0, &pkey);
 	if (err)
 		return err;
 	if (!rtnl_trylock())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connected mode: packets that are larger than what their way takes.
+ * Packets that are larger than what their way takes: a connection, or the link.
  */
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>

@@ -351,12 +351,9 @@ static void ipoib_send(struct ipoib_tx_queue *q, struct sk_buff *skb,
 	if (unlikely(hlen < 0))
 		goto drop;
 
-	why = IPOIB_TX_TOO_LONG;
 	longest = hlen ? hlen + skb_shinfo(skb)->gso_size : skb->len;
 	mtu = READ_ONCE(priv->link.mcast_mtu);
 	if (unlikely(longest > mtu + IPOIB_ENCAP_LEN)) {
-		if (!READ_ONCE(priv->connected))
-			goto drop;
 		ipoib_too_big(priv, skb, mtu);
 		return;
 	}

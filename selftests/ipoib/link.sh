@@ -124,7 +124,38 @@ no_key() {
 	dmesg | sed '1,/test: no key/d' | grep -q 'lost: P_Key 0x8123 is not found'
 }
 
-if ours; then plan 22; else plan 20; fi
+# Longer than the link takes, by a route that promises more: the sender is told.
+too_long() {
+	local mtu=$((VM_IB_MTU - 4)) status
+
+	ip route add 10.77.0.2 dev ib0 mtu 60000 || return
+	ping -c 2 -i 0.2 -W 2 -M "do" -s $((mtu + 500)) 10.77.0.2 > /tmp/ping 2>&1
+	grep -E "mtu ?= ?$mtu" /tmp/ping
+	status=$?
+	ip route del 10.77.0.2 dev ib0
+	[ $status -eq 0 ] || cat /tmp/ping
+	return $status
+}
+
+# An adapter for Ethernet gets no interface, and the log says why.
+roce() {
+	local status
+
+	modprobe rdma_rxe && ip link add roce type dummy && ip link set roce up &&
+	rdma link add roce0 type rxe netdev roce || return
+	dmesg | grep 'roce0: no IPoIB interface for port 1: RoCE'
+	status=$?
+	rdma link del roce0
+	ip link del roce
+	modprobe -r rdma_rxe
+	return $status
+}
+
+planned=21
+! ours || planned=$((planned + 2))
+# The checked kernel has no such adapter.
+! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
+plan $planned
 check "carrier" carrier
 check "type is InfiniBand" file $net/type 32
 check "address length" file $net/addr_len 20
@@ -145,6 +176,7 @@ check "address survives down and up" address_stays
 ! ours || check "a strange broadcast address does not survive them" broadcast_returns
 ip address replace fd77::1/64 dev ib0 nodad
 check "statistics count what was sent and received" statistics
+check "who sends packets that are too long is told" too_long
 check "a link with a smaller MTU" narrow
 check "after connected mode it has that again" narrow_again
 ! ours || check "no mode whose MTU is refused" objection
@@ -152,4 +184,5 @@ ip link del narrow
 partitions
 check "a missing P_Key is logged" no_key
 ip link del lost
+! ours || [ "$KERNEL" = debug ] || check "no interface for RoCE, which is logged" roce
 finish
