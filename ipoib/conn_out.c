@@ -83,6 +83,24 @@ static struct ipoib_conn *ipoib_conn_get(struct ipoib_path *p, u32 qpn)
 /* --- breaking ------------------------------------------------------------ */
 
 /**
+ * ipoib_conn_wake() - let the stack send again
+ * @c: the connection, under its lock, which may have stopped some of its queues
+ */
+void ipoib_conn_wake(struct ipoib_conn *c)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, &c->stopped, IPOIB_MAX_TX_QUEUES) {
+		struct ipoib_tx_queue *q = &c->priv->tx[i];
+
+		/* One that is closed is opened by who brings the link up. */
+		if (READ_ONCE(q->open))
+			netif_tx_wake_queue(ipoib_txq(q));
+	}
+	c->stopped = 0;
+}
+
+/**
  * ipoib_conn_break_locked() - have a connection closed
  * @c: the connection; under its lock
  * @err: why it is not to be opened again at once; if it has been up for a while, it is
@@ -99,6 +117,7 @@ void ipoib_conn_break_locked(struct ipoib_conn *c, int err)
 	}
 	c->state = IPOIB_CONN_BROKEN;
 	c->error = err;
+	ipoib_conn_wake(c);
 	mod_delayed_work(ipoib_wq, &c->work, 0);
 }
 
@@ -172,6 +191,12 @@ void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
 
 /* --- sending ------------------------------------------------------------- */
 
+/* How many packets may wait for a connection. */
+static unsigned int ipoib_conn_most(const struct ipoib_dev *priv)
+{
+	return max_t(unsigned int, IPOIB_DEST_QUEUE, READ_ONCE(priv->dev->tx_queue_len));
+}
+
 /* Room in the ring, and in the completion queue. Called under the lock. */
 static bool ipoib_conn_has_room(struct ipoib_conn *c)
 {
@@ -213,7 +238,7 @@ static bool ipoib_conn_post(struct ipoib_conn *c, struct sk_buff *skb,
 	for (i = 0; i < n; i++)
 		sge[i].lkey = priv->pd->local_dma_lkey;
 	wr.num_sge = n;
-	ipoib_dbg_data(priv, "sending %u bytes by a connection to QPN %#x\n",
+	ipoib_dbg_cm_data(priv, "sending %u bytes by a connection to QPN %#x\n",
 		       skb->len, c->qpn);
 	skb_tx_timestamp(skb);
 	/* It may complete before the next line. */
@@ -262,6 +287,25 @@ void ipoib_conn_push(struct ipoib_conn *c)
 	if (c->state == IPOIB_CONN_UP && !skb_queue_empty(&c->queue) &&
 	    c->head == c->tail)
 		queue_delayed_work(ipoib_wq, &c->work, IPOIB_CONN_STARVED);
+	if (unlikely(c->stopped) &&
+	    skb_queue_len(&c->queue) <= ipoib_conn_most(c->priv) / 4)
+		ipoib_conn_wake(c);
+}
+
+/*
+ * Keeps the stack from sending more by the queue that a packet came from, before packets
+ * are lost. Other neighbours' wait there, too: not for a connection that is stuck, so the
+ * work looks at it. Called under the lock, and under the tx lock of that queue.
+ */
+static void ipoib_conn_hold_back(struct ipoib_conn *c, unsigned int queue)
+{
+	if (skb_queue_len(&c->queue) < ipoib_conn_most(c->priv) / 2 ||
+	    c->state != IPOIB_CONN_UP ||
+	    time_after(jiffies, c->progress + IPOIB_CONN_STALLED))
+		return;
+	netif_tx_stop_queue(ipoib_txq(&c->priv->tx[queue]));
+	__set_bit(queue, &c->stopped);
+	queue_delayed_work(ipoib_wq, &c->work, IPOIB_CONN_STALLED);
 }
 
 /* Called under the lock. */
@@ -269,8 +313,7 @@ static void ipoib_conn_wait(struct ipoib_conn *c, struct sk_buff *skb)
 {
 	struct ipoib_dev *priv = c->priv;
 
-	if (skb_queue_len(&c->queue) >= max_t(unsigned int, IPOIB_DEST_QUEUE,
-					      READ_ONCE(priv->dev->tx_queue_len)))
+	if (skb_queue_len(&c->queue) >= ipoib_conn_most(priv))
 		goto drop;
 	if (atomic_inc_return(&priv->cm.queued) > IPOIB_MAX_QUEUED) {
 		atomic_dec(&priv->cm.queued);
@@ -287,12 +330,16 @@ drop:
 /* Called under the lock. */
 static void ipoib_conn_send_up(struct ipoib_conn *c, struct sk_buff *skb)
 {
+	unsigned int queue;
+
 	if (likely(skb_queue_empty(&c->queue) && ipoib_conn_has_room(c))) {
 		ipoib_conn_post_or_drop(c, skb);
 		return;
 	}
+	queue = skb_get_queue_mapping(skb);
 	ipoib_conn_wait(c, skb);
 	ipoib_conn_push(c);
+	ipoib_conn_hold_back(c, queue);
 }
 
 /**
@@ -412,6 +459,7 @@ void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
 
 	spin_lock(&c->lock);
 	c->tail++;
+	c->progress = jiffies;
 	if (likely(wc->status == IB_WC_SUCCESS))
 		ipoib_conn_push(c);
 	else

@@ -32,6 +32,7 @@ static void ipoib_conn_set_up(struct ipoib_conn *c, unsigned int max_len)
 		c->state = IPOIB_CONN_UP;
 		c->tries = 0;
 		c->since = jiffies;
+		c->progress = c->since;
 		c->max_len = max_len;
 		ipoib_count(c->priv, IPOIB_CONN_OPENED);
 		trace_ipoib_conn_up(c->priv, &c->dest->gid, c->qpn, 0);
@@ -357,6 +358,7 @@ static void ipoib_conn_proceed(struct ipoib_conn *c)
 		spin_lock_bh(&c->lock);
 		state = c->dead ? IPOIB_CONN_IDLE : c->state;
 		ipoib_conn_push(c);
+		ipoib_conn_wake(c);
 		spin_unlock_bh(&c->lock);
 
 		if (state == IPOIB_CONN_BROKEN) {
@@ -399,6 +401,7 @@ static void ipoib_conn_destroy(struct ipoib_conn *c)
 	spin_lock_bh(&c->lock);
 	c->dead = true;
 	c->state = IPOIB_CONN_BROKEN;
+	ipoib_conn_wake(c);
 	spin_unlock_bh(&c->lock);
 
 	cancel_delayed_work_sync(&c->work);

@@ -47,6 +47,8 @@ struct ipoib_path;
 #define IPOIB_CONN_RING		64
 #define IPOIB_CONN_SENDS	2048
 #define IPOIB_MAX_CONNS		1024	/* to one GID */
+/* How long one that sends nothing more may keep the stack's queues stopped, in jiffies. */
+#define IPOIB_CONN_STALLED	HZ
 #define IPOIB_CONN_TRIES	3
 #define IPOIB_CM_DRAIN_TIMEOUT	(5 * HZ)
 /* Incoming connections */
@@ -209,6 +211,8 @@ enum ipoib_conn_state {
  * @head:	sends posted
  * @tail:	sends completed; changed by NAPI only
  * @queue:	packets that wait
+ * @stopped:	transmit queues of the stack that are stopped until fewer wait, by index
+ * @progress:	jiffies when a send last completed
  * @packets:	sent
  * @bytes:	sent
  */
@@ -244,6 +248,8 @@ struct ipoib_conn {
 	unsigned int head;
 	unsigned int tail;
 	struct sk_buff_head queue;
+	unsigned long stopped;
+	unsigned long progress;
 	u64 packets;
 	u64 bytes;
 };
@@ -346,6 +352,7 @@ void ipoib_too_big_uninit(struct ipoib_dev *priv);
 void ipoib_conn_break_locked(struct ipoib_conn *c, int err);
 void ipoib_conn_break(struct ipoib_conn *c, int err);
 void ipoib_conn_push(struct ipoib_conn *c);
+void ipoib_conn_wake(struct ipoib_conn *c);
 bool ipoib_conn_fall_back(struct ipoib_conn *c, struct sk_buff *skb);
 bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb);
 void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,

@@ -182,7 +182,30 @@ head -c "$(fewer 4000000)" /dev/urandom > /tmp/file
 on node2 sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
 datagram node1 node2
 
-plan "$(ours && echo 24 || echo 23)"
+# More datagrams than a connection takes wait in the queueing discipline, and none is lost.
+held_back() {
+	local full sent
+
+	tc qdisc replace dev ib0 root pfifo limit 10000 &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 || return
+	full=$(counter tx_queue_full) sent=$(< $stat/tx_packets)
+	python3 - <<-EOF
+	import socket
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.setsockopt(socket.SOL_SOCKET, 32, 64 << 20)    # SO_SNDBUFFORCE
+	for i in range(5000):
+	    s.sendto(bytes(1000), ("10.77.0.2", 9))
+	EOF
+	until_true 20 eval "[ \$(< $stat/tx_packets) -ge $((sent + 5000)) ]"
+	echo "sent $(($(< $stat/tx_packets) - sent))"
+	same "$(counter tx_queue_full)" "$full" &&
+	[ "$(< $stat/tx_packets)" -ge $((sent + 5000)) ]
+	local status=$?
+	tc qdisc del dev ib0 root
+	return $status
+}
+
+plan "$(ours && echo 25 || echo 23)"
 check "datagrams" is_mode datagram
 check "both nodes say that they can do more" capable
 check "connected, by sysfs" by_sysfs connected
@@ -194,6 +217,7 @@ check "there are no other modes" refuses
 check "address resolution opens no connection" resolution
 check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
+! ours || check "a connection holds the stack back" held_back
 check "files, in few packets" files
 check "datagrams here, connections there" mix datagram connected
 check "connections here, datagrams there" mix connected datagram
