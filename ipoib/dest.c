@@ -153,21 +153,17 @@ static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
 }
 
 /*
- * A destination without an address handle has to make room for a new one, and so has
- * a group that nobody listens to and nobody has sent to for a while. The interface's
- * own path has not: it tells when the subnet administrator is back. Called under the
- * destination's lock.
+ * A destination without an address handle has to make room for a new one, and so has one
+ * that nobody has sent to for a while. A group that the stack listens to has not, nor has
+ * the interface's own path: it tells when the subnet administrator is back. Called under
+ * the destination's lock.
  */
 static bool ipoib_dest_is_evictable(struct ipoib_dest *d)
 {
-	if (ipoib_gid_is_mcast(&d->gid)) {
-		if (ipoib_to_mcast(d)->listen)
-			return false;
-		if (time_after(jiffies, READ_ONCE(d->last_used) + IPOIB_GC_PERIOD))
-			return true;
-	}
-	return !rcu_access_pointer(d->ah) &&
-	       !ipoib_dest_is_own(d);
+	if (ipoib_gid_is_mcast(&d->gid) ? ipoib_to_mcast(d)->listen : ipoib_dest_is_own(d))
+		return false;
+	return !rcu_access_pointer(d->ah) ||
+	       time_after(jiffies, READ_ONCE(d->last_used) + IPOIB_GC_PERIOD);
 }
 
 /*
