@@ -23,19 +23,30 @@
 
 static struct workqueue_struct *sdp_lane_wq;
 
+/*
+ * Lanes outlive their carriers, whose buffers come and go by the dozen.  In one cache with those
+ * each lane of an idle connection would keep a page to itself.
+ */
+static struct kmem_cache *sdp_lane_cache;
+
 static void sdp_lane_work(struct work_struct *work);
 
 /* --- the lane ------------------------------------------------------------------ */
 
+static void sdp_lane_reclaim(struct rcu_head *rcu)
+{
+	kmem_cache_free(sdp_lane_cache, container_of(rcu, struct sdp_lane, rcu));
+}
+
 void sdp_lane_put(struct sdp_lane *lane)
 {
 	if (refcount_dec_and_test(&lane->refs))
-		kfree_rcu(lane, rcu);
+		call_rcu(&lane->rcu, sdp_lane_reclaim);
 }
 
 struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp)
 {
-	struct sdp_lane *lane = kzalloc(sizeof(*lane), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+	struct sdp_lane *lane = kmem_cache_zalloc(sdp_lane_cache, gfp | __GFP_NOWARN);
 
 	if (!lane)
 		return NULL;
@@ -470,12 +481,22 @@ int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
 {
 	sdp_ask_init(owner);
 	sdp_carrier_init();
+	sdp_lane_cache = kmem_cache_create("sdp_lane", sizeof(struct sdp_lane), 0, SLAB_ACCOUNT,
+					   NULL);
+	if (!sdp_lane_cache)
+		return -ENOMEM;
 	sdp_lane_wq = alloc_workqueue("sdp_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return sdp_lane_wq ? 0 : -ENOMEM;
+	if (sdp_lane_wq)
+		return 0;
+	kmem_cache_destroy(sdp_lane_cache);
+	return -ENOMEM;
 }
 
 /* No endpoint is left; works may be that find none. */
 void sdp_lane_exit(void)
 {
 	destroy_workqueue(sdp_lane_wq);
+	/* Those that were put last. */
+	rcu_barrier();
+	kmem_cache_destroy(sdp_lane_cache);
 }

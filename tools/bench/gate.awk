@@ -9,7 +9,7 @@ BEGIN {
 	FS = "\t"
 	limit["connect"] = 1.10
 	limit["nginx"] = 1.05
-	limit["idle-moved"] = 2.00
+	limit["idle-moved"] = 1.30
 }
 
 /^#/ || $1 == "contestant" { next }
