@@ -108,6 +108,8 @@ struct sdp_chan;
  *	stream?  The sender leaves credits for all others
  * @open: messages may be sent; with the private data of the acceptance where this end has
  *	asked.  Process context, or softirq where the peer asked
+ * @spare: an empty packet for a message that comes, or NULL; no @spare: there is none.  Any
+ *	context, the channel locked
  * @message: a message has come.  @skb, the user's from now on, has what follows the base
  *	header, and is NULL if nothing does.  It takes a buffer until sdp_chan_freed().  Not called
  *	for an update.  One at a time, in their order.  Softirq context
@@ -126,6 +128,7 @@ struct sdp_chan_user {
 	bool takes;
 	bool (*stream)(u8 mid, u32 len);
 	void (*open)(struct sdp_chan *chan, const void *pdata, unsigned int len);
+	struct sk_buff *(*spare)(struct sdp_chan *chan);
 	void (*message)(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
 	void (*bad)(struct sdp_chan *chan);
 	void (*acked)(struct sdp_chan *chan, u32 count, bool more);

@@ -62,19 +62,32 @@ static enum sdp_bad sdp_chan_parse(struct sdp_chan *chan, const struct sdp_xprt_
 	return SDP_BAD_NOTHING;
 }
 
+/* The bytes of a short message; NULL without memory. */
+static struct sk_buff *sdp_chan_copy(struct sdp_chan *chan, struct sdp_xprt_buf *buf, u32 len)
+{
+	struct sk_buff *skb = chan->user->spare ? chan->user->spare(chan) : NULL;
+
+	if (skb && skb_tailroom(skb) < len) {
+		kfree_skb(skb);
+		skb = NULL;
+	}
+	skb = skb ?: alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+	if (skb)
+		skb_put_data(skb, buf->data, len);
+	return skb;
+}
+
 /* The bytes behind the base header; NULL without memory. */
 static struct sk_buff *sdp_chan_packet(struct sdp_chan *chan, struct sdp_xprt_buf *buf, u32 len)
 {
-	bool whole = len > SDP_CHAN_SHORT;
-	struct sk_buff *skb = alloc_skb(whole ? 0 : len, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb;
 	struct page *page;
 
+	if (len <= SDP_CHAN_SHORT)
+		return sdp_chan_copy(chan, buf, len);
+	skb = alloc_skb(0, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	if (!whole) {
-		skb_put_data(skb, buf->data, len);
-		return skb;
-	}
 	page = virt_to_page(buf->data);
 	get_page(page);
 	skb_add_rx_frag(skb, 0, page, 0, len, page_size(page));

@@ -145,6 +145,14 @@ static void sdp_joined_message(struct sdp_chan *chan, u8 mid, u8 flags, struct s
 	}
 }
 
+/* Before the third proof it may have no carrier. */
+static struct sk_buff *sdp_joined_spare(struct sdp_chan *chan)
+{
+	struct sdp_joined *j = sdp_joined_of(chan);
+
+	return j->ready ? sdp_carrier_spare(j->c) : NULL;
+}
+
 static bool sdp_joined_stream(u8 mid, u32 len)
 {
 	return mid == SDP_MID_DATA && len;
@@ -276,6 +284,7 @@ static const struct sdp_chan_user sdp_joined_user = {
 	.takes		= true,
 	.stream		= sdp_joined_stream,
 	.open		= sdp_joined_open,
+	.spare		= sdp_joined_spare,
 	.message	= sdp_joined_message,
 	.acked		= sdp_joined_acked,
 	.room		= sdp_joined_room,

@@ -121,8 +121,10 @@ const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at)
  */
 void sdp_carrier_put(struct sdp_carrier *c)
 {
-	if (refcount_dec_and_test(&c->refs))
-		kfree(c);
+	if (!refcount_dec_and_test(&c->refs))
+		return;
+	kfree_skb(c->spare);
+	kfree(c);
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_put);
 

@@ -218,8 +218,10 @@ enum sdp_carrier_event {
  * @joined: the switch knows that it is; under the socket's lock
  * @judged: what others may learn of it has been drawn; under the socket's lock
  * @sent: messages that were sent; under the socket's lock
+ * @own: memory for the next message to be sent, or NULL; likewise
  * @data: those with bytes that were sent or have come; likewise
  * @bytes: theirs
+ * @spare: memory for the next message that comes, or NULL; taken and put by xchg()
  * @lock: for what follows
  * @sk: the connection's socket; NULL when the switch has ended it
  * @lane: what the switch has for it; as @sk
@@ -245,6 +247,8 @@ struct sdp_carrier {
 	u32 sent;
 	u32 data;
 	u64 bytes;
+	struct sk_buff *own;
+	struct sk_buff *spare;
 	spinlock_t lock;	/* see above */
 	struct sock *sk;
 	struct sdp_lane *lane;
@@ -252,6 +256,19 @@ struct sdp_carrier {
 	unsigned long events;
 	u32 acked;
 };
+
+/**
+ * sdp_carrier_spare() - memory of a message that was read
+ * @c: the carrier
+ *
+ * Context: any.
+ *
+ * Return: an empty packet, for as many bytes as that message had or more; or NULL.
+ */
+static inline struct sk_buff *sdp_carrier_spare(struct sdp_carrier *c)
+{
+	return READ_ONCE(c->spare) ? xchg(&c->spare, NULL) : NULL;
+}
 
 int sdp_carrier_register(struct sdp_carrier_ops *ops);
 void sdp_carrier_unregister(struct sdp_carrier_ops *ops);

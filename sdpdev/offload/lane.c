@@ -171,6 +171,8 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	rcu_read_lock();
 	c->ops->end(c);
 	rcu_read_unlock();
+	kfree_skb(c->own);
+	c->own = NULL;
 	if (!c->joined)
 		sdp_stay_set(lane->ss, sdp_only(lane->ss) && lane->ss->moves ? SDP_STAY_LOST :
 								       SDP_STAY_PEER, false);

@@ -163,6 +163,11 @@ void sdp_lane_take(struct sdp_lane *lane);
 bool sdp_lane_takes(const struct sdp_lane *lane);
 void sdp_lane_look(struct sdp_lane *lane);
 
+/* spare.c */
+void sdp_spare_sent(struct sdp_lane *lane, struct sk_buff *skb);
+struct sk_buff *sdp_spare_take(struct sdp_lane *lane);
+void sdp_spare_read(struct sdp_lane *lane, struct sk_buff *skb);
+
 /* only_lane.c */
 bool sdp_only_fresh(const struct sdp_sock *ss);
 int sdp_only_route(struct sdp_sock *ss, long *timeo);

@@ -445,7 +445,7 @@ static void sdp_lane_eat(struct sdp_lane *lane, struct sk_buff *skb, size_t len)
 		return;
 	__skb_unlink(skb, &lane->queue);
 	lane->memory -= skb->truesize;
-	kfree_skb(skb);
+	sdp_spare_read(lane, skb);
 	skb = skb_peek(&lane->queue);
 	lane->offset = skb ? sdp_lane_msg(skb)->skip : 0;
 	sdp_lane_room(lane, 0);

@@ -155,11 +155,13 @@ void sdp_lane_push(struct sdp_lane *lane)
 
 /* --- what is kept -------------------------------------------------------------- */
 
-static void sdp_lane_free(struct sock *sk, struct sk_buff *skb)
+static void sdp_lane_free(struct sdp_lane *lane, struct sk_buff *skb)
 {
+	struct sock *sk = lane->ss->sk;
+
 	sk_wmem_queued_add(sk, -skb->truesize);
 	sk_mem_uncharge(sk, skb->truesize);
-	kfree_skb(skb);
+	sdp_spare_sent(lane, skb);
 }
 
 /**
@@ -172,7 +174,7 @@ void sdp_lane_purge(struct sdp_lane *lane)
 
 	lane->post = NULL;
 	while ((skb = __skb_dequeue(&lane->kept)))
-		sdp_lane_free(lane->ss->sk, skb);
+		sdp_lane_free(lane, skb);
 }
 
 /**
@@ -191,7 +193,7 @@ bool sdp_lane_forget(struct sdp_lane *lane, u64 pos)
 		if (skb == lane->post)
 			lane->post = sdp_lane_next(lane, skb);
 		__skb_unlink(skb, &lane->kept);
-		sdp_lane_free(lane->ss->sk, skb);
+		sdp_lane_free(lane, skb);
 		some = true;
 	}
 	return some;
@@ -233,6 +235,15 @@ push:
 	sdp_lane_push(lane);
 }
 
+/* As sdp_lane_fill(), of what has room in the message's own memory. */
+static ssize_t sdp_lane_fill_head(struct sk_buff *skb, struct iov_iter *from, size_t len)
+{
+	if (!copy_from_iter_full(skb_tail_pointer(skb), len, from))
+		return -EFAULT;
+	skb_put(skb, len);
+	return len;
+}
+
 /*
  * More bytes into a message, as many as it takes; its memory counts as the socket's.  Returns how
  * many, or -errno if there are none.
@@ -244,6 +255,8 @@ static ssize_t sdp_lane_fill(struct sock *sk, struct sk_buff *skb, struct iov_it
 	size_t done = 0;
 	int err = 0;
 
+	if (len <= skb_tailroom(skb))
+		return sdp_lane_fill_head(skb, from, len);
 	while (done < len && !err) {
 		int i = skb_shinfo(skb)->nr_frags, copy;
 		bool merge;
@@ -286,7 +299,8 @@ static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane)
 static struct sk_buff *sdp_lane_build(struct sdp_lane *lane)
 {
 	struct sock *sk = lane->ss->sk;
-	struct sk_buff *skb = alloc_skb(0, sk->sk_allocation | __GFP_NOWARN);
+	struct sk_buff *skb = sdp_spare_take(lane) ?:
+			      alloc_skb(0, sk->sk_allocation | __GFP_NOWARN);
 
 	if (!skb)
 		return NULL;
@@ -361,7 +375,7 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 		sdp_lane_filled(lane, skb, before, n);
 		sdp_lane_push(lane);
 	} else if (!before) {
-		sdp_lane_free(sk, skb);
+		sdp_lane_free(lane, skb);
 	}
 	return n;
 }
