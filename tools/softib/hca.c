@@ -128,6 +128,7 @@ struct softib_hca *softib_hca_create(const char *name, u64 guid,
 	softib_traps_init(&hca->node);
 	skb_queue_head_init(&hca->rxq);
 	INIT_WORK(&hca->work, softib_hca_work);
+	spin_lock_init(&hca->run_lock);
 	spin_lock_init(&hca->send_lock);
 	mutex_init(&hca->resize_lock);
 	init_rwsem(&hca->iter_sem);
@@ -186,7 +187,7 @@ void softib_hca_unregister(struct softib_hca *hca)
 	 */
 	ib_unregister_device(&hca->rdi.ibdev);
 	WRITE_ONCE(hca->deaf, true);
-	flush_work(&hca->work);
+	softib_hca_wait(hca);
 	rvt_unregister_device(&hca->rdi);
 }
 
@@ -199,6 +200,7 @@ void softib_hca_destroy(struct softib_hca *hca)
 	softib_node_remove(&hca->node);
 	/* Its own packets may still be with others, and with itself. */
 	wait_var_event(&hca->inflight, !atomic_read(&hca->inflight));
+	wait_var_event(&hca->soon, !READ_ONCE(hca->soon));
 	synchronize_rcu_expedited();
 	cancel_work_sync(&hca->work);
 	skb_queue_purge(&hca->rxq);
@@ -263,5 +265,5 @@ void softib_hca_halt(struct softib_hca *hca, bool on)
 	lockdep_assert_held(&softib_topology);
 	WRITE_ONCE(hca->halted, on);
 	queue_work(softib_wq, &hca->work);
-	flush_work(&hca->work);
+	softib_hca_wait(hca);
 }

@@ -83,6 +83,7 @@ static int __init softib_init(void)
 	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM, 0);
 	if (!softib_wq)
 		goto err_bus;
+	softib_soon_init(softib_hca_soon);
 	ret = softib_udp_init();
 	if (ret)
 		goto err_wq;
@@ -98,6 +99,7 @@ err_udp:
 	debugfs_remove(softib_debugfs);
 	softib_udp_exit();
 err_wq:
+	softib_soon_exit();
 	destroy_workqueue(softib_wq);
 err_bus:
 	softib_bus_exit();
@@ -112,6 +114,7 @@ static void __exit softib_exit(void)
 	softib_conf_exit();
 	debugfs_remove(softib_debugfs);
 	softib_udp_exit();
+	softib_soon_exit();
 	destroy_workqueue(softib_wq);
 	softib_bus_exit();
 	softib_alloc_exit();

@@ -7,12 +7,122 @@
 
 #include "softib.h"
 
-static void schedule_locked(struct softib_hca *hca, struct softib_qp *priv)
+/* How many runs of HCAs' work one softirq may do */
+#define SOON_BUDGET	16
+
+/* HCAs whose work is done in a softirq of this CPU: one after the other, and those that these
+ * send to. Consumers' softirqs come behind all of them. One that wakes a process would have
+ * the kernel leave to a thread whatever else is raised. With interrupts disabled.
+ */
+struct soon {
+	struct list_head hcas;
+	struct tasklet_struct tasklet;
+	bool busy;
+};
+
+static DEFINE_PER_CPU(struct soon, soon);
+static void (*soon_run)(struct softib_hca *hca);
+
+static void add_soon(struct softib_hca *hca)
 {
-	if (!list_empty(&priv->send_node))
+	struct soon *here;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	here = this_cpu_ptr(&soon);
+	if (!xchg(&hca->soon, true)) {
+		list_add_tail(&hca->soon_node, &here->hcas);
+		if (!here->busy)
+			tasklet_schedule(&here->tasklet);
+	}
+	local_irq_restore(flags);
+}
+
+static struct softib_hca *next_soon(struct soon *here)
+{
+	struct softib_hca *hca;
+
+	local_irq_disable();
+	hca = list_first_entry_or_null(&here->hcas, struct softib_hca, soon_node);
+	here->busy = hca;
+	if (hca) {
+		list_del(&hca->soon_node);
+		/* What is queued from here on is for the next time. */
+		xchg(&hca->soon, false);
+	}
+	local_irq_enable();
+	return hca;
+}
+
+static void do_soon(struct tasklet_struct *tasklet)
+{
+	struct soon *here = from_tasklet(here, tasklet, tasklet);
+	struct softib_hca *hca;
+	int n = SOON_BUDGET;
+
+	rcu_read_lock();
+	while ((hca = next_soon(here))) {
+		if (n-- > 0)
+			soon_run(hca);
+		else
+			queue_work(softib_wq, &hca->work);
+		if (unlikely(READ_ONCE(hca->deaf)))
+			wake_up_var(&hca->soon);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * softib_soon_init - prepare for HCAs whose work is done in softirqs
+ * @run:	does it for one of them
+ */
+void softib_soon_init(void (*run)(struct softib_hca *hca))
+{
+	int cpu;
+
+	soon_run = run;
+	for_each_possible_cpu(cpu) {
+		struct soon *there = per_cpu_ptr(&soon, cpu);
+
+		INIT_LIST_HEAD(&there->hcas);
+		tasklet_setup(&there->tasklet, do_soon);
+	}
+}
+
+/**
+ * softib_soon_exit - no HCA is left
+ */
+void softib_soon_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu_ptr(&soon, cpu)->tasklet);
+}
+
+/* Something waits. A run of the work that is under way looks once more at its end. */
+static void kick(struct softib_hca *hca, bool now)
+{
+	/* Pairs with the barrier in run_hca() of work.c: one of both sees the other. */
+	smp_mb();
+	if (READ_ONCE(hca->running))
 		return;
-	rvt_get_qp(priv->qp);
-	list_add_tail(&priv->send_node, &hca->send_list);
+	if (now)
+		add_soon(hca);
+	else
+		queue_work(softib_wq, &hca->work);
+}
+
+static void list_qp(struct softib_hca *hca, struct softib_qp *priv)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&hca->send_lock, flags);
+	if (list_empty(&priv->send_node)) {
+		rvt_get_qp(priv->qp);
+		list_add_tail(&priv->send_node, &hca->send_list);
+	}
+	spin_unlock_irqrestore(&hca->send_lock, flags);
 }
 
 /**
@@ -24,12 +134,53 @@ static void schedule_locked(struct softib_hca *hca, struct softib_qp *priv)
 void softib_qp_schedule(struct rvt_qp *qp)
 {
 	struct softib_hca *hca = qp_to_hca(qp);
-	unsigned long flags;
 
-	spin_lock_irqsave(&hca->send_lock, flags);
-	schedule_locked(hca, qp->priv);
-	spin_unlock_irqrestore(&hca->send_lock, flags);
-	queue_work(softib_wq, &hca->work);
+	list_qp(hca, qp->priv);
+	kick(hca, false);
+}
+
+/* Does a consumer answer one message by one, and has it done so the last time? In a stream
+ * one end sends, or gets, some in a row.
+ */
+static bool alternates(struct rvt_qp *qp)
+{
+	struct softib_qp *priv = qp->priv;
+	u32 msn = READ_ONCE(qp->r_msn);
+	bool one, before;
+
+	if (qp->ibqp.qp_type != IB_QPT_RC)
+		return false;
+	one = msn == READ_ONCE(priv->answered) + 1;
+	before = READ_ONCE(priv->alternates);
+	WRITE_ONCE(priv->answered, msn);
+	if (before != one)
+		WRITE_ONCE(priv->alternates, one);
+	return one && before;
+}
+
+/**
+ * softib_qp_start - a consumer has posted a work request to a QP that had none
+ * @qp:	the QP, without a lock
+ *
+ * Where the two ends take turns somebody waits for the request: it is sent in the consumer's
+ * context. Other requests wait for the thread, which sends those that follow in the same go.
+ */
+void softib_qp_start(struct rvt_qp *qp)
+{
+	struct softib_hca *hca = qp_to_hca(qp);
+	bool direct = !irqs_disabled();
+
+	list_qp(hca, qp->priv);
+	if (!alternates(qp)) {
+		kick(hca, false);
+		return;
+	}
+	/* Softirqs that are raised outside of all of them would go to a thread, too. */
+	if (direct)
+		local_bh_disable();
+	kick(hca, true);
+	if (direct)
+		local_bh_enable();
 }
 
 /**
@@ -63,9 +214,20 @@ void softib_qp_finish(struct rvt_qp *qp)
 	struct softib_qp *priv = qp->priv;
 	int turns = qp->s_size / SOFTIB_TX_BUDGET + 1;
 
-	do
+	do {
+		queue_work(softib_wq, &hca->work);
 		flush_work(&hca->work);
-	while (--turns && !list_empty_careful(&priv->send_node));
+	} while (--turns && !list_empty_careful(&priv->send_node));
+}
+
+/**
+ * softib_hca_wait - wait for whoever is at work for an HCA
+ * @hca:	the HCA
+ */
+void softib_hca_wait(struct softib_hca *hca)
+{
+	spin_lock_bh(&hca->run_lock);
+	spin_unlock_bh(&hca->run_lock);
 }
 
 /**
@@ -77,7 +239,7 @@ void softib_qp_finish(struct rvt_qp *qp)
 void softib_hca_pause(struct softib_hca *hca)
 {
 	atomic_inc(&hca->detaching);
-	flush_work(&hca->work);
+	softib_hca_wait(hca);
 }
 
 /**
@@ -95,7 +257,7 @@ void softib_hca_resume(struct softib_hca *hca)
  * @port:	its port
  * @skb:	the packet; consumed
  *
- * It waits for the work.
+ * It waits for the work, which goes on as the sender's does: in a thread or a softirq.
  */
 void softib_hca_receive(struct softib_port *port, struct sk_buff *skb)
 {
@@ -109,7 +271,7 @@ void softib_hca_receive(struct softib_port *port, struct sk_buff *skb)
 		return;
 	}
 	skb_queue_tail(&hca->rxq, skb);
-	queue_work(softib_wq, &hca->work);
+	kick(hca, in_serving_softirq());
 }
 
 /* The packet may be the last that softib_hca_destroy() waits for; then the HCA
@@ -124,8 +286,9 @@ static void uncharge(struct sk_buff *skb)
 	left = atomic_dec_return(&hca->inflight);
 	if (left < SOFTIB_INFLIGHT / 2 && atomic_read(&hca->stalled) &&
 	    atomic_xchg(&hca->stalled, 0))
-		queue_work(softib_wq, &hca->work);
-	if (!left)
+		kick(hca, false);
+	/* The barrier is that of the decrement: who waits has made it deaf before. */
+	if (!left && unlikely(READ_ONCE(hca->deaf)))
 		wake_up_var(&hca->inflight);
 	rcu_read_unlock();
 }

@@ -80,6 +80,43 @@ static void retry(struct rvt_qp *qp)
 	restart(qp);
 }
 
+/* Is an answer due that was asked for (9.7.6.1.3)? The packets before the one that asks may
+ * take their time.
+ */
+static bool answer_due(const struct softib_qp *priv)
+{
+	const struct rvt_qp *qp = priv->qp;
+
+	return softib_psn_diff(priv->req_max, una(qp)) > 0 && !(qp->s_flags & RVT_S_WAIT_RNR) &&
+	       softib_psn_diff(priv->req_asked, una(qp)) > 0;
+}
+
+/* The retry timer runs at least as long as an answer is due. */
+static void start_timer(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+
+	if (qp->timeout && !(qp->s_flags & RVT_S_TIMER))
+		rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
+}
+
+/* Has the answer come that the timer was started for? Nobody stops it: it goes on for the one
+ * that is due now, if there is one.
+ */
+static bool too_early(struct softib_qp *priv)
+{
+	struct rvt_qp *qp = priv->qp;
+	unsigned long end = priv->asked_at + (qp->timeout_jiffies << TIMEOUT_SHIFT);
+
+	if (!answer_due(priv))
+		return true;
+	if (time_after_eq(jiffies, end))
+		return false;
+	qp->s_flags |= RVT_S_TIMER;
+	mod_timer(&qp->s_timer, end + 1);
+	return true;
+}
+
 /**
  * softib_req_timeout - the retry timer ran out
  * @qp:		the QP
@@ -90,9 +127,12 @@ void softib_req_timeout(struct rvt_qp *qp, u32 psn, int wait)
 {
 	struct softib_qp *priv = qp->priv;
 
-	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK) ||
-	    softib_psn_diff(priv->req_max, una(qp)) <= 0)
+	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK))
 		return;
+	if (too_early(priv)) {
+		rvt_to_iport(qp)->n_rc_timeouts--;
+		return;
+	}
 	priv->gap = false;
 	retry(qp);
 }
@@ -122,23 +162,6 @@ static void advance(struct softib_qp *priv, u32 psn)
 	priv->gap = false;
 }
 
-/* The retry timer runs while an answer is due that was asked for (9.7.6.1.3): the
- * packets before the one that asks may take their time.
- */
-static void set_timer(struct softib_qp *priv)
-{
-	struct rvt_qp *qp = priv->qp;
-
-	if (softib_psn_diff(priv->req_max, una(qp)) <= 0)
-		rvt_stop_rc_timers(qp);
-	else if (qp->s_flags & RVT_S_WAIT_RNR)
-		return;
-	else if (softib_psn_diff(priv->req_asked, una(qp)) <= 0)
-		rvt_stop_rc_timers(qp);
-	else if (qp->timeout)
-		rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
-}
-
 /* What was sent before, and was to be sent again, may be acknowledged yet. */
 static void settle(struct softib_qp *priv)
 {
@@ -151,8 +174,14 @@ static void settle(struct softib_qp *priv)
 		qp->s_psn = una(qp);
 		qp->s_cur = qp->s_last;
 	}
-	set_timer(priv);
-	softib_qp_schedule(qp);
+	/* The answer that is due next has as much time from here on. */
+	if (answer_due(priv)) {
+		priv->asked_at = jiffies;
+		start_timer(priv);
+	}
+	/* A consumer that posts more says so itself. */
+	if (qp->s_cur != READ_ONCE(qp->s_head) || priv->draining)
+		softib_qp_schedule(qp);
 }
 
 /* Complete what an acknowledgment of all before @psn covers. Returns false if
@@ -506,9 +535,11 @@ bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 	if (softib_psn_diff(qp->s_psn, priv->req_max) > 0)
 		priv->req_max = qp->s_psn;
 	if (asks) {
+		/* An answer that is due already does not get more time. */
+		if (!answer_due(priv))
+			priv->asked_at = jiffies;
 		priv->req_asked = qp->s_psn;
-		if (qp->timeout && !(qp->s_flags & RVT_S_TIMER))
-			rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
+		start_timer(priv);
 	}
 	return true;
 }

@@ -41,7 +41,8 @@
  * through fault.c if the link is to disturb it and udp.c if the other end is far away,
  * and link.c gives it to the node at the other end. A switch forwards it at once, in the
  * sender's context. An HCA puts it on a queue (queue.c) and its work (work.c, on
- * softib_wq) takes it from there: first to the agents (mad.c), then to its QP.
+ * softib_wq) takes it from there: first to the agents (mad.c), then to its QP. Where two ends
+ * take turns, the work is done in a softirq of the sender's context (queue.c).
  *
  * What has to go up goes through functions that were given from above: a port's events
  * and packets to its node (struct softib_node_ops), a packet to the end of its way
@@ -62,6 +63,9 @@
  *				either those of its CQs
  *	send_lock		which QPs may send; in any context
  *
+ *	run_lock		outside of all spinlocks: an HCA's work is being done. The work
+ *				takes it, and a call that sleeps and waits for the work
+ *
  *	softib_way.lock, capture_lock, locks of queues of packets: nothing is called with
  *	one of them held that takes another lock of ours
  *
@@ -80,6 +84,7 @@
 #ifndef _SOFTIB_H
 #define _SOFTIB_H
 
+#include <linux/interrupt.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/skbuff.h>
@@ -111,7 +116,12 @@
  * @ports:	what @node.ports points to; [1] is the port
  * @ibp:	rdmavt's view of the port
  * @rxq:	packets that arrived and wait for @work
- * @work:	does all work of the transport: receives, answers, sends
+ * @work:	does all work of the transport in a thread: receives, answers, sends
+ * @soon:	a softirq is about to do the same, as somebody waits for it
+ * @soon_node:	in that CPU's list of such HCAs
+ * @run_lock:	one of the two at a time
+ * @running:	one of them is at work, and looks once more before it ends; written under
+ *		@run_lock, read without
  * @send_lock:	protects @send_list and softib_qp.send_node
  * @send_list:	QPs that may have something to send; each holds a reference
  * @inflight:	packets that this HCA sent and nobody has freed yet
@@ -150,6 +160,10 @@ struct softib_hca {
 
 	struct sk_buff_head rxq;
 	struct work_struct work;
+	bool soon;
+	struct list_head soon_node;
+	spinlock_t run_lock;	/* see above */
+	bool running;
 	spinlock_t send_lock;	/* see above */
 	struct list_head send_list;
 	atomic_t inflight;
@@ -227,6 +241,8 @@ enum softib_msg_result {
  *		posted then
  * @events:	what the consumer is to be told once the locks are dropped: a
  *		mask of 1 << enum ib_event_type; under r_lock and s_lock
+ * @answered:	qp->r_msn when the consumer posted to an idle QP last; a hint, without a lock
+ * @alternates:	one message had come since the time before; likewise
  * @draining:	the consumer wants to hear when the send queue is drained;
  *		under s_lock
  * @in:		room for a program's inline data, or NULL; as long as the QP
@@ -237,6 +253,7 @@ enum softib_msg_result {
  * @req_max:	first PSN that was never sent
  * @req_asked:	the PSN after that of the last packet that asked for an answer;
  *		before una() if none did since what is unacknowledged was sent
+ * @asked_at:	jiffies since when the first answer is due that was asked for
  * @req_pos:	data of the next packet of a send or write
  * @rd_pos:	where the next RDMA READ response goes
  * @rd_psns:	how many of the PSNs that are unacknowledged are for the responses to
@@ -262,11 +279,14 @@ struct softib_qp {
 	struct list_head send_node;
 	struct timer_list late_timer;
 	unsigned long events;
+	u32 answered;
+	bool alternates;
 	bool draining;
 	struct softib_inline *in;
 
 	u32 req_max;
 	u32 req_asked;
+	unsigned long asked_at;
 	struct softib_pos req_pos;
 	struct softib_pos rd_pos;
 	u32 rd_psns;
@@ -375,11 +395,16 @@ void softib_hca_halt(struct softib_hca *hca, bool on);
 
 /* work.c */
 void softib_hca_work(struct work_struct *work);
+void softib_hca_soon(struct softib_hca *hca);
 
 /* queue.c */
+void softib_soon_init(void (*run)(struct softib_hca *hca));
+void softib_soon_exit(void);
 void softib_qp_schedule(struct rvt_qp *qp);
+void softib_qp_start(struct rvt_qp *qp);
 void softib_qp_unschedule(struct rvt_qp *qp);
 void softib_qp_finish(struct rvt_qp *qp);
+void softib_hca_wait(struct softib_hca *hca);
 void softib_hca_pause(struct softib_hca *hca);
 void softib_hca_resume(struct softib_hca *hca);
 void softib_hca_receive(struct softib_port *port, struct sk_buff *skb);

@@ -131,7 +131,7 @@ static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	/* The last reference may have been the work's, which is still waking up who
 	 * frees the QP.
 	 */
-	flush_work(&hca->work);
+	softib_hca_wait(hca);
 	/* rvt_qp_iter() holds a reference to the QP that it is at. But it follows the link
 	 * to the next QP, which may be gone by then, after it has dropped the reference.
 	 */
@@ -577,7 +577,7 @@ static const struct rvt_driver_provided driver_f = {
 	.free_all_qps = free_all_qps,
 	.schedule_send = schedule_send,
 	.schedule_send_no_lock = schedule_send,
-	.do_send = softib_qp_schedule,
+	.do_send = softib_qp_start,
 	.setup_wqe = setup_wqe,
 	.flush_qp_waiters = qp_nothing,
 	.stop_send_queue = softib_qp_unschedule,

@@ -131,6 +131,8 @@ static bool work_rx(struct softib_hca *hca)
 	if (atomic_read(&hca->detaching))
 		return false;
 	for (n = 0; n < RX_BUDGET; n++) {
+		if (skb_queue_empty_lockless(&hca->rxq))
+			return false;
 		skb = skb_dequeue(&hca->rxq);
 		if (!skb)
 			return false;
@@ -202,7 +204,7 @@ static bool work_tx(struct softib_hca *hca)
 	bool again = false;
 	LIST_HEAD(batch);
 
-	if (READ_ONCE(hca->halted))
+	if (READ_ONCE(hca->halted) || list_empty(&hca->send_list))
 		return false;
 	spin_lock_irqsave(&hca->send_lock, flags);
 	list_splice_init(&hca->send_list, &batch);
@@ -226,6 +228,30 @@ static bool work_tx(struct softib_hca *hca)
 	return again;
 }
 
+/* Is there anything that may be done now? */
+static bool waits(struct softib_hca *hca)
+{
+	if (!skb_queue_empty_lockless(&hca->rxq) && !atomic_read(&hca->detaching))
+		return true;
+	return !list_empty(&hca->send_list) && !READ_ONCE(hca->halted) &&
+	       !atomic_read(&hca->stalled);
+}
+
+/* Returns true if there is more to do. */
+static bool run_hca(struct softib_hca *hca)
+{
+	bool again;
+
+	lockdep_assert_held(&hca->run_lock);
+	WRITE_ONCE(hca->running, true);
+	again = work_rx(hca);
+	again |= work_tx(hca);
+	WRITE_ONCE(hca->running, false);
+	/* Pairs with the barrier in kick(): one of both sees the other. */
+	smp_mb();
+	return again || waits(hca);
+}
+
 /**
  * softib_hca_work - do what waits for an HCA
  * @work:	softib_hca.work
@@ -238,10 +264,29 @@ void softib_hca_work(struct work_struct *work)
 	struct softib_hca *hca = container_of(work, struct softib_hca, work);
 	bool again;
 
-	local_bh_disable();
-	again = work_rx(hca);
-	again |= work_tx(hca);
-	local_bh_enable();
+	spin_lock_bh(&hca->run_lock);
+	again = run_hca(hca);
+	spin_unlock_bh(&hca->run_lock);
+	if (again)
+		queue_work(softib_wq, &hca->work);
+}
+
+/**
+ * softib_hca_soon - do what waits for an HCA, as somebody waits for that
+ * @hca:	the HCA
+ *
+ * What is more than one run may do is left to the thread.
+ *
+ * Context: softirq.
+ */
+void softib_hca_soon(struct softib_hca *hca)
+{
+	bool again = true;
+
+	if (spin_trylock(&hca->run_lock)) {
+		again = run_hca(hca);
+		spin_unlock(&hca->run_lock);
+	}
 	if (again)
 		queue_work(softib_wq, &hca->work);
 }
