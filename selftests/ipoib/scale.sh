@@ -85,16 +85,17 @@ the_rest() {
 	for ((first = active; first < neighbours; first += active)); do
 		sleep 35
 		spoken $first $((first + active < neighbours ? first + active : neighbours)) \
-			1000 || return
+			200 || return
 	done
 }
 
 mlid=$(mlid)
-sysctl -qw net.ipv4.neigh.default.gc_thresh3=100000
+# The neighbour table is one for all namespaces.
+nsenter -t 1 -n sysctl -qw net.ipv4.neigh.default.gc_thresh3=100000
 plan 5
 check "another subnet administrator" takes_over
 check "$neighbours neighbours" strangers
-check "$active of them at once" spoken 0 "$active" 1000
+check "$active of them at once" spoken 0 "$active" 200
 check "again, all in one go" again
 check "the others, after a pause each" the_rest
 { kill "$sa"; wait "$sa"; } 2> /dev/null
