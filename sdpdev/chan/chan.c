@@ -6,6 +6,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 
 #include "chan/chan.h"
@@ -175,6 +176,11 @@ static int sdp_chan_event(struct sdp_xprt_conn *xc, void *ctx, const struct sdp_
 	case SDP_XPRT_SEND_DONE:
 		sdp_chan_sent(chan, ev->buf);
 		break;
+	case SDP_XPRT_READ_DONE:
+	case SDP_XPRT_WRITE_DONE:
+	case SDP_XPRT_INVALIDATE_DONE:
+		sdp_chan_mem_done(chan, ev->mem, ev->error);
+		break;
 	case SDP_XPRT_ESTABLISHED:
 		sdp_chan_opened(chan, chan->accepts ? NULL : ev->pdata, ev->pdata_len);
 		break;
@@ -305,9 +311,10 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 
 	del_timer_sync(&chan->timer);
 	if (chan->xc) {
+		wait_var_event(&chan->making, !atomic_read(&chan->making));
 		chan->xprt->conn_destroy(chan->xc);
+		sdp_chan_quiet(chan);
 		sdp_chan_free_bufs(chan);
-		sdp_xprt_put(chan->xprt);
 	}
 	spin_lock_bh(&chan->lock);
 	chan->state = SDP_CHAN_GONE;
@@ -315,6 +322,10 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 		end.type = SDP_XPRT_DEVICE_GONE;
 	spin_unlock_bh(&chan->lock);
 	sdp_chan_tell_over(chan, &end);
+	/* Whoever has memory frees it now. */
+	wait_var_event(&chan->mems, !atomic_read(&chan->mems));
+	if (chan->xc)
+		sdp_xprt_put(chan->xprt);
 	/* The transport's. */
 	sdp_chan_put(chan);
 }
@@ -371,6 +382,7 @@ bool sdp_chan_init(struct sdp_chan *chan, const struct sdp_chan_user *user, stru
 	INIT_LIST_HEAD(&chan->free);
 	INIT_LIST_HEAD(&chan->spare);
 	INIT_LIST_HEAD(&chan->early);
+	INIT_LIST_HEAD(&chan->known);
 	timer_setup(&chan->timer, sdp_chan_late, 0);
 	INIT_WORK(&chan->work, sdp_chan_work);
 	chan->credit.min = SDP_CHAN_BUFS_FIRST;
@@ -391,6 +403,7 @@ static void sdp_chan_go(struct sdp_chan *chan, const struct sdp_xprt_params *par
 	chan->params.send_depth = SDP_CHAN_SENDS;
 	chan->params.recv_depth = SDP_CHAN_BUFS;
 	chan->params.send_pieces = SDP_CHAN_PIECES;
+	chan->params.rdma_depth = chan->user->rdma_depth;
 	chan->params.recv_head = sizeof(struct sdp_bsdh);
 	memcpy(chan->pdata, pdata, len);
 	chan->pdata_len = len;

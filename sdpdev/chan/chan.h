@@ -9,7 +9,7 @@
  *	    \________________________________________________________\___> OVER ---> GONE
  *	                  sdp_chan_end(), or the transport's end            its work
  *
- * chan.c has its life, tx.c what is sent, rx.c what comes.
+ * chan.c has its life, tx.c what is sent, rx.c what comes, mem.c memory that is read.
  *
  * Locks: sdp_chan.lock is taken inside of a socket's, and nothing but what the transport's post
  * functions take is taken inside of it.  The user's functions are called without it.
@@ -21,7 +21,10 @@
 #ifndef _SDP_CHAN_H
 #define _SDP_CHAN_H
 
+#include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/refcount.h>
+#include <linux/scatterlist.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -104,6 +107,7 @@ struct sdp_chan;
  * struct sdp_chan_user - whom a channel is for
  * @takes: does the user have to say sdp_chan_taken() for each message?  If not, a message is
  *	acknowledged when it has come
+ * @rdma_depth: pieces of memory that the user has the transport know at once, at most
  * @stream: has a message of this kind, with so many bytes behind its base header, bytes of a
  *	stream?  The sender leaves credits for all others
  * @open: messages may be sent; with the private data of the acceptance where this end has
@@ -126,6 +130,7 @@ struct sdp_chan;
  */
 struct sdp_chan_user {
 	bool takes;
+	u32 rdma_depth;
 	bool (*stream)(u8 mid, u32 len);
 	void (*open)(struct sdp_chan *chan, const void *pdata, unsigned int len);
 	struct sk_buff *(*spare)(struct sdp_chan *chan);
@@ -178,6 +183,10 @@ struct sdp_chan_user {
  * @came: messages for the user
  * @taken: of them, taken in
  * @taken_told: the peer knows of so many
+ * @known: memory that the transport knows, struct sdp_chan_mem
+ * @making: calls of sdp_chan_mem_make() that are under way
+ * @mems: how much memory the transport knows
+ * @quiet: the transport's part is gone
  * @timer: an acknowledgment is late
  * @work: whatever sleeps
  * @list: in the list of all
@@ -222,6 +231,10 @@ struct sdp_chan {
 	u32 came;
 	u32 taken;
 	u32 taken_told;
+	struct list_head known;
+	atomic_t making;
+	atomic_t mems;
+	bool quiet;
 	struct timer_list timer;
 	struct work_struct work;
 	struct list_head list;
@@ -244,6 +257,24 @@ struct sdp_chan_out {
 	const void *ext;
 	u32 ext_len;
 	struct sk_buff *skb;
+};
+
+/**
+ * struct sdp_chan_mem - memory of this host that the transport knows
+ * @list: in the channel's list
+ * @mem: as the transport knows it
+ * @shared: the peer has access
+ * @done: the transport has given it back
+ * @error: with that: negative errno, or zero
+ *
+ * The user's; one operation at a time.
+ */
+struct sdp_chan_mem {
+	struct list_head list;
+	struct sdp_xprt_mem *mem;
+	bool shared;
+	struct completion done;
+	int error;
 };
 
 /* chan.c */
@@ -270,6 +301,15 @@ void sdp_chan_taken(struct sdp_chan *chan, u32 count);
 void sdp_chan_freed(struct sdp_chan *chan, u32 count);
 bool sdp_chan_full(struct sdp_chan *chan);
 
+/* mem.c */
+u32 sdp_chan_caps(const struct sdp_chan *chan);
+int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_table *sgt,
+		      u32 access);
+int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
+		      const struct sdp_xprt_remote *from);
+int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm);
+void sdp_chan_mem_free(struct sdp_chan *chan, struct sdp_chan_mem *cm);
+
 /* Within the folder: chan.c, */
 void sdp_chan_kick(struct sdp_chan *chan);
 void sdp_chan_over(struct sdp_chan *chan);
@@ -281,6 +321,10 @@ void sdp_chan_settle(struct sdp_chan *chan);
 void sdp_chan_last(struct sdp_chan *chan);
 bool sdp_chan_roomy(struct sdp_chan *chan);
 void sdp_chan_sent(struct sdp_chan *chan, struct sdp_xprt_buf *buf);
+
+/* mem.c, */
+void sdp_chan_mem_done(struct sdp_chan *chan, const struct sdp_xprt_mem *mem, int error);
+void sdp_chan_quiet(struct sdp_chan *chan);
 
 /* rx.c. */
 void sdp_chan_post_recv(struct sdp_chan *chan, struct sdp_xprt_buf *buf);

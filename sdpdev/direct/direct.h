@@ -10,7 +10,10 @@
  *	link.c		a connection, as its channel (chan/chan.h) tells of it
  *	msg.c		messages from the peer
  *	send.c		send
+ *	source.c	memory that the peer reads
  *	receive.c	receive
+ *	sink.c		memory of the peer's that is read
+ *	pages.c		memory of programs
  *	poll.c		poll, and what is there
  *	bound.c		addresses and ports
  *	list.c		/proc/net/sdp/direct
@@ -41,6 +44,7 @@
 #include <net/sock.h>
 
 #include "chan/chan.h"
+#include "sdp/zcopy.h"
 
 /* AF_INET_SDP to programs for older stacks; to Linux it is AF_IB, which has no sockets. */
 #define SDP_DIRECT_FAMILY	27
@@ -70,10 +74,13 @@ struct sdp_direct_link {
  * @fin_sent: DisConn has been sent
  * @fin_came: DisConn has come
  * @ending: the channel ends as soon as nothing is on its way
- * @advert: a source of the peer's has been told to send
+ * @src: what the peer may read
+ * @srcah: the same, as the peer is told of it
+ * @src_skip: so many large messages are copied
+ * @src_misses: so many, in a row, the peer did not read
+ * @sink: what the peer lets this end read
  * @rx_mode: of the half that receives: enum sdp_mode
  * @tx_mode: of the half that sends
- * @send_sm: SendSm messages that are owed
  * @cancel_acks: SinkCancelAck messages that are owed
  * @buf_acks: ChRcvBufAck messages that are owed
  * @nodelay: TCP_NODELAY: a short message does not wait for more bytes
@@ -81,6 +88,8 @@ struct sdp_direct_link {
  * @queued: bytes in sk_write_queue
  * @tx_bytes: bytes that were taken from the program
  * @rx_bytes: bytes that have come
+ * @tx_zcopy: of @tx_bytes, those of messages that the peer has read
+ * @rx_zcopy: of @rx_bytes, those that were read from the peer's memory
  * @deadline: jiffies at which the connection of a closed socket ends; what is sent moves it on
  * @all: in the list of its namespace's; list.c
  * @bound: in the table of those that have an address; sdp_direct_bounds
@@ -101,10 +110,13 @@ struct sdp_direct {
 	bool fin_sent;
 	bool fin_came;
 	bool ending;
-	bool advert;
+	struct sdp_src src;
+	struct sdp_srcah srcah;
+	u32 src_skip;
+	u32 src_misses;
+	struct sdp_sink sink;
 	u8 rx_mode;
 	u8 tx_mode;
-	u32 send_sm;
 	u32 cancel_acks;
 	u32 buf_acks;
 	bool nodelay;
@@ -112,6 +124,8 @@ struct sdp_direct {
 	u32 queued;
 	u64 tx_bytes;
 	u64 rx_bytes;
+	u64 tx_zcopy;
+	u64 rx_zcopy;
 	unsigned long deadline;
 	struct hlist_node all;
 	struct hlist_node bound;
@@ -132,6 +146,38 @@ static inline u32 *sdp_direct_off(struct sk_buff *skb)
 {
 	return (u32 *)skb->cb;
 }
+
+/* Of a packet in sk_write_queue: it is SrcAvail. */
+static inline bool *sdp_direct_offers(struct sk_buff *skb)
+{
+	return (bool *)skb->cb;
+}
+
+/**
+ * struct sdp_direct_pages - memory of a program, for one transfer
+ * @chan: the channel
+ * @pages: the pages
+ * @n: of them, those that are pinned
+ * @len: bytes
+ * @write: the transfer writes into it
+ * @known: the transport knows it
+ * @pin: the user's account
+ * @sgt: where it is
+ * @cm: as the channel knows it
+ *
+ * On the stack of the program that waits.
+ */
+struct sdp_direct_pages {
+	struct sdp_chan *chan;
+	struct page **pages;
+	unsigned int n;
+	u32 len;
+	bool write;
+	bool known;
+	struct mmpin pin;
+	struct sg_table sgt;
+	struct sdp_chan_mem cm;
+};
 
 extern spinlock_t sdp_direct_accepts;
 
@@ -172,7 +218,22 @@ bool sdp_direct_stream(u8 mid, u32 len);
 void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb);
 
 /* send.c */
+bool sdp_direct_may_send(struct sock *sk);
 int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+
+/* source.c */
+size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo);
+
+/* sink.c */
+size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool may, bool needs);
+bool sdp_direct_decline(struct sock *sk);
+bool sdp_direct_serves(const struct sdp_direct *direct);
+
+/* pages.c */
+u32 sdp_direct_worth(const struct iov_iter *iter, u32 least);
+int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const struct iov_iter *iter,
+		   u32 most, u32 access);
+void sdp_direct_unpin(struct sdp_direct_pages *p);
 
 /* receive.c */
 int sdp_direct_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);

@@ -41,23 +41,35 @@ void sdp_direct_ended(struct sock *sk, int err)
 	WRITE_ONCE(sk->sk_state, TCP_CLOSE);
 	__skb_queue_purge(&sk->sk_write_queue);
 	sdp_direct(sk)->queued = 0;
+	sdp_src_end(&sdp_direct(sk)->src);
+	sdp_direct(sk)->sink.state = SDP_SINK_NONE;
 	if (tell)
 		sk_error_report(sk);
 	sk->sk_state_change(sk);
 }
 
+/* Whether a message was sent that has one field; the socket's lock held. */
+static bool sdp_direct_say_field(struct sdp_direct *direct, u8 mid, u32 field)
+{
+	const __be32 ext = cpu_to_be32(field);
+	const struct sdp_chan_out out = {
+		.mid = mid,
+		.class = SDP_CHAN_ANSWER,
+		.ext = &ext,
+		.ext_len = sizeof(ext),
+	};
+
+	return !sdp_chan_send(&direct->link->chan, &out);
+}
+
 /* Whether a message was sent; the socket's lock held. */
 static bool sdp_direct_say(struct sdp_direct *direct, u8 mid, enum sdp_chan_class class)
 {
-	/* The size that a peer has asked for is not that of its messages. */
-	const __be32 size = cpu_to_be32(SDP_DIRECT_SIZE);
-	const struct sdp_chan_out out = {
-		.mid = mid,
-		.class = class,
-		.ext = &size,
-		.ext_len = mid == SDP_MID_CH_RCV_BUF_ACK ? sizeof(size) : 0,
-	};
+	const struct sdp_chan_out out = { .mid = mid, .class = class };
 
+	/* The size that a peer has asked for is not that of its messages. */
+	if (mid == SDP_MID_CH_RCV_BUF_ACK)
+		return sdp_direct_say_field(direct, mid, SDP_DIRECT_SIZE);
 	return !sdp_chan_send(&direct->link->chan, &out);
 }
 
@@ -69,10 +81,28 @@ static bool sdp_direct_answer(struct sdp_direct *direct, u32 *owed, u8 mid)
 	return !*owed;
 }
 
-/* As for a joined connection, a short message waits for more bytes while others go. */
-static bool sdp_direct_gathers(struct sock *sk, struct sdp_chan *chan, const struct sk_buff *skb)
+/* Says what it owes the peer for what was advertised; whether that was all. */
+static bool sdp_direct_zcopy(struct sdp_direct *direct)
 {
-	return !sdp_direct(sk)->nodelay && skb->len < chan->most &&
+	struct sdp_sink *sink = &direct->sink;
+
+	if (sink->say_read &&
+	    !sdp_direct_say_field(direct, SDP_MID_RDMA_RD_COMPL, sink->say_read))
+		return false;
+	sink->say_read = 0;
+	if (!sdp_direct_answer(direct, &sink->say_sm, SDP_MID_SEND_SM))
+		return false;
+	if (direct->src.say_cancel &&
+	    !sdp_direct_say(direct, SDP_MID_SRC_AVAIL_CANCEL, SDP_CHAN_ANSWER))
+		return false;
+	direct->src.say_cancel = false;
+	return true;
+}
+
+/* As for a joined connection, a short message waits for more bytes while others go. */
+static bool sdp_direct_gathers(struct sock *sk, struct sdp_chan *chan, struct sk_buff *skb)
+{
+	return !sdp_direct(sk)->nodelay && skb->len < chan->most && !*sdp_direct_offers(skb) &&
 	       skb_queue_is_last(&sk->sk_write_queue, skb) &&
 	       !(sk->sk_shutdown & SEND_SHUTDOWN) && sdp_chan_busy(chan);
 }
@@ -80,12 +110,18 @@ static bool sdp_direct_gathers(struct sock *sk, struct sdp_chan *chan, const str
 /* Sends what was written; whether that was all.  The channel keeps what it needs of it. */
 static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 {
-	struct sdp_chan_out out = { .mid = SDP_MID_DATA, .class = SDP_CHAN_STREAM };
+	struct sdp_chan_out out = { .class = SDP_CHAN_STREAM };
+	struct sdp_direct *direct = sdp_direct(sk);
 	int err;
 
 	while ((out.skb = skb_peek(&sk->sk_write_queue))) {
-		if (sdp_direct_gathers(sk, chan, out.skb))
+		bool offers = *sdp_direct_offers(out.skb);
+
+		if (sdp_direct_gathers(sk, chan, out.skb) || sdp_src_is_out(&direct->src))
 			return false;
+		out.mid = offers ? SDP_MID_SRC_AVAIL : SDP_MID_DATA;
+		out.ext = &direct->srcah;
+		out.ext_len = offers ? sizeof(direct->srcah) : 0;
 		err = sdp_chan_send(chan, &out);
 		/* Room is told of, memory is not. */
 		if (err == -ENOMEM)
@@ -93,11 +129,13 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 		if (err)
 			return false;
 		__skb_unlink(out.skb, &sk->sk_write_queue);
-		sdp_direct(sk)->queued -= out.skb->len;
+		direct->queued -= out.skb->len;
 		consume_skb(out.skb);
-		sdp_direct(sk)->deadline = jiffies + SDP_DIRECT_LATE;
+		if (offers)
+			sdp_src_sent(&direct->src);
+		direct->deadline = jiffies + SDP_DIRECT_LATE;
 	}
-	return true;
+	return !sdp_src_is_out(&direct->src);
 }
 
 /* The channel ends where nobody needs it any more; the socket's lock held. */
@@ -124,7 +162,7 @@ void sdp_direct_push(struct sock *sk)
 	if (!direct->link)
 		return;
 	if (sk->sk_state == TCP_ESTABLISHED &&
-	    sdp_direct_answer(direct, &direct->send_sm, SDP_MID_SEND_SM) &&
+	    sdp_direct_zcopy(direct) &&
 	    sdp_direct_answer(direct, &direct->cancel_acks, SDP_MID_SINK_CANCEL_ACK) &&
 	    sdp_direct_answer(direct, &direct->buf_acks, SDP_MID_CH_RCV_BUF_ACK) &&
 	    sdp_direct_data(sk, &direct->link->chan) &&
@@ -357,6 +395,8 @@ static void sdp_direct_free(struct sdp_chan *chan)
 }
 
 const struct sdp_chan_user sdp_direct_user = {
+	/* What the peer reads, and what is read of the peer's. */
+	.rdma_depth	= 2,
 	.stream		= sdp_direct_stream,
 	.open		= sdp_direct_opened,
 	.message	= sdp_direct_message,
@@ -381,6 +421,7 @@ void sdp_direct_drop(struct sock *sk)
 	spin_lock_bh(&direct->lock);
 	sock_set_flag(sk, SOCK_DEAD);
 	reset = sk->sk_state == TCP_SYN_SENT || !skb_queue_empty(&sk->sk_receive_queue) ||
+		sdp_sink_is_open(&direct->sink) ||
 		(sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
 	sk->sk_shutdown = SHUTDOWN_MASK;
 	if (reset)

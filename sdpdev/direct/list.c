@@ -95,10 +95,11 @@ static void sdp_direct_show_one(struct seq_file *seq, struct sdp_direct *direct)
 	spin_lock(&direct->lock);
 	sdp_direct_show_addr(seq, &direct->local);
 	sdp_direct_show_addr(seq, &direct->peer);
-	seq_printf(seq, "%s %u %u %llu %llu %u %lu\n", sdp_direct_state_name(sk->sk_state),
+	seq_printf(seq, "%s %u %u %llu %llu %u %lu %llu %llu\n",
+		   sdp_direct_state_name(sk->sk_state),
 		   sdp_direct_unsent(direct), direct->readable, direct->tx_bytes,
 		   direct->rx_bytes, from_kuid_munged(seq_user_ns(seq), sk->sk_uid),
-		   inode);
+		   inode, direct->tx_zcopy, direct->rx_zcopy);
 	spin_unlock(&direct->lock);
 }
 
@@ -127,7 +128,7 @@ static int sdp_direct_seq_show(struct seq_file *seq, void *v)
 	struct sdp_direct *direct = hlist_entry(v, struct sdp_direct, all);
 
 	if (v == SEQ_START_TOKEN)
-		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode\n");
+		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode tx_zcopy rx_zcopy\n");
 	else
 		sdp_direct_show_one(seq, direct);
 	return 0;

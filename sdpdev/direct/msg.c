@@ -2,8 +2,8 @@
 /*
  * Messages from the peer.
  *
- * Memory that a peer advertises is never read or written here: a source is told to send its
- * bytes (SendSm), and a sink's advertisement is void with the next Data message.
+ * What a source advertises is read by sink.c, or the source is told to send its bytes (SendSm).
+ * A sink's advertisement is void with the next Data message.
  */
 #include "core/core.h"
 #include "direct/direct.h"
@@ -72,7 +72,7 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 
 	if (!pdu->payload)
 		return false;
-	if (direct->fin_came) {
+	if (direct->fin_came || (pdu->mid == SDP_MID_DATA && sdp_sink_is_open(&direct->sink))) {
 		sdp_direct_broken(sk, SDP_BAD_TURN);
 		return false;
 	}
@@ -105,22 +105,37 @@ static bool sdp_direct_mode(struct sdp_direct *direct, const struct sdp_pdu *pdu
 	return true;
 }
 
+/* A source lets this end read. */
+static bool sdp_direct_src_avail(struct sdp_direct *direct, const struct sdp_pdu *pdu)
+{
+	if (direct->rx_mode == SDP_MODE_BUFFERED || direct->fin_came ||
+	    (direct->rx_mode == SDP_MODE_COMBINED && !pdu->payload) ||
+	    !sdp_sink_offered(&direct->sink, pdu->avail, pdu->payload, pdu->key, pdu->addr))
+		return false;
+	if (!sdp_direct_serves(direct))
+		sdp_sink_refuse(&direct->sink);
+	return true;
+}
+
+/* The peer's answer to what this end lets it read. */
+static bool sdp_direct_answer_came(struct sock *sk, const struct sdp_pdu *pdu)
+{
+	struct sdp_src *src = &sdp_direct(sk)->src;
+	bool good;
+
+	good = pdu->mid == SDP_MID_SEND_SM ? sdp_src_send_sm(src) : sdp_src_read(src, pdu->avail);
+	if (good && src->state == SDP_SRC_ANSWERED)
+		sk->sk_state_change(sk);
+	return good;
+}
+
 static bool sdp_direct_advert(struct sdp_direct *direct, const struct sdp_pdu *pdu)
 {
 	switch (pdu->mid) {
 	case SDP_MID_SRC_AVAIL:
-		if (direct->rx_mode == SDP_MODE_BUFFERED || direct->fin_came ||
-		    (direct->rx_mode == SDP_MODE_COMBINED && !pdu->payload))
-			return false;
-		direct->advert = true;
-		direct->send_sm++;
-		return true;
+		return sdp_direct_src_avail(direct, pdu);
 	case SDP_MID_SRC_AVAIL_CANCEL:
-		/* It crossed the SendSm, which is the answer to it as well. */
-		if (!direct->advert)
-			return false;
-		direct->advert = false;
-		return true;
+		return sdp_sink_cancel(&direct->sink);
 	case SDP_MID_SINK_AVAIL:
 		return direct->tx_mode != SDP_MODE_BUFFERED;
 	default:
@@ -144,8 +159,13 @@ static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp
 		if (!sdp_direct_advert(direct, pdu))
 			break;
 		return sdp_direct_bytes(sk, skb, pdu);
+	case SDP_MID_SEND_SM:
+	case SDP_MID_RDMA_RD_COMPL:
+		if (!sdp_direct_answer_came(sk, pdu))
+			break;
+		return false;
 	case SDP_MID_DISCONN:
-		if (direct->fin_came)
+		if (direct->fin_came || sdp_sink_is_open(&direct->sink))
 			break;
 		direct->fin_came = true;
 		sk->sk_shutdown |= RCV_SHUTDOWN;

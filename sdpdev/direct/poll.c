@@ -21,10 +21,12 @@ bool sdp_direct_ready(struct sock *sk, u32 bytes)
 	u32 readable = READ_ONCE(direct->readable);
 	bool full;
 
-	if (!readable || readable >= bytes)
-		return readable;
+	if (readable >= bytes)
+		return true;
 	spin_lock_bh(&direct->lock);
-	full = !direct->link || sdp_chan_full(&direct->link->chan);
+	/* The peer waits for an answer, which a call that reads gives. */
+	full = direct->sink.state == SDP_SINK_OFFERED ||
+	       (direct->readable && (!direct->link || sdp_chan_full(&direct->link->chan)));
 	spin_unlock_bh(&direct->lock);
 	return full;
 }

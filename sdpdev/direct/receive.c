@@ -115,11 +115,17 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 
 	/* What is looked at is copied at once: who waits longer does so before. */
 	if (flags & MSG_PEEK && target > 1 && *timeo)
-		sdp_direct_wait_for(sk, timeo, min_t(size_t, target, INT_MAX));
+		while (!sdp_direct_wait_for(sk, timeo, min_t(size_t, target, INT_MAX)) &&
+		       sdp_direct_decline(sk))
+			;
 	for (;;) {
 		if (mutex_lock_interruptible(&direct->receive))
 			return done ?: -ERESTARTSYS;
 		n = sdp_direct_copy(sk, msg, len - done, flags);
+		if (n >= 0 && done + n < len)
+			n += sdp_direct_fetch(sk, msg, len - done - n,
+					      *timeo && !(flags & (MSG_PEEK | MSG_TRUNC)),
+					      done + n < target);
 		mutex_unlock(&direct->receive);
 		if (n < 0)
 			return done ?: n;

@@ -20,11 +20,15 @@ static bool sdp_direct_has_room(struct sock *sk)
 /* A message may take so many bytes; the lock held. */
 static u32 sdp_direct_open(struct sock *sk, struct sk_buff *skb)
 {
-	return skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ?
+	return !*sdp_direct_offers(skb) && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ?
 	       sdp_direct(sk)->link->chan.most - skb->len : 0;
 }
 
-static bool sdp_direct_may_send(struct sock *sk)
+/**
+ * sdp_direct_may_send() - may bytes be sent?
+ * @sk: the socket, its lock held
+ */
+bool sdp_direct_may_send(struct sock *sk)
 {
 	return sk->sk_state == TCP_ESTABLISHED && sdp_direct(sk)->link &&
 	       !(sk->sk_shutdown & SEND_SHUTDOWN);
@@ -161,9 +165,14 @@ static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 static int sdp_direct_send_all(struct sock *sk, struct msghdr *msg, size_t *sent, long timeo)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
+	size_t n;
 	int err;
 
 	for (;;) {
+		n = sdp_direct_lend(sk, msg, &timeo);
+		*sent += n;
+		if (n)
+			continue;
 		if (mutex_lock_interruptible(&direct->send))
 			return sock_intr_errno(timeo);
 		err = sdp_direct_send(sk, msg, sent);

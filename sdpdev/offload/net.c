@@ -118,6 +118,7 @@ static const struct ctl_table sdp_net_table[] = {
 	SDP_NET_FILE(touch, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	SDP_NET_FILE(capture, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_NET_FILE(direct, proc_douintvec_minmax, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_NET_FILE(zcopy, proc_douintvec_minmax, SYSCTL_ZERO, &sdp_net_most),
 	SDP_NET_FILE(only_wait, proc_douintvec_minmax, SYSCTL_ONE, &sdp_net_most_touch),
 	{
 		.procname = "carriers",
@@ -140,6 +141,7 @@ static int __net_init sdp_net_start(struct net *net)
 	sn->move_bytes = 65536;
 	sn->touch = 10;
 	sn->capture = 1;
+	sn->zcopy = 65536;
 	sn->only_wait = 5;
 	sn->idle = 30;
 	sn->joins = 200;

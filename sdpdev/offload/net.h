@@ -24,6 +24,7 @@ struct sdp_order;
  * @touch: seconds after which a busy direction that has moved passes by TCP
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
  * @direct: not zero: sockets of family 27 are direct SDP, and not TCP
+ * @zcopy: bytes of a message of direct SDP from which the peer may read them; 0: never
  * @capture: not zero: connections return to TCP while somebody captures packets on their way
  * @idle: seconds after which a carrier goes that nobody uses; 0: it stays
  * @joins: carriers of a kind that are asked for in a second, at most; 0: any number
@@ -42,6 +43,7 @@ struct sdp_net {
 	unsigned int touch;
 	unsigned int capture;
 	unsigned int direct;
+	unsigned int zcopy;
 	unsigned int only_wait;
 	unsigned int idle;
 	unsigned int joins;

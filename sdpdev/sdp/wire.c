@@ -9,6 +9,7 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 
+#include "compat.h"
 #include "sdp/credit.h"
 #include "sdp/wire.h"
 #include "transport/transport.h"
@@ -86,9 +87,15 @@ enum sdp_bad sdp_parse(const void *data, u32 len, struct sdp_pdu *pdu)
 		if (pdu->mode > SDP_MODE_PIPELINED)
 			return SDP_BAD_FIELD;
 		break;
+	case SDP_MID_RDMA_RD_COMPL:
+		pdu->avail = get_unaligned_be32(ext);
+		break;
 	case SDP_MID_SRC_AVAIL:
+		pdu->avail = get_unaligned_be32(ext);
+		pdu->key = get_unaligned_be32(ext + offsetof(struct sdp_srcah, key));
+		pdu->addr = get_unaligned_be64(ext + offsetof(struct sdp_srcah, addr));
 		/* What comes along is the beginning of what is advertised. */
-		if (pdu->payload > be32_to_cpup((const __be32 *)ext))
+		if (pdu->payload > pdu->avail)
 			return SDP_BAD_FIELD;
 		break;
 	}
@@ -247,7 +254,7 @@ void sdp_build_hello(struct sdp_hh *hh, const struct sdp_hello *hello)
 	hh->bsdh.len = cpu_to_be32(sizeof(*hh));
 	hh->version = SDP_VERSION;
 	hh->ipv_cap = src->sin_family == AF_INET6 ? 0x60 : 0x40;
-	/* Zero is refused by peers, though nothing is ever advertised to us. */
+	/* As each half does in Combined mode; zero is refused by peers. */
 	hh->max_adverts = 1;
 	hh->des_rem_rcv_sz = cpu_to_be32(hello->rcv_sz);
 	hh->local_rcv_sz = cpu_to_be32(hello->rcv_sz);

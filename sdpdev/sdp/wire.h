@@ -52,6 +52,18 @@ enum sdp_mode {
 #define SDP_OOB_PRES		BIT(0)	/* the last byte is urgent */
 #define SDP_OOB_PEND		BIT(1)	/* an urgent byte is there or comes */
 
+/**
+ * struct sdp_srcah - what follows the base header of SrcAvail
+ * @len: bytes advertised, those that follow included
+ * @key: of the memory
+ * @addr: of its first byte
+ */
+struct sdp_srcah {
+	__be32 len;
+	__be32 key;
+	__be64 addr;
+};
+
 /* Smallest receive buffer that a peer may have, header included. */
 #define SDP_MIN_RCV_SZ		256
 
@@ -170,6 +182,9 @@ enum sdp_bad {
  * @payload: how many there are
  * @oob_pres: the last of them is urgent
  * @oob_pend: an urgent byte is among them or comes later
+ * @avail: of SrcAvail: bytes advertised; of RdmaRdCompl: bytes read
+ * @key: of SrcAvail
+ * @addr: of SrcAvail
  * @mode: of ModeChange: enum sdp_mode
  * @mode_of_receiver: of ModeChange: it is about the receiver's send half
  */
@@ -182,6 +197,9 @@ struct sdp_pdu {
 	u32 payload;
 	bool oob_pres;
 	bool oob_pend;
+	u32 avail;
+	u32 key;
+	u64 addr;
 	u8 mode;
 	bool mode_of_receiver;
 };

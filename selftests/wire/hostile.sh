@@ -56,6 +56,7 @@ mode-not-ours: aborted; bad_turn
 srcavail-bare: aborted; bad_turn
 cancel-nothing: aborted; bad_turn
 answer-unasked: aborted; bad_turn
+read-unasked: aborted; bad_turn
 susp: aborted; bad_turn
 susp-short: aborted; bad_short
 oversize: ended; ib_qp_errors
@@ -82,7 +83,7 @@ printed() {
 }
 
 n=$(grep -c . <<< "$cases")
-plan $((n + 4))
+plan $((n + 6))
 serve echo
 check "the cases run" run_cases
 i=0
@@ -108,6 +109,16 @@ for line in "credits: aborted; bad_credits" \
 	[ $status -eq 0 ] || diag "$got"
 	result $status "${line%;*}"
 done
+stop_serving
+
+# Its reader waits with a large buffer, for memory that there is not.
+serve fetch
+got=$(peer srcavail-key)
+[[ "$got" == "srcavail-key: "*"ended;"* ]]
+status=$?
+[ $status -eq 0 ] || diag "$got"
+result $status "srcavail-key: ended"
+check "and the reader hears of it" until_true 10 grep -q "end 104" /tmp/server
 stop_serving
 
 serve echo

@@ -189,7 +189,8 @@ static void send_control(void)
 
 static void send_right(void)
 {
-	switch (rnd(8)) {
+	/* No byte follows an advertisement before its answer. */
+	switch (advertised ? 1 : rnd(8)) {
 	case 0:
 		send_advert();
 		break;

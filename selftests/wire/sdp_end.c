@@ -5,6 +5,7 @@
  *   sdp_end echo PORT		a server that gives back what it gets
  *   sdp_end hold PORT		a server that takes one byte after a second
  *				and a second one after another, no more
+ *   sdp_end fetch PORT		a server that waits for 256 KiB
  *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
  *				when the ones before have come back as they
  *				were; exit status 0 if all is well
@@ -88,6 +89,17 @@ static void hold(int fd)
 		sleep(1);
 	if (read(fd, &c, 1) < 0)
 		tell_end(errno);
+}
+
+static void fetch(int fd)
+{
+	const size_t len = 256 << 10;
+	char *buf = malloc(len);
+
+	if (!buf)
+		die("memory");
+	tell_end(recv(fd, buf, len, MSG_WAITALL) < 0 || recv(fd, buf, len, 0) < 0 ? errno : 0);
+	free(buf);
 }
 
 /* How the server talks on each connection */
@@ -189,11 +201,15 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
 		talk = hold;
 		serve(atoi(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "fetch")) {
+		talk = fetch;
+		serve(atoi(argv[2]));
 	} else if (argc == 6 && !strcmp(argv[1], "send") && atoi(argv[5]) > 0) {
 		send_all(begin(argv[2], atoi(argv[3])), strtoul(argv[4], NULL, 0),
 			 atoi(argv[5]));
 	} else {
-		fprintf(stderr, "usage: sdp_end echo|hold PORT | send ADDR PORT BYTES CHUNK\n");
+		fprintf(stderr, "usage: sdp_end echo|hold|fetch PORT |\n"
+			"       sdp_end send ADDR PORT BYTES CHUNK\n");
 		return 2;
 	}
 	return 0;

@@ -114,6 +114,8 @@ static const struct bad_message {
 	{ .name = "srcavail-bare", .mid = SRC_AVAIL, .bytes = 32, .ext = "\0\0\0\x04" },
 	{ .name = "cancel-nothing", .mid = SRC_AVAIL_CANCEL, .bytes = 16 },
 	{ .name = "answer-unasked", .mid = SEND_SM, .bytes = 16 },
+	{ .name = "read-unasked", .mid = RDMA_RD_COMPL, .bytes = 20, .ext = "\0\0\0\x04" },
+	{ .name = "srcavail-key", .mid = SRC_AVAIL, .bytes = 16 + 16 + 8, .ext = "\0\x04\0\0" },
 	{ .name = "susp", .mid = SUSP_COMM, .bytes = 24 },
 	{ .name = "susp-short", .mid = SUSP_COMM, .bytes = 20 },
 	{ .name = "credits", .mid = DATA, .bytes = 17, .times = SENDS },

@@ -30,6 +30,8 @@ static const struct {
 	{ "rx_queue",	NUM_RX_QUEUED },
 	{ "tx_bytes",	NUM_TX_BYTES },
 	{ "rx_bytes",	NUM_RX_BYTES },
+	{ "tx_zcopy",	NUM_TX_ZCOPY },
+	{ "rx_zcopy",	NUM_RX_ZCOPY },
 	{ "uid",	NUM_UID },
 	{ "inode",	NUM_INODE },
 	/* There is no other number. */

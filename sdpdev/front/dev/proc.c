@@ -22,6 +22,11 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_REFUSED_BAD_HELLO]	= "refused_bad_hello",
 	[SDP_CNT_LISTEN_FAILED]		= "listen_failed",
 	[SDP_CNT_OVER_LIMIT]		= "over_limit",
+	[SDP_CNT_ZCOPY_OFFERED]		= "zcopy_offered",
+	[SDP_CNT_ZCOPY_CANCELLED]	= "zcopy_cancelled",
+	[SDP_CNT_ZCOPY_READ]		= "zcopy_read",
+	[SDP_CNT_ZCOPY_REFUSED]		= "zcopy_refused",
+	[SDP_CNT_ZCOPY_UNPINNED]	= "zcopy_unpinned",
 	[SDP_CNT_RULE_LOST]		= "rule_lost",
 
 	[SDP_CNT_BAD + SDP_BAD_SHORT]		= "bad_short",

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of this host that the peer reads, or that the peer's is read into.
+ *
+ * The transport's part outlives all calls of mem_alloc(), and the transport all of the memory:
+ * sdp_chan_finish() waits for both.
+ */
+#include <linux/wait_bit.h>
+
+#include "chan/chan.h"
+
+/**
+ * sdp_chan_caps() - what the transport can do besides messages, with this peer
+ * @chan: the channel, which has been open
+ *
+ * Return: bits of enum sdp_xprt_caps.
+ */
+u32 sdp_chan_caps(const struct sdp_chan *chan)
+{
+	return chan->xc->max_mem ? chan->xprt->caps : 0;
+}
+
+/**
+ * sdp_chan_mem_make() - have the transport know memory
+ * @chan: the channel; the caller has a reference until sdp_chan_mem_free()
+ * @cm: the memory
+ * @sgt: where it is
+ * @access: bits of enum sdp_xprt_access
+ *
+ * Context: process.
+ * Return: zero or a negative errno.
+ */
+int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_table *sgt,
+		      u32 access)
+{
+	bool open;
+
+	spin_lock_bh(&chan->lock);
+	open = chan->state == SDP_CHAN_OPEN;
+	if (open)
+		atomic_inc(&chan->making);
+	spin_unlock_bh(&chan->lock);
+	if (!open)
+		return -ENOTCONN;
+	cm->mem = chan->xprt->mem_alloc(chan->xc, sgt->sgl, sgt->nents, access);
+	if (!IS_ERR(cm->mem)) {
+		cm->shared = access & (SDP_XPRT_PEER_READS | SDP_XPRT_PEER_WRITES);
+		init_completion(&cm->done);
+		atomic_inc(&chan->mems);
+		spin_lock_bh(&chan->lock);
+		list_add(&cm->list, &chan->known);
+		spin_unlock_bh(&chan->lock);
+	}
+	if (atomic_dec_and_test(&chan->making))
+		wake_up_var(&chan->making);
+	return PTR_ERR_OR_ZERO(cm->mem);
+}
+
+/**
+ * sdp_chan_mem_read() - read the peer's memory
+ * @chan: the channel
+ * @cm: where to
+ * @from: the peer's
+ *
+ * Context: any with bottom halves.
+ * Return: zero, and sdp_chan_mem_wait() follows; or a negative errno.
+ */
+int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
+		      const struct sdp_xprt_remote *from)
+{
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == SDP_CHAN_OPEN)
+		err = chan->xprt->post_read(chan->xc, cm->mem, 0, from);
+	spin_unlock_bh(&chan->lock);
+	return err;
+}
+
+/**
+ * sdp_chan_mem_wait() - wait until the transport gives memory back
+ * @chan: the channel
+ * @cm: the memory, posted
+ *
+ * A process that is killed ends the channel, and with that the wait.
+ *
+ * Context: process.
+ * Return: zero, or why the channel is at its end.
+ */
+int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm)
+{
+	if (wait_for_completion_killable(&cm->done)) {
+		sdp_chan_end(chan);
+		wait_for_completion(&cm->done);
+	}
+	return cm->error;
+}
+
+/* Ends the peer's access, whatever becomes of the channel. */
+static void sdp_chan_mem_revoke(struct sdp_chan *chan, struct sdp_chan_mem *cm)
+{
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == SDP_CHAN_OPEN) {
+		err = chan->xprt->invalidate(chan->xc, cm->mem);
+		if (err)
+			sdp_chan_over(chan);
+	}
+	spin_unlock_bh(&chan->lock);
+	if (!err)
+		sdp_chan_mem_wait(chan, cm);
+	else
+		/* Pairs with sdp_chan_quiet(). */
+		wait_var_event(&chan->quiet, smp_load_acquire(&chan->quiet));
+}
+
+/**
+ * sdp_chan_mem_free() - the reverse of sdp_chan_mem_make()
+ * @chan: the channel
+ * @cm: the memory, not posted
+ *
+ * The peer has no access any more when it returns.
+ *
+ * Context: process.
+ */
+void sdp_chan_mem_free(struct sdp_chan *chan, struct sdp_chan_mem *cm)
+{
+	if (cm->shared)
+		sdp_chan_mem_revoke(chan, cm);
+	spin_lock_bh(&chan->lock);
+	list_del(&cm->list);
+	spin_unlock_bh(&chan->lock);
+	chan->xprt->mem_free(chan->xc, cm->mem);
+	if (atomic_dec_and_test(&chan->mems))
+		wake_up_var(&chan->mems);
+}
+
+/**
+ * sdp_chan_mem_done() - the transport gives memory back
+ * @chan: the channel
+ * @mem: the memory
+ * @error: negative errno or zero
+ *
+ * Context: softirq.
+ */
+void sdp_chan_mem_done(struct sdp_chan *chan, const struct sdp_xprt_mem *mem, int error)
+{
+	struct sdp_chan_mem *cm;
+
+	spin_lock_bh(&chan->lock);
+	list_for_each_entry(cm, &chan->known, list)
+		if (cm->mem == mem) {
+			cm->error = error;
+			complete(&cm->done);
+			break;
+		}
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * sdp_chan_quiet() - the transport's part is gone: the peer has no access to anything
+ * @chan: the channel
+ *
+ * Context: process.
+ */
+void sdp_chan_quiet(struct sdp_chan *chan)
+{
+	/* Pairs with sdp_chan_mem_revoke(), which frees then. */
+	smp_store_release(&chan->quiet, true);
+	/* A waiter sees it, or is seen: pairs with the barrier of set_current_state(). */
+	smp_mb();
+	wake_up_var(&chan->quiet);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read Zcopy, the source: a program that waits in send(2) with many bytes advertises its own
+ * memory, and the peer reads it.  What the peer does not read in time, or does not want to read,
+ * goes by copies.  sdp/zcopy.h has the states.
+ *
+ * The advertisement is a message in sk_write_queue as any other, so the bytes keep their order.
+ * None is sent behind it before the peer has answered.
+ */
+#include <linux/wait.h>
+
+#include "core/core.h"
+#include "direct/direct.h"
+#include "offload/net.h"
+
+/* Bytes that go along with the advertisement: a header, which many programs read by itself. */
+#define SDP_DIRECT_FIRST	256U
+
+/* A program of the peer's that reads does so before. */
+#define SDP_DIRECT_PATIENCE	(HZ / 5)
+
+/* A peer answers a cancellation by itself. */
+#define SDP_DIRECT_CANCEL	(5 * HZ)
+
+/* After so many failures in a row 2^this transfers are not tried. */
+#define SDP_DIRECT_MISSES	6
+
+/* The channel, referenced, if an advertisement may be sent now; or NULL. */
+static struct sdp_chan *sdp_direct_source(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	struct sdp_chan *chan = NULL;
+
+	spin_lock_bh(&direct->lock);
+	if (sdp_direct_may_send(sk) && direct->src.state == SDP_SRC_IDLE &&
+	    direct->tx_mode == SDP_MODE_COMBINED &&
+	    sdp_chan_caps(&direct->link->chan) & SDP_XPRT_CAP_MEM) {
+		if (direct->src_skip) {
+			direct->src_skip--;
+		} else {
+			chan = &direct->link->chan;
+			refcount_inc(&chan->refs);
+		}
+	}
+	spin_unlock_bh(&direct->lock);
+	return chan;
+}
+
+/* The message, with the first bytes of @msg, which keeps them; or NULL. */
+static struct sk_buff *sdp_direct_srcavail(struct sock *sk, struct msghdr *msg, u32 n)
+{
+	struct sk_buff *skb = sock_wmalloc(sk, n, true, sk->sk_allocation);
+
+	if (!skb)
+		return NULL;
+	if (copy_from_iter(skb_put(skb, n), n, &msg->msg_iter) != n) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	iov_iter_revert(&msg->msg_iter, n);
+	*sdp_direct_offers(skb) = true;
+	return skb;
+}
+
+/* Queues the message; false: the connection has changed meanwhile. */
+static bool sdp_direct_advertise(struct sock *sk, struct sdp_chan *chan, struct sk_buff *skb,
+				 const struct sdp_direct_pages *p)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool good;
+
+	spin_lock_bh(&direct->lock);
+	good = sdp_direct_may_send(sk) && &direct->link->chan == chan &&
+	       direct->src.state == SDP_SRC_IDLE;
+	if (good) {
+		sdp_src_queue(&direct->src, p->len, skb->len);
+		direct->srcah.len = cpu_to_be32(p->len);
+		direct->srcah.key = cpu_to_be32(p->cm.mem->key);
+		direct->srcah.addr = cpu_to_be64(p->cm.mem->addr);
+		direct->queued += skb->len;
+		__skb_queue_tail(&sk->sk_write_queue, skb);
+		sdp_direct_push(sk);
+	}
+	spin_unlock_bh(&direct->lock);
+	if (!good)
+		kfree_skb(skb);
+	return good;
+}
+
+static bool sdp_direct_is_answered(struct sock *sk)
+{
+	u8 state = READ_ONCE(sdp_direct(sk)->src.state);
+
+	/* The socket may have another connection. */
+	return state == SDP_SRC_ANSWERED || state == SDP_SRC_IDLE;
+}
+
+static bool sdp_direct_is_pointless(struct sock *sk)
+{
+	return sdp_direct_is_answered(sk) || READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN;
+}
+
+/* The message is in the queue, and stays there. */
+static void sdp_direct_withdraw(struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	skb_queue_walk(&sk->sk_write_queue, skb)
+		if (*sdp_direct_offers(skb)) {
+			__skb_unlink(skb, &sk->sk_write_queue);
+			sdp_direct(sk)->queued -= skb->len;
+			kfree_skb(skb);
+			return;
+		}
+}
+
+/* Takes the advertisement back, and waits until the peer knows; not long. */
+static void sdp_direct_cancel(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	sdp_count(SDP_CNT_ZCOPY_CANCELLED);
+	spin_lock_bh(&direct->lock);
+	if (sdp_src_cancel(&direct->src))
+		sdp_direct_withdraw(sk);
+	sdp_direct_push(sk);
+	spin_unlock_bh(&direct->lock);
+	if (wait_event_timeout(*sk_sleep(sk), sdp_direct_is_answered(sk), SDP_DIRECT_CANCEL))
+		return;
+	spin_lock_bh(&direct->lock);
+	sdp_direct_abort(sk, ETIMEDOUT);
+	sdp_src_end(&direct->src);
+	spin_unlock_bh(&direct->lock);
+}
+
+/* Waits for the peer's answer.  Returns bytes that it has. */
+static u32 sdp_direct_offered(struct sock *sk, long *timeo)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	long wait = min_t(long, *timeo, SDP_DIRECT_PATIENCE), left;
+	bool all;
+	u32 has;
+
+	left = wait_event_interruptible_timeout(*sk_sleep(sk), sdp_direct_is_pointless(sk), wait);
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo -= wait - max(left, 0L);
+	if (!sdp_direct_is_answered(sk))
+		sdp_direct_cancel(sk);
+	spin_lock_bh(&direct->lock);
+	all = direct->src.read == direct->src.len;
+	has = sdp_src_take(&direct->src);
+	direct->src_misses = all ? 0 : min_t(u32, direct->src_misses + 1, SDP_DIRECT_MISSES);
+	direct->src_skip = all ? 0 : BIT(direct->src_misses);
+	direct->tx_bytes += has;
+	if (direct->src.read > direct->src.first)
+		direct->tx_zcopy += direct->src.read - direct->src.first;
+	/* What has waited for the answer. */
+	sdp_direct_push(sk);
+	spin_unlock_bh(&direct->lock);
+	/* Others wait for that, too. */
+	sk->sk_state_change(sk);
+	return has;
+}
+
+/**
+ * sdp_direct_lend() - let the peer read the next bytes of a message
+ * @sk: the socket
+ * @msg: the message; what the peer has got is taken
+ * @timeo: jiffies that the call may wait; those that are left
+ *
+ * Return: bytes that the peer has got; zero: the next ones are to be copied.
+ */
+size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo)
+{
+	u32 least = READ_ONCE(sdp_net(sock_net(sk))->zcopy), most, has = 0, first;
+	struct sdp_direct_pages p = {};
+	struct sk_buff *skb = NULL;
+	struct sdp_chan *chan;
+
+	most = least ? sdp_direct_worth(&msg->msg_iter, max(least, SDP_DIRECT_FIRST + 1)) : 0;
+	chan = most && *timeo ? sdp_direct_source(sk) : NULL;
+	if (!chan)
+		return 0;
+	if (!sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_PEER_READS)) {
+		first = min_t(u32, SDP_DIRECT_FIRST, chan->most - sizeof(struct sdp_srcah));
+		skb = sdp_direct_srcavail(sk, msg, min(first, p.len));
+	}
+	if (skb && sdp_direct_advertise(sk, chan, skb, &p)) {
+		sdp_count(SDP_CNT_ZCOPY_OFFERED);
+		has = sdp_direct_offered(sk, timeo);
+	}
+	sdp_direct_unpin(&p);
+	sdp_chan_put(chan);
+	iov_iter_advance(&msg->msg_iter, has);
+	return has;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Read Zcopy (A4.6): a source advertises memory, and the sink reads it.
+ *
+ * The functions here are pure: they know no locks, no clock and no memory, so selftests/zcopy
+ * runs the same file in user space, through all crossings of messages.
+ *
+ * The source, which has one advertisement at a time:
+ *
+ *	IDLE --> QUEUED -- SrcAvail --> OFFERED -- SrcAvailCancel --> CANCELLED
+ *	  ^         \_____________          \___ RdmaRdCompl of all, ___/
+ *	  \                       \             or SendSm
+ *	   \___ sdp_src_take() ___ ANSWERED <_____/
+ *
+ * The sink:
+ *
+ *	NONE -- SrcAvail --> OFFERED <--- part, all ---> READING -- cancel --> CANCELLED
+ *	  ^                     \ refused, cancelled        / all                /
+ *	  \_ SrcAvailCancel __ ANSWERED <__________________/____________________/
+ *	                           \__ SrcAvail --> OFFERED
+ *
+ * A source whose state is ANSWERED knows that the sink reads no more: so each answer is decided
+ * when no read is under way.  A cancellation may cross the answer, which stands for both.
+ *
+ * Bytes that come along with SrcAvail are the first ones of what is advertised, and the sink has
+ * them whatever the answer is.  RdmaRdCompl counts them, SendSm does not.
+ */
+#ifndef _SDP_ZCOPY_H
+#define _SDP_ZCOPY_H
+
+#include <linux/types.h>
+
+enum sdp_src_state {
+	SDP_SRC_IDLE,
+	SDP_SRC_QUEUED,
+	SDP_SRC_OFFERED,
+	SDP_SRC_CANCELLED,
+	SDP_SRC_ANSWERED,
+};
+
+/**
+ * struct sdp_src - what an end advertises
+ * @state: enum sdp_src_state
+ * @say_cancel: SrcAvailCancel is owed
+ * @len: bytes advertised
+ * @first: of them, those that went along
+ * @read: bytes that RdmaRdCompl has told of
+ */
+struct sdp_src {
+	u8 state;
+	bool say_cancel;
+	u32 len;
+	u32 first;
+	u32 read;
+};
+
+enum sdp_sink_state {
+	SDP_SINK_NONE,
+	SDP_SINK_OFFERED,
+	SDP_SINK_READING,
+	SDP_SINK_CANCELLED,
+	SDP_SINK_ANSWERED,
+};
+
+/**
+ * struct sdp_sink - what the peer advertises
+ * @state: enum sdp_sink_state
+ * @key: of the peer's memory
+ * @addr: of its first byte
+ * @len: bytes advertised
+ * @got: of them, those that have come
+ * @told: of them, those that RdmaRdCompl tells of, or SendSm stands for
+ * @reading: bytes of the read that is under way
+ * @say_read: bytes that RdmaRdCompl is owed for
+ * @say_sm: SendSm messages that are owed, behind that
+ */
+struct sdp_sink {
+	u8 state;
+	u32 key;
+	u64 addr;
+	u32 len;
+	u32 got;
+	u32 told;
+	u32 reading;
+	u32 say_read;
+	u32 say_sm;
+};
+
+/* The source. */
+void sdp_src_queue(struct sdp_src *src, u32 len, u32 first);
+void sdp_src_sent(struct sdp_src *src);
+bool sdp_src_cancel(struct sdp_src *src);
+bool sdp_src_read(struct sdp_src *src, u32 bytes);
+bool sdp_src_send_sm(struct sdp_src *src);
+void sdp_src_end(struct sdp_src *src);
+u32 sdp_src_take(struct sdp_src *src);
+
+/**
+ * sdp_src_is_out() - may the peer read?  No stream byte is sent meanwhile
+ * @src: the source
+ */
+static inline bool sdp_src_is_out(const struct sdp_src *src)
+{
+	return src->state == SDP_SRC_OFFERED || src->state == SDP_SRC_CANCELLED;
+}
+
+/* The sink. */
+bool sdp_sink_offered(struct sdp_sink *sink, u32 len, u32 first, u32 key, u64 addr);
+void sdp_sink_refuse(struct sdp_sink *sink);
+u32 sdp_sink_read(struct sdp_sink *sink, u32 most);
+void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes);
+bool sdp_sink_cancel(struct sdp_sink *sink);
+
+/**
+ * sdp_sink_is_open() - does the source wait for an answer?  It sends no stream byte meanwhile
+ * @sink: the sink
+ */
+static inline bool sdp_sink_is_open(const struct sdp_sink *sink)
+{
+	return sink->state != SDP_SINK_NONE && sink->state != SDP_SINK_ANSWERED;
+}
+
+#endif /* _SDP_ZCOPY_H */
