@@ -236,6 +236,19 @@ static int execute(char **argv)
 	return EXIT_NO_EXEC;
 }
 
+/* Why a program with that rule has none. */
+static const char *no_rings(uint32_t verdict)
+{
+	switch (verdict) {
+	case SDP_RULE_ONLY:
+		return "with --only bytes go by system calls";
+	case SDP_RULE_NEVER:
+		return "with --never connections stay with TCP";
+	default:
+		return "with --none the program has no rule that asks for them";
+	}
+}
+
 static int run(char **argv)
 {
 	bool only = choice.rule.verdict == SDP_RULE_ONLY, must = choice.must || only;
@@ -253,8 +266,7 @@ static int run(char **argv)
 	if (error && must)
 		return EXIT_TROUBLE;
 	if (choice.rings && !error) {
-		none = only ? "with --only bytes go by system calls" :
-		       moves ? preload_rings(argv[0]) : "connections stay with TCP";
+		none = moves && !only ? preload_rings(argv[0]) : no_rings(choice.rule.verdict);
 		if (none)
 			trouble("%s: no rings: %s", argv[0], none);
 	}
