@@ -634,7 +634,7 @@ static void ipoib_conn_in_packet(struct ipoib_conn_in *c,
 	if (c->last_used != now)
 		WRITE_ONCE(c->last_used, now);
 	ipoib_dbg_cm_data(priv, "received %u bytes by a connection from QPN %#x\n",
-		       len, c->qpn);
+			  len, c->qpn);
 	skb->pkt_type = PACKET_HOST;
 	ipoib_rx_up(priv, &priv->cm.napi, skb);
 }

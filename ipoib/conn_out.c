@@ -239,7 +239,7 @@ static bool ipoib_conn_post(struct ipoib_conn *c, struct sk_buff *skb,
 		sge[i].lkey = priv->pd->local_dma_lkey;
 	wr.num_sge = n;
 	ipoib_dbg_cm_data(priv, "sending %u bytes by a connection to QPN %#x\n",
-		       skb->len, c->qpn);
+			  skb->len, c->qpn);
 	skb_tx_timestamp(skb);
 	/* It may complete before the next line. */
 	WRITE_ONCE(c->head, c->head + 1);
