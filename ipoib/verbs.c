@@ -127,7 +127,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	if (err)
 		return err;
 	priv->rx.cq = ipoib_create_cq(priv, ipoib_recv_event, priv,
-					priv->rx.size);
+				      priv->rx.size);
 	if (IS_ERR(priv->rx.cq)) {
 		err = PTR_ERR(priv->rx.cq);
 		goto free_rx;
