@@ -1,76 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests for connections that a peer of sdpdev's sends by the RDMA connection manager: to join a
+ * Requests for connections that a peer of sdpdev's sends to the communication manager: to join a
  * TCP connection, or for direct SDP, with anything in them.  What becomes of them is decided by
  * the kernel's own threads, whose coverage guides nobody.
  */
 #include "fuzz.h"
 
-#include <arpa/inet.h>
-#include <endian.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <infiniband/ib.h>
-#include <rdma/rdma_cma.h>
+
+#include "../lib/cm.h"
 
 #define JOINS		4	/* of an input */
-#define ANSWER_MS	50
+#define ANSWER_MS	2
 #define SERVICE		0x10000ULL
 #define PRIVATE		76	/* bytes of a request, of either kind */
-#define FROM		"/sys/class/infiniband/softib1/ports/1/gids/0"
-#define TO		"/sys/class/infiniband/softib0/ports/1/gids/0"
 
-/* The kernel wants each to be used by the thread that has opened it. */
-static struct rdma_event_channel *channels[THREADS];
-static struct sockaddr_ib from, to;
+static struct cm cm;
 static unsigned int n_joins;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void get_gid(const char *path, struct sockaddr_ib *sib)
-{
-	char gid[64];
-	FILE *f = fopen(path, "re");
-
-	if (!f || fscanf(f, "%63s", gid) != 1 || inet_pton(AF_INET6, gid, &sib->sib_addr) != 1)
-		die(path);
-	fclose(f);
-	sib->sib_family = AF_IB;
-	sib->sib_pkey = htobe16(0xffff);
-}
-
 void joins_init(void)
 {
-	get_gid(FROM, &from);
-	get_gid(TO, &to);
-	to.sib_sid_mask = ~0ULL;
-}
-
-static struct rdma_event_channel *channel_of(unsigned int nr)
-{
-	if (!channels[nr]) {
-		channels[nr] = rdma_create_event_channel();
-		if (!channels[nr] || fcntl(channels[nr]->fd, F_SETFL, O_NONBLOCK))
-			die("connection manager");
-	}
-	return channels[nr];
-}
-
-/* The next event, if there is one soon: is it WANT? */
-static bool comes(struct rdma_event_channel *channel, enum rdma_cm_event_type want)
-{
-	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
-	struct rdma_cm_event *ev;
-	bool is;
-
-	if (poll(&p, 1, ANSWER_MS) != 1 || rdma_get_cm_event(channel, &ev))
-		return false;
-	is = ev->event == want;
-	rdma_ack_cm_event(ev);
-	return is;
+	if (!cm_open(&cm, "softib1", "softib0"))
+		die("management datagrams");
 }
 
 /* As struct sdp_joined_req is, or a Hello; then by the record. */
@@ -100,33 +54,23 @@ static void fill(unsigned char *data, const struct record *r)
 
 void op_join(struct worker *w)
 {
+	uint64_t service = SERVICE | (w->r->a & 8 ? PORT + 1 : 0);
 	unsigned char data[PRIVATE];
-	struct rdma_conn_param param = {
-		.private_data = data, .private_data_len = PRIVATE - (w->r->b & 15),
-		.retry_count = 7, .rnr_retry_count = 7, .qp_num = 0xabcdef,
-	};
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
+	uint32_t id;
 
 	w->nothing = true;
 	if (pthread_mutex_trylock(&lock))
 		return;
-	channel = channel_of(w->nr);
-	if (n_joins == JOINS || rdma_create_id(channel, &id, NULL, RDMA_PS_IB))
-		goto out;
-	n_joins++;
-	w->nothing = false;
-	fill(data, w->r);
-	to.sib_sid = htobe64(SERVICE | (w->r->a & 8 ? PORT + 1 : 0));
-	wake_not(true);
-	if (!rdma_bind_addr(id, (struct sockaddr *)&from) &&
-	    !rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, ANSWER_MS) &&
-	    comes(channel, RDMA_CM_EVENT_ADDR_RESOLVED) && !rdma_resolve_route(id, ANSWER_MS) &&
-	    comes(channel, RDMA_CM_EVENT_ROUTE_RESOLVED) && !rdma_connect(id, &param))
-		comes(channel, RDMA_CM_EVENT_REJECTED);
-	wake_not(false);
-	rdma_destroy_id(id);
-out:
+	if (n_joins < JOINS) {
+		n_joins++;
+		w->nothing = false;
+		fill(data, w->r);
+		id = cm_new_id(&cm);
+		if (cm_ask(&cm, id, service, id & 0xffffff, data, PRIVATE - (w->r->b & 15))) {
+			poll(NULL, 0, ANSWER_MS);
+			cm_give_up(&cm, id);
+		}
+	}
 	pthread_mutex_unlock(&lock);
 }
 
