@@ -106,15 +106,16 @@ static struct sdp_ib_mr *sdp_ib_mr_new(struct sdp_ib_conn *conn)
 	struct sdp_ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	int ret = mr ? sdp_ib_mr_make(conn, mr) : -ENOMEM;
 
-	if (ret)
-		kfree(mr);
 	spin_lock_bh(&conn->mr_lock);
 	if (ret)
 		conn->nr_mrs--;
 	else
 		list_add(&mr->list, &conn->mrs);
 	spin_unlock_bh(&conn->mr_lock);
-	return ret ? ERR_PTR(ret) : mr;
+	if (!ret)
+		return mr;
+	kfree(mr);
+	return ERR_PTR(ret);
 }
 
 /**
