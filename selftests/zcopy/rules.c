@@ -54,7 +54,7 @@ static void visit(const struct world *w)
 	for (size_t i = 0; i < sizeof(*w); i++)
 		hash = (hash ^ bytes[i]) * 16777619u;
 	for (at = hash & (2 * STATES - 1); table[at] >= 0; at = (at + 1) & (2 * STATES - 1))
-		if (!memcmp(&seen[table[at]], w, sizeof(*w)))
+		if (!memcmp((const unsigned char *)&seen[table[at]], bytes, sizeof(*w)))
 			return;
 	if (count == STATES) {
 		wrong = "too many states";
@@ -221,18 +221,29 @@ static void look(const struct world *w, unsigned int before)
 	wrong = "both wait for ever";
 }
 
-static void show(int i)
+static void show_one(const struct world *w)
 {
 	static const char *const src[] = { "idle", "queued", "offered", "cancelled", "answered" };
 	static const char *const sink[] = { "none", "offered", "reading", "cancelled", "answered" };
-	const struct world *w = &seen[i];
 
-	if (parent[i] >= 0)
-		show(parent[i]);
 	printf("# source %s, %u of %u read; sink %s, %u of %u; messages %u %u %u, %u %u %u\n",
 	       src[w->src.state], w->src.read, w->src.len, sink[w->sink.state], w->sink.got,
 	       w->sink.len, w->there[0].mid, w->there[1].mid, w->there[2].mid, w->back[0].mid,
 	       w->back[1].mid, w->back[2].mid);
+}
+
+/* How it came to a state: from the first one on. */
+static void show(int last)
+{
+	int i, next = -1, before;
+
+	for (i = last; i >= 0; i = before) {
+		before = parent[i];
+		parent[i] = next;
+		next = i;
+	}
+	for (i = next; i >= 0; i = parent[i])
+		show_one(&seen[i]);
 }
 
 static void all_states(void)
