@@ -21,12 +21,10 @@ bool sdp_direct_ready(struct sock *sk, u32 bytes)
 	u32 readable = READ_ONCE(direct->readable);
 	bool full;
 
-	if (readable >= bytes)
-		return true;
+	if (!readable || readable >= bytes)
+		return readable;
 	spin_lock_bh(&direct->lock);
-	/* The peer waits for an answer, which a call that reads gives. */
-	full = direct->sink.state == SDP_SINK_OFFERED ||
-	       (direct->readable && (!direct->link || sdp_chan_full(&direct->link->chan)));
+	full = !direct->link || sdp_chan_full(&direct->link->chan);
 	spin_unlock_bh(&direct->lock);
 	return full;
 }
@@ -83,6 +81,9 @@ __poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_tab
 		mask |= EPOLLERR;
 	if (sdp_direct_ready(sk, sock_rcvlowat(sk, 0, INT_MAX)))
 		mask |= EPOLLIN | EPOLLRDNORM;
+	else
+		/* Bytes that the peer offers are none to be read yet: it sends them. */
+		sdp_direct_decline(sk);
 	return mask | sdp_direct_writable(sk);
 }
 

@@ -11,6 +11,7 @@
 static bool sdp_direct_has(struct sock *sk, u32 bytes)
 {
 	return sdp_direct_ready(sk, bytes) || READ_ONCE(sk->sk_err) ||
+	       READ_ONCE(sdp_direct(sk)->sink.state) == SDP_SINK_OFFERED ||
 	       READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN ||
 	       READ_ONCE(sk->sk_state) == TCP_CLOSE;
 }

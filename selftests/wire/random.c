@@ -36,7 +36,7 @@ static struct tally {
 
 static uint32_t state, last_acked;
 static int credits;
-static bool over, advertised;
+static bool over, advertised, cancelled;
 static unsigned int length;	/* messages before one thing is wrong, at most */
 
 static void count(unsigned long *what)
@@ -167,6 +167,7 @@ static void send_advert(void)
 		ext[0] = 0x7f;
 		send_right_ext(SRC_AVAIL, ext, 16, 1 + rnd(50));
 		advertised = true;
+		cancelled = false;
 	} else {
 		send_right_ext(SINK_AVAIL, ext, 20, 0);
 	}
@@ -177,9 +178,9 @@ static void send_control(void)
 	unsigned char ext[4];
 
 	fill(ext, sizeof(ext));
-	if (advertised && rnd(2)) {
+	if (advertised && !cancelled && rnd(2)) {
 		send_right_ext(SRC_AVAIL_CANCEL, NULL, 0, 0);
-		advertised = false;
+		cancelled = true;
 	} else if (rnd(2)) {
 		send_right_ext(SINK_AVAIL_CANCEL, NULL, 0, 0);
 	} else {
