@@ -34,12 +34,14 @@ static struct conn c;
  * @workers: in threads, also where they may sleep; otherwise where nobody may
  * @step: bytes, or how ever the folder counts
  */
-static struct fault {
+struct fault {
 	const char *name;
 	const char *folder;
 	bool workers;
 	int step;
-} faults[] = {
+};
+
+static const struct fault faults[] = {
 	{ "memory, in threads", "failslab", true, 0 },
 	{ "memory, where nobody may sleep", "failslab", false, 0 },
 	{ "pages, in threads", "fail_page_alloc", true, 1 },
