@@ -569,6 +569,16 @@ int sdp_joined_start(void)
 }
 
 /**
+ * sdp_joined_changed() - peers that were out of reach may be there
+ *
+ * Context: any.
+ */
+void sdp_joined_changed(void)
+{
+	sdp_carrier_changed(&sdp_joined_ops);
+}
+
+/**
  * sdp_joined_stop() - the reverse; no endpoint is left
  */
 void sdp_joined_stop(void)

@@ -139,6 +139,7 @@ void sdp_joined_addrs(const struct sdp_join *join, struct sockaddr_storage *from
 /* joined.c */
 int sdp_joined_start(void);
 void sdp_joined_stop(void);
+void sdp_joined_changed(void);
 int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer);
 int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);

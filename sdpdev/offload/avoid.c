@@ -16,6 +16,8 @@
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "offload/avoid.h"
@@ -48,6 +50,7 @@
 /**
  * struct sdp_avoid_entry - a host, or a path
  * @host: address
+ * @scope: where it is the address of this host: a device for a link-local one, or a VRF, or 0
  * @ifindex: device of a path; 0: the host by whatever path
  * @kind: of carrier
  * @good: a carrier was joined since @failed
@@ -58,6 +61,7 @@
  */
 struct sdp_avoid_entry {
 	struct in6_addr host;
+	int scope;
 	int ifindex;
 	u8 kind;
 	bool good;
@@ -152,9 +156,12 @@ static void sdp_avoid_name(const struct sock *sk, struct sdp_avoid_entry *name, 
 	memset(name, 0, sizeof(*name));
 	name->kind = kind;
 	name->ifindex = ifindex;
+	name->scope = l3mdev_master_ifindex_by_index(sock_net(sk), ifindex);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (sk->sk_family == AF_INET6) {
 		name->host = sk->sk_v6_daddr;
+		if (__ipv6_addr_needs_scope_id(__ipv6_addr_type(&name->host)))
+			name->scope = ifindex;
 		return;
 	}
 #endif
@@ -165,7 +172,8 @@ static struct sdp_avoid_entry *sdp_avoid_set(struct sdp_avoid *avoid,
 					     const struct sdp_avoid_entry *name)
 {
 	u32 hash = jhash2((__force const u32 *)&name->host, sizeof(name->host) / sizeof(u32),
-			  avoid->seed ^ name->ifindex ^ (u32)name->kind << 24);
+			  avoid->seed ^ name->scope ^ name->ifindex << 8 ^
+			  (u32)name->kind << 24);
 
 	return avoid->entry[hash & (SDP_AVOID_SETS - 1)];
 }
@@ -177,7 +185,7 @@ static struct sdp_avoid_entry *sdp_avoid_find(struct sdp_avoid *avoid,
 
 	for (; e < end; e++)
 		if (e->pause && e->kind == name->kind && e->ifindex == name->ifindex &&
-		    ipv6_addr_equal(&e->host, &name->host))
+		    e->scope == name->scope && ipv6_addr_equal(&e->host, &name->host))
 			return e;
 	return NULL;
 }
@@ -229,6 +237,42 @@ static void sdp_avoid_path(struct sdp_avoid *avoid, const struct sdp_avoid_entry
 	e->failed = jiffies;
 	e->until = jiffies + e->pause;
 }
+
+static void sdp_avoid_again(struct sdp_avoid *avoid, u8 kind)
+{
+	struct sdp_avoid_entry *e = avoid->entry[0], *end = e + SDP_AVOID_SETS * SDP_AVOID_WAYS;
+
+	spin_lock_bh(&avoid->lock);
+	for (; e < end; e++)
+		if (e->pause && e->kind == kind && e->ifindex)
+			e->until = jiffies;
+	spin_unlock_bh(&avoid->lock);
+}
+
+/**
+ * sdp_carrier_changed() - ways of a kind of carrier may be there that were not
+ * @ops: the kind
+ *
+ * One connection of each path that has failed may try it at once.  If it fails again, the pause is
+ * longer, so ports that come and go are tried no more often than they are worth.
+ *
+ * Context: any.
+ */
+void sdp_carrier_changed(const struct sdp_carrier_ops *ops)
+{
+	struct sdp_avoid *avoid;
+	struct net *net;
+
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		/* Pairs with the cmpxchg() in sdp_avoid_get(). */
+		avoid = smp_load_acquire(&sdp_net(net)->avoid);
+		if (avoid)
+			sdp_avoid_again(avoid, ops->kind);
+	}
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(sdp_carrier_changed);
 
 /* --- the rate ------------------------------------------------------------------ */
 

@@ -16,6 +16,7 @@
  *	ops->freed()			tells the peer that there is room for others
  *					sdp_carrier_room(): send() that said -EAGAIN would not now
  *	ops->end()			sdp_carrier_lost(): it is over, whoever has ended it
+ *					sdp_carrier_changed(): what was out of reach may be there
  *
  * The switch takes in what has come, and so acknowledges it, whether the program reads or not.
  * What the program has not read limits what the peer may send: ops->freed() comes later then.
@@ -272,6 +273,7 @@ static inline struct sk_buff *sdp_carrier_spare(struct sdp_carrier *c)
 
 int sdp_carrier_register(struct sdp_carrier_ops *ops);
 void sdp_carrier_unregister(struct sdp_carrier_ops *ops);
+void sdp_carrier_changed(const struct sdp_carrier_ops *ops);
 struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct net *net,
 				       const struct sdp_join *join, struct sdp_join *answer,
 				       void *priv);

@@ -327,6 +327,8 @@ struct sdp_xprt_event {
  * @gone: all that is left of connections of @ops on @dev, or on any device where that
  *	is NULL, destroyed ones and their buffers too, must be given back.  It begins
  *	that, and returns.  Process context
+ * @changed: peers that were out of reach of @ops may be there: a port came, or addresses of the
+ *	fabric changed.  Any context
  */
 struct sdp_xprt_upcalls {
 	int (*request_addrs)(const void *pdata, unsigned int len,
@@ -335,6 +337,7 @@ struct sdp_xprt_upcalls {
 	int (*event)(struct sdp_xprt_conn *conn, void *ctx,
 		     const struct sdp_xprt_event *ev);
 	void (*gone)(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev);
+	void (*changed)(const struct sdp_xprt_ops *ops);
 };
 
 /**

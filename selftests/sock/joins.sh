@@ -115,7 +115,7 @@ for_a_while() {
 	done
 }
 
-plan 48
+plan 49
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -146,6 +146,21 @@ check "it is tried after pauses that double" asks 3 6
 with refuse=0
 until_true 20 there 20 20
 check "and again used when it is there" where 20 20
+end
+with refuse=1
+begin -- 1
+for_a_while 9
+with refuse=0 changed=1
+for_a_while 3
+check "or at once, where the carrier says that something has changed" where 1 1
+end
+
+refused=$(counted refused)
+with tries=0
+begin -- -u -r 10 10
+check "sockets that are in use all the time are asked" asks 10 10
+check "and answer with the next call that ends" test "$(counted refused)" = "$refused"
+with tries=200
 end
 
 begin joins=2 -- 14

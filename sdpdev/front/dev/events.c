@@ -35,8 +35,14 @@ static int sdp_events_request(struct sdp_xprt_conn *xc, void *ctx,
 	return -ECONNREFUSED;
 }
 
+static void sdp_events_changed(const struct sdp_xprt_ops *ops)
+{
+	sdp_joined_changed();
+}
+
 const struct sdp_xprt_upcalls sdp_events = {
 	.request_addrs	= sdp_events_addrs,
 	.event		= sdp_events_request,
 	.gone		= sdp_chan_gone,
+	.changed	= sdp_events_changed,
 };

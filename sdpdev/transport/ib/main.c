@@ -25,8 +25,21 @@ static void sdp_ib_dev_event(struct ib_event_handler *handler,
 	struct sdp_ib_dev *dev = container_of(handler, struct sdp_ib_dev,
 					      events);
 
-	if (event->event == IB_EVENT_DEVICE_FATAL)
+	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
 		sdp_ib_conns_device_gone(dev);
+		break;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_GID_CHANGE:
+		sdp_ib_up->changed(&sdp_ib_ops);
+		break;
+	default:
+		break;
+	}
 }
 
 static bool sdp_ib_dev_usable(struct ib_device *device)

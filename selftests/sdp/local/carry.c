@@ -111,10 +111,15 @@ static void carry_up_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_
 {
 }
 
+static void carry_up_changed(const struct sdp_xprt_ops *ops)
+{
+}
+
 const struct sdp_xprt_upcalls carry_up = {
 	.request_addrs	= carry_addrs,
 	.event		= carry_up_event,
 	.gone		= carry_up_gone,
+	.changed	= carry_up_changed,
 };
 
 int carry_tell(char *text, int at, bool good, const char *name)

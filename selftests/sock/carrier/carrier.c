@@ -437,6 +437,16 @@ static int carrier_ask(struct sdp_carrier *c, struct net *net, const struct sdp_
 	return 0;
 }
 
+static int set_changed(const char *val, const struct kernel_param *kp)
+{
+	sdp_carrier_changed(&ops);
+	return 0;
+}
+
+static const struct kernel_param_ops changed_ops = { .set = set_changed };
+module_param_cb(changed, &changed_ops, NULL, 0200);
+MODULE_PARM_DESC(changed, "Written: paths that have failed may be there again");
+
 static int __init carrier_init(void)
 {
 	int err;
