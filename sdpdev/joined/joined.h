@@ -48,7 +48,7 @@ enum sdp_joined_refusal {
  * @from_port: TCP port of the end that asks
  * @to_port: of the other end
  * @size: bytes of each of its receive buffers, the base header included
- * @nonce: random
+ * @nonce: grows with each request
  * @proof: of struct sdp_join
  * @from: address of the end that asks; IPv4 as ::ffff:0:0/96
  * @to: of the other end

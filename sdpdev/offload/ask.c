@@ -9,7 +9,14 @@
 #include "offload/avoid.h"
 #include "offload/lane.h"
 
+/* How long a request waits for a call to let go of the socket, and for how long none does then. */
+#define SDP_ASK_PATIENCE	max(HZ / 50, 2)
+#define SDP_ASK_REST		(10 * SDP_ASK_PATIENCE)
+
 static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
+
+/* jiffies before which no request waits, as the last one has waited in vain. */
+static unsigned long sdp_ask_rests = INITIAL_JIFFIES;
 
 static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
 {
@@ -66,7 +73,7 @@ static enum sdp_stay sdp_lane_begin(struct sdp_sock *ss, const struct sdp_carrie
 	struct sdp_carrier *c;
 	struct sdp_join join;
 
-	if (!sdp_pair_withdraw(ss))
+	if (!sdp_pair_withdraw(ss, true))
 		return SDP_STAY_PEER;
 	lane = lane ?: sdp_lane_new(ss, gfp);
 	c = lane ? sdp_carrier_new(lane, ops, gfp) : NULL;
@@ -117,49 +124,146 @@ enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *op
 	return stay;
 }
 
-/* Returns the carrier, or why there is none. */
-static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp_carrier_ops *ops,
-					   const struct sdp_join *join, struct sdp_join *answer,
-					   void *priv)
-{
-	struct sdp_lane *lane = ss->lane;
-	siphash_key_t key;
+/**
+ * struct sdp_ask - a peer's request, while it is answered
+ * @ops: kind of the carrier
+ * @join: the request
+ * @answer: where the answer goes
+ * @priv: becomes sdp_carrier.priv
+ * @c: the carrier, or why there is none
+ *
+ * Lives on the stack of the function that waits for the answer.  sdp_sock.ask points to it while
+ * the socket is in use: under the socket's spinlock it is answered, or taken back.
+ */
+struct sdp_ask {
+	const struct sdp_carrier_ops *ops;
+	const struct sdp_join *join;
+	struct sdp_join *answer;
+	void *priv;
 	struct sdp_carrier *c;
+};
 
-	/* Whatever the socket does just now: nobody learns by a wrong proof that there is one. */
+/* Does the peer know the connection?  Whatever the socket does just now, nobody else is told. */
+static bool sdp_ask_proved(struct sdp_sock *ss, const struct sdp_join *join)
+{
+	siphash_key_t key;
+
 	if (!ss->accepted)
-		return ERR_PTR(-EACCES);
+		return false;
 	sdp_join_key(ss, &key);
-	if (join->proof != sdp_join_proof(&key, 1, join, 0))
-		return ERR_PTR(-EACCES);
-	/* Nor has anybody accepted a connection that has no socket. */
-	if (sock_owned_by_user(ss->sk) || !ss->sk->sk_socket)
-		return ERR_PTR(-EBUSY);
-	if (!sdp_order_has(sock_net(ss->sk), ops) || sdp_gate(ss, true))
-		return ERR_PTR(-EPERM);
+	return join->proof == sdp_join_proof(&key, 1, join, 0);
+}
+
+/* May the connection have a carrier?  Returns 0 or -errno, as sdp_carrier_answer() has it. */
+static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
+{
+	const struct sdp_join *join = ask->join;
+
+	/* Nobody has accepted a connection that has no socket. */
+	if (!ss->sk->sk_socket)
+		return -EBUSY;
+	if (!sdp_order_has(sock_net(ss->sk), ask->ops) || sdp_gate(ss, true))
+		return -EPERM;
+	if (!sdp_only(ss) && !join->only)
+		return 0;
 	/* An end that may say nothing by TCP needs a peer that says nothing, either. */
-	if ((sdp_only(ss) || join->only) && !(join->only && sdp_only_fresh(ss)))
-		return ERR_PTR(-EPERM);
-	/* An old request, sent again by somebody who has seen it. */
-	if (lane && lane->seen == join->nonce)
-		return ERR_PTR(-EPERM);
+	if (!join->only || !sdp_only_fresh(ss))
+		return -EPERM;
+	/* A call that waits within TCP is about to say something. */
+	return ss->sk->sk_write_pending ? -EBUSY : 0;
+}
+
+/*
+ * The nonces of an end's requests grow.  One that does not is old, and sent again by somebody who
+ * has seen it.
+ */
+static bool sdp_ask_old(const struct sdp_sock *ss, const struct sdp_join *join)
+{
+	return be64_to_cpu(join->nonce) <= ss->seen;
+}
+
+/* Returns the carrier, or why there is none.  Context: the socket locked, or let go of. */
+static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, struct sdp_ask *ask)
+{
+	int err = sdp_ask_allowed(ss, ask);
+	struct sdp_carrier *c;
+	struct sdp_lane *lane;
+
+	if (!err && sdp_ask_old(ss, ask->join))
+		err = -EPERM;
+	if (err)
+		return ERR_PTR(err);
+	/* Memory of the host comes first: the asker looks again, and finds this end there. */
+	if (sdp_pair_asked(ss) && sdp_lane_clear(ss)) {
+		sdp_pair_join(ss, GFP_ATOMIC);
+		return ERR_PTR(-EBUSY);
+	}
 	/* What the last one brought back has to be over, and what it brought to be read. */
+	lane = ss->lane;
 	if (lane && (lane->carrier || lane->rx.state == SDP_HALF_RX_SKIP || !sdp_lane_takes(lane)))
 		return ERR_PTR(-EBUSY);
-	if (!sdp_pair_withdraw(ss))
+	if (!sdp_pair_withdraw(ss, false))
 		return ERR_PTR(-EPERM);
 	lane = lane ?: sdp_lane_new(ss, GFP_ATOMIC);
-	c = lane ? sdp_carrier_new(lane, ops, GFP_ATOMIC) : NULL;
+	c = lane ? sdp_carrier_new(lane, ask->ops, GFP_ATOMIC) : NULL;
 	if (!c)
 		return ERR_PTR(-ENOMEM);
-	c->key = key;
-	c->priv = priv;
-	lane->seen = join->nonce;
-	sdp_join_answer(ss, c, join, answer);
-	c->ifindex = answer->ifindex;
-	ss->peer_only = join->only;
+	sdp_join_key(ss, &c->key);
+	c->priv = ask->priv;
+	ss->seen = be64_to_cpu(ask->join->nonce);
+	sdp_join_answer(ss, c, ask->join, ask->answer);
+	c->ifindex = ask->answer->ifindex;
+	ss->peer_only = ask->join->only;
 	sdp_lane_join(lane, c);
 	return c;
+}
+
+/**
+ * sdp_ask_release() - a call lets go of a socket that a request waits for
+ * @ss: the endpoint; the call still has its socket, and the spinlock
+ */
+void sdp_ask_release(struct sdp_sock *ss)
+{
+	struct sdp_ask *ask = ss->ask;
+
+	ss->ask = NULL;
+	ask->c = sdp_lane_answer(ss, ask);
+}
+
+/* Has nobody answered yet?  The endpoint may be gone.  Context: the socket's spinlock. */
+static bool sdp_ask_waits(const struct sdp_ask *ask, const struct sdp_sock *ss,
+			  const struct sock *sk)
+{
+	return sdp_lane_owner(sk) == ss && ss->ask == ask;
+}
+
+/*
+ * The call that has the socket answers when it lets go of it (sdp_ask_release()).  A busy program
+ * has its socket nearly always, and would hardly ever be met without it.  One that keeps its socket
+ * does not keep others waiting for long, nor often.
+ *
+ * Context: process; the socket's spinlock, which it lets go of meanwhile.
+ */
+static void sdp_ask_wait(struct sdp_ask *ask, struct sdp_sock *ss, struct sock *sk)
+	__must_hold(&sk->sk_lock.slock)
+{
+	long patience = SDP_ASK_PATIENCE;
+	DEFINE_WAIT(wait);
+
+	if (ss->ask || time_before(jiffies, READ_ONCE(sdp_ask_rests)))
+		return;
+	ss->ask = ask;
+	while (sdp_ask_waits(ask, ss, sk) && patience) {
+		prepare_to_wait(&sk->sk_lock.wq, &wait, TASK_UNINTERRUPTIBLE);
+		spin_unlock_bh(&sk->sk_lock.slock);
+		patience = schedule_timeout(patience);
+		spin_lock_bh(&sk->sk_lock.slock);
+		finish_wait(&sk->sk_lock.wq, &wait);
+	}
+	if (!sdp_ask_waits(ask, ss, sk))
+		return;
+	ss->ask = NULL;
+	WRITE_ONCE(sdp_ask_rests, jiffies + SDP_ASK_REST);
 }
 
 /**
@@ -172,7 +276,7 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, const struct sdp
  *
  * sdp_carrier_joined() follows when the peer is known to have the answer.
  *
- * Context: any that may take a socket's spinlock.
+ * Context: process.
  *
  * Return: the carrier, with a reference for the module; -ENOENT if there is no such connection;
  * -EACCES if the proof is wrong; -EPERM if the connection stays as it is; -EBUSY or -ENOMEM if it
@@ -182,21 +286,31 @@ struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct
 				       const struct sdp_join *join, struct sdp_join *answer,
 				       void *priv)
 {
-	struct sdp_carrier *c = ERR_PTR(-ENOENT);
+	struct sdp_ask ask = {
+		.ops = ops,
+		.join = join,
+		.answer = answer,
+		.priv = priv,
+		.c = ERR_PTR(-EBUSY),
+	};
 	struct sock *sk = sdp_join_find(net, join);
 	struct sdp_sock *ss;
 
 	if (!sk)
-		return c;
-	local_bh_disable();
-	bh_lock_sock(sk);
+		return ERR_PTR(-ENOENT);
+	spin_lock_bh(&sk->sk_lock.slock);
 	ss = sdp_lane_owner(sk);
-	if (ss)
-		c = sdp_lane_answer(ss, ops, join, answer, priv);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	if (!ss)
+		ask.c = ERR_PTR(-ENOENT);
+	else if (!sdp_ask_proved(ss, join))
+		ask.c = ERR_PTR(-EACCES);
+	else if (sock_owned_by_user(sk))
+		sdp_ask_wait(&ask, ss, sk);
+	else
+		ask.c = sdp_lane_answer(ss, &ask);
+	spin_unlock_bh(&sk->sk_lock.slock);
 	sock_put(sk);
-	return c;
+	return ask.c;
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_answer);
 

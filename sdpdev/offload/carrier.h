@@ -52,7 +52,7 @@ struct sock;
  * @from_port: and its port
  * @to_port: and that one's
  * @ifindex: device by which the connection's packets leave; the asker's own number for it
- * @nonce: random; the asker's
+ * @nonce: the asker's, which grows with each request; of an answer a random one
  * @terms: what else an end says of itself by which the other one is bound, as the carrier's module
  *	has it; part of what is proved
  * @proof: shows that the asker knows both initial sequence numbers, and does not tell them

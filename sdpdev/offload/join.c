@@ -5,8 +5,8 @@
  *
  * Addresses and ports name the connection; they must be the same at both ends, so one that passes
  * a translator has no carrier.  Both initial sequence numbers are the secret.  Nobody tells them:
- * they are the key of a hash of what is asked and of random numbers.  A request that comes to
- * the wrong host is of no use there.
+ * they are the key of a hash of what is asked and of a number of each end's that it uses once.  A
+ * request that comes to the wrong host is of no use there.
  */
 #include <linux/random.h>
 #include <net/inet6_hashtables.h>
@@ -103,7 +103,8 @@ void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *
 {
 	sdp_join_key(ss, &c->key);
 	sdp_join_name(ss->sk, join);
-	get_random_bytes(&join->nonce, sizeof(join->nonce));
+	/* It grows with each request, so an old one is of no use: sdp_ask_old(). */
+	join->nonce = cpu_to_be64(ktime_get_ns());
 	c->nonce = join->nonce;
 	join->terms = c->ops->terms;
 	join->only = sdp_only(ss);

@@ -250,6 +250,7 @@ void sdp_lane_run(struct sdp_lane *lane)
 		events = xchg(&c->events, 0);
 		if (events & BIT(SDP_CARRIER_JOINED)) {
 			c->joined = true;
+			sdp_pair_withdraw(lane->ss, false);
 			lane->active = jiffies;
 			sdp_lane_look_idle(lane);
 			sdp_avoid_joined(lane->ss, c);

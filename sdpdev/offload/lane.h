@@ -26,7 +26,6 @@
  * @rx: and of the one that is received
  * @carrier: the one that there is, referenced, or NULL
  * @carriers: that there were
- * @seen: random number of the last request that was answered
  * @kind: SDP_SOCK_BY_*, of the last one
  * @kept: what was sent and is not acknowledged; counts as the socket's memory
  * @post: the first of @kept that the carrier has not got, or NULL
@@ -69,7 +68,6 @@ struct sdp_lane {
 	struct sdp_half_rx rx;
 	struct sdp_carrier *carrier;
 	u32 carriers;
-	__be64 seen;
 	u8 kind;
 	struct sk_buff_head kept;
 	struct sk_buff *post;

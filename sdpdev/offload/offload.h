@@ -36,6 +36,7 @@
 #include "core/core.h"
 #include "offload/pipe.h"
 
+struct sdp_ask;
 struct sdp_carrier_ops;
 struct sdp_lane;
 
@@ -145,16 +146,33 @@ enum sdp_sleeper {
 };
 
 /**
+ * enum sdp_table_state - an end in the table of those that look for their other end on this host
+ * @SDP_TABLE_OUT: it is not there
+ * @SDP_TABLE_WAITS: it is, and has no lane: the other end makes the pair when it comes
+ * @SDP_TABLE_ASKS: it is, and has asked for a carrier of messages meanwhile.  The other end waits
+ *	in the table then, until this one looks again.
+ */
+enum sdp_table_state {
+	SDP_TABLE_OUT,
+	SDP_TABLE_WAITS,
+	SDP_TABLE_ASKS,
+};
+
+/**
  * struct sdp_sock - the ULP's part of a socket
  * @sk: the socket
  * @base: TCP's functions
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
  * @pair: set once, with release, by whichever end finds the other; freed by RCU
  * @lane: what carriers of messages need; set and cleared under the socket's lock, freed by RCU
+ * @ask: a peer's request that waits for a call to let go of the socket; under the socket's
+ *	spinlock
+ * @seen: nonce of the newest request for a carrier that was granted
  * @in_tcp: calls inside TCP's own functions that read; without one a direction may move to a pipe
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
  * @joined: it was in the table at some time, and may have a pair; under the socket's lock
+ * @table: enum sdp_table_state; under sdp_table_lock
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
  * @never: the program or a rule says that it does not move
  * @ended: a connection of SDP_MODE_ONLY was ended
@@ -196,6 +214,8 @@ struct sdp_sock {
 	const struct proto_ops *ops;
 	struct sdp_pair *pair;
 	struct sdp_lane *lane;
+	struct sdp_ask *ask;
+	u64 seen;
 	atomic_t in_tcp;
 	atomic_t users;
 	bool accepted;
@@ -210,6 +230,7 @@ struct sdp_sock {
 	u8 mode;
 	u8 stay;
 	u8 missed;
+	u8 table;
 	bool rests;
 	u32 sleeper;
 	u32 isn;
@@ -283,7 +304,8 @@ static inline bool sdp_sock_alone(const struct sdp_sock *ss)
 
 /* pair.c */
 void sdp_sock_numbers(struct sdp_sock *ss);
-bool sdp_pair_withdraw(struct sdp_sock *ss);
+bool sdp_pair_withdraw(struct sdp_sock *ss, bool asks);
+bool sdp_pair_asked(struct sdp_sock *ss);
 bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp);
 bool sdp_sock_used(struct sdp_sock *ss, size_t len);
 enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp);
@@ -313,8 +335,11 @@ const char *sdp_refusal_name(unsigned int why);
 bool sdp_order_has(const struct net *net, const struct sdp_carrier_ops *ops);
 const struct sdp_carrier_ops *sdp_order_next(const struct net *net, unsigned int *at);
 
-/* lane.c */
+/* ask.c */
 enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp);
+void sdp_ask_release(struct sdp_sock *ss);
+
+/* lane.c */
 bool sdp_lane_asked(const struct sdp_sock *ss);
 bool sdp_lane_asking(const struct sdp_lane *lane);
 bool sdp_lane_clear(struct sdp_sock *ss);

@@ -72,15 +72,36 @@ static bool sdp_sock_sees(const struct sdp_sock *ss, const struct sdp_sock *peer
 #endif
 }
 
-static struct sdp_sock *sdp_table_find(const struct sdp_sock *ss)
+static struct sdp_sock *sdp_table_find(const struct sdp_sock *ss, enum sdp_table_state state)
 {
 	struct sdp_sock *peer;
 
 	hash_for_each_possible(sdp_table, peer, node, sdp_sock_key(ss))
-		if (peer->accepted != ss->accepted && sdp_sock_key(peer) == sdp_sock_key(ss) &&
+		if (peer->table == state && peer->accepted != ss->accepted &&
+		    sdp_sock_key(peer) == sdp_sock_key(ss) &&
 		    sdp_sock_sees(ss, peer) && sdp_sock_sees(peer, ss))
 			return peer;
 	return NULL;
+}
+
+/* Context: sdp_table_lock held. */
+static void sdp_table_set(struct sdp_sock *ss, enum sdp_table_state state)
+{
+	if (ss->table == SDP_TABLE_OUT && state != SDP_TABLE_OUT)
+		hash_add(sdp_table, &ss->node, sdp_sock_key(ss));
+	else if (ss->table != SDP_TABLE_OUT && state == SDP_TABLE_OUT)
+		hash_del(&ss->node);
+	ss->table = state;
+}
+
+/* Its numbers are there from now on: @ss may come into the table. */
+static void sdp_table_name(struct sdp_sock *ss)
+{
+	if (ss->joined)
+		return;
+	sdp_sock_numbers(ss);
+	ss->passed = ss->isn;
+	ss->joined = true;
 }
 
 /* Those who look at a pair under RCU look at what is in its pipes, too. */
@@ -116,24 +137,41 @@ void sdp_pair_put(struct sdp_pair *pair)
 /**
  * sdp_pair_withdraw() - an end does not wait for its other end on this host any more
  * @ss: the endpoint, its socket locked
+ * @asks: it asks for a carrier, and waits again if it gets none
  *
  * Return: false if it has found it.
  */
-bool sdp_pair_withdraw(struct sdp_sock *ss)
+bool sdp_pair_withdraw(struct sdp_sock *ss, bool asks)
 {
 	bool found;
 
 	spin_lock_bh(&sdp_table_lock);
 	found = ss->pair;
-	if (!found && hash_hashed(&ss->node))
-		hash_del(&ss->node);
+	if (!found)
+		sdp_table_set(ss, asks && ss->table == SDP_TABLE_WAITS ? SDP_TABLE_ASKS :
+									 SDP_TABLE_OUT);
 	spin_unlock_bh(&sdp_table_lock);
-	if (!found && !ss->joined) {
-		sdp_sock_numbers(ss);
-		ss->passed = ss->isn;
-		ss->joined = true;
-	}
+	if (!found)
+		sdp_table_name(ss);
 	return !found;
+}
+
+/**
+ * sdp_pair_asked() - does the other end, which is on this host, ask for a carrier meanwhile?
+ * @ss: the endpoint, its socket locked
+ *
+ * It had looked for this end first.
+ */
+bool sdp_pair_asked(struct sdp_sock *ss)
+{
+	bool asked;
+
+	if (!sdp_order_has(sock_net(ss->sk), &sdp_carrier_local))
+		return false;
+	spin_lock_bh(&sdp_table_lock);
+	asked = !ss->pair && sdp_table_find(ss, SDP_TABLE_ASKS);
+	spin_unlock_bh(&sdp_table_lock);
+	return asked;
 }
 
 static void sdp_pair_connect(struct sdp_pair *pair, struct sdp_sock *ss, struct sdp_sock *peer)
@@ -167,7 +205,7 @@ static void sdp_pair_wake(struct sdp_pair *pair)
 
 /**
  * sdp_pair_join() - find the other end
- * @ss: the endpoint, its socket locked
+ * @ss: the endpoint without a lane, its socket locked
  * @gfp: how to allocate the pair
  *
  * Without success the endpoint waits in the table until the other end comes, unless its namespace
@@ -184,14 +222,10 @@ bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp)
 
 	if (unlikely(!sdp_order_has(sock_net(ss->sk), &sdp_carrier_local)))
 		return false;
-	if (!ss->joined) {
-		sdp_sock_numbers(ss);
-		ss->passed = ss->isn;
-		ss->joined = true;
-	}
+	sdp_table_name(ss);
 again:
 	spin_lock_bh(&sdp_table_lock);
-	peer = ss->pair ? NULL : sdp_table_find(ss);
+	peer = ss->pair ? NULL : sdp_table_find(ss, SDP_TABLE_WAITS);
 	if (peer && !pair) {
 		spin_unlock_bh(&sdp_table_lock);
 		pair = kzalloc(sizeof(*pair),
@@ -201,13 +235,12 @@ again:
 		goto again;
 	}
 	if (peer) {
-		hash_del(&peer->node);
-		if (hash_hashed(&ss->node))
-			hash_del(&ss->node);
+		sdp_table_set(peer, SDP_TABLE_OUT);
+		sdp_table_set(ss, SDP_TABLE_OUT);
 		sdp_pair_connect(pair, ss, peer);
 		pair = NULL;
-	} else if (!ss->pair && !hash_hashed(&ss->node)) {
-		hash_add(sdp_table, &ss->node, sdp_sock_key(ss));
+	} else if (!ss->pair) {
+		sdp_table_set(ss, SDP_TABLE_WAITS);
 	}
 	spin_unlock_bh(&sdp_table_lock);
 	kfree(pair);
@@ -280,7 +313,7 @@ enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp)
  * sdp_sock_look() - look for the other end of a connection that is worth it
  * @ss: the endpoint, its socket locked
  *
- * Whoever comes second finds the first one.  An end without success asks again when it has
+ * The end that comes second finds the first one.  An end without success asks again when it has
  * carried twice as much: most have no other end here.
  */
 void sdp_sock_look(struct sdp_sock *ss)
@@ -319,8 +352,7 @@ void sdp_pair_close(struct sdp_sock *ss)
 		return;
 	spin_lock_bh(&sdp_table_lock);
 	pair = ss->pair;
-	if (hash_hashed(&ss->node))
-		hash_del(&ss->node);
+	sdp_table_set(ss, SDP_TABLE_OUT);
 	spin_unlock_bh(&sdp_table_lock);
 	if (!pair)
 		return;
@@ -395,6 +427,7 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->again = false;
 	ss->later = 0;
 	ss->probed = 0;
+	ss->seen = 0;
 	ss->seek_end = 0;
 }
 

@@ -2,19 +2,21 @@
 /*
  * Connections that carry something and then wait.
  *
- *	joins [-r ROUNDS] [-o END] [-s SECONDS] COUNT
+ *	joins [-r ROUNDS] [-o END] [-s SECONDS] [-u] COUNT
  *
  * makes so many connections to itself, one after the other.  Each carries ROUNDS messages of one
  * byte each way, or only those of one end: -o a is the end that connected, and -o b the other one.
  * For each line that the program reads all of them do that again, if it does not begin with "?".
  * After that it prints how many ends a, and ends b, send otherwise than by TCP, and why the last
- * end a does not.  With -s the last connection sends as fast as it can for so long, from a to b,
- * and the program prints how many bytes of that went by TCP for each time that it moved.
+ * end a does not.  With -u two threads use the newest end b without a pause.  With -s the last
+ * connection sends as fast as it can for so long, from a to b, and the program prints how many
+ * bytes of that went by TCP for each time that it moved.
  */
 #include <linux/sdp_sock.h>
 #include <netinet/in.h>
 #include <linux/tcp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@
 static struct conn conns[MOST];
 static int rounds = 20;
 static char only;
+static atomic_int used = -1;
 
 static void talk(struct conn *c)
 {
@@ -68,6 +71,26 @@ static void *reader(void *arg)
 	return NULL;
 }
 
+/* A call that needs the socket and changes nothing. */
+static void *user(void *arg)
+{
+	atomic_int *fd = arg;
+	int one = 1;
+
+	for (;;)
+		setsockopt(*fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+	return NULL;
+}
+
+static void use(void)
+{
+	pthread_t t;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		need(!pthread_create(&t, NULL, user, &used));
+}
+
 static void counts(int fd, unsigned long long *moves, unsigned long long *by_tcp)
 {
 	struct sdp_sock_info info = {};
@@ -103,13 +126,15 @@ int main(int argc, char **argv)
 	int c, i, count, seconds = 0;
 	char line[10];
 
-	while ((c = getopt(argc, argv, "r:o:s:")) != -1) {
+	while ((c = getopt(argc, argv, "r:o:s:u")) != -1) {
 		if (c == 'r')
 			rounds = atoi(optarg);
 		else if (c == 'o')
 			only = *optarg;
 		else if (c == 's')
 			seconds = atoi(optarg);
+		else if (c == 'u')
+			use();
 		else
 			return 2;
 	}
@@ -117,6 +142,7 @@ int main(int argc, char **argv)
 	need(count > 0 && count <= MOST);
 	for (i = 0; i < count; i++) {
 		conns[i] = conn_new();
+		used = conns[i].b.fd;
 		talk(&conns[i]);
 	}
 	for (tell(count); fgets(line, sizeof(line), stdin); tell(count))

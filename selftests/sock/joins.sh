@@ -115,7 +115,7 @@ for_a_while() {
 	done
 }
 
-plan 49
+plan 54
 check "a machine" start
 check "a carrier" insmod "$module"
 
@@ -293,6 +293,13 @@ exec {from}<&-
 begin "carriers=local test" -- 1
 check "the first of the kinds that are set is used" asks 0 0
 check "and moves the connection" where 1 1
+end
+joined=$(counted joined)
+begin "carriers=local test" -- -o a 1
+check "an end that looks before the other one asks for the next kind" asks 1 1
+until_true 5 there 1 0
+check "and moves by the first one" where 1 0
+check "as the other end has no carrier for it" test "$(counted joined)" = "$joined"
 end
 begin carriers=none,local -- 1
 check "one that is not there is left out" where 1 1

@@ -226,6 +226,8 @@ static void sdp_release_cb(struct sock *sk)
 	}
 	if (unlikely(ss->lane))
 		sdp_lane_release(ss->lane);
+	if (unlikely(ss->ask))
+		sdp_ask_release(ss);
 	ss->base->prot->release_cb(sk);
 }
 

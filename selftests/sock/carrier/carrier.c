@@ -45,6 +45,9 @@ MODULE_PARM_DESC(why, "For this reason: enum sdp_refusal");
 static bool broken;
 module_param(broken, bool, 0644);
 MODULE_PARM_DESC(broken, "Every link is lost, and says that the peer is out of reach");
+static unsigned int tries = 200;
+module_param(tries, uint, 0644);
+MODULE_PARM_DESC(tries, "How often a request is brought again that the other end cannot answer now");
 static bool forge;
 module_param(forge, bool, 0644);
 MODULE_PARM_DESC(forge, "Requests have a wrong proof");
@@ -72,6 +75,9 @@ module_param_named(large, large.counter, int, 0644);
 
 static atomic_t links;
 module_param_named(links, links.counter, int, 0444);
+
+/* Milliseconds after which it is asked again. */
+#define RETRY_MS	100
 
 /* Messages without bytes have room of their own. */
 #define SPARE	4
@@ -104,6 +110,7 @@ struct link {
 	bool asked;
 	bool dead;
 	enum sdp_refusal refusal;
+	unsigned int retry;
 	struct delayed_work work;
 };
 
@@ -266,13 +273,13 @@ static struct sdp_carrier *link_request(struct link *link, struct sdp_join *answ
 	join.ifindex = 0;
 	if (READ_ONCE(forge))
 		join.proof ^= cpu_to_be64(1);
-	rcu_read_lock();
-	for_each_net_rcu(net) {
+	down_read(&net_rwsem);
+	for_each_net(net) {
 		c = sdp_carrier_answer(&ops, net, &join, answer, &link->end[1]);
 		if (!IS_ERR(c) || PTR_ERR(c) != -ENOENT)
 			break;
 	}
-	rcu_read_unlock();
+	up_read(&net_rwsem);
 	return c;
 }
 
@@ -300,7 +307,7 @@ static void link_ask(struct link *link)
 	struct sdp_join answer;
 	struct sdp_carrier *c = link_request(link, &answer);
 
-	if (IS_ERR(c) && PTR_ERR(c) == -EBUSY && link->tries++ < 200) {
+	if (IS_ERR(c) && PTR_ERR(c) == -EBUSY && link->tries++ < READ_ONCE(tries)) {
 		link_later(link, 1);
 		return;
 	}
@@ -309,6 +316,7 @@ static void link_ask(struct link *link)
 	if (IS_ERR(c)) {
 		atomic_inc(&refused);
 		link->refusal = PTR_ERR(c) == -ECONNREFUSED ? why : sdp_refusal_of(PTR_ERR(c));
+		link->retry = PTR_ERR(c) == -EBUSY ? RETRY_MS : 0;
 		link->dead = true;
 		end[1].ended = true;
 		end[1].told = true;
@@ -377,7 +385,7 @@ static void end_over(struct end *end)
 	put = end->ended && end->c;
 	spin_unlock_bh(&link->lock);
 	if (tell && !put)
-		sdp_carrier_refused(end->c, link->refusal, 0);
+		sdp_carrier_refused(end->c, link->refusal, link->retry);
 	spin_lock_bh(&link->lock);
 	put = end->ended && end->c && end->told;
 	spin_unlock_bh(&link->lock);
