@@ -340,7 +340,6 @@ static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 			  size_t len)
 {
 	struct sdp_lane *lane = desc->arg.data;
-	struct sdp_carrier *c = lane->carrier;
 	u32 used = 0, number = lane->rx.carrier;
 	u8 bytes[SDP_LANE_LOOK];
 
@@ -353,8 +352,7 @@ static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 	case SDP_HALF_CARRIER_STAYS:
 		return used;
 	case SDP_HALF_CARRIER_OVER:
-		if (c && c->number == number)
-			sdp_lane_lose(lane);
+		sdp_lane_over(lane, number);
 		return used;
 	case SDP_HALF_ABORT:
 		sdp_lane_abort(lane);

@@ -23,6 +23,11 @@ static u32 sdp_tool_away_lane(const struct sdp_lane *lane)
 	case SDP_HALF_RX_TCP:
 	case SDP_HALF_RX_END:
 		break;
+	case SDP_HALF_RX_MOVED:
+		/* Without a carrier the peer's next bytes come by TCP. */
+		if (!READ_ONCE(lane->rx.carrier) && !READ_ONCE(lane->queued))
+			break;
+		fallthrough;
 	default:
 		away |= SDP_CTL_RX;
 	}

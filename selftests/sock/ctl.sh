@@ -90,7 +90,7 @@ user() {
 # The checked kernel has no userfaultfd(2).
 held=6
 [ "$KERNEL" != debug ] || held=0
-plan $((71 + held))
+plan $((76 + held))
 check "a machine" start
 check "wrong arguments are named" refusals
 check "nothing to return" ctl 0 '^0 connections returned$' return --all
@@ -177,6 +177,15 @@ moves() {
 	tell "both(c, s, $1, $2)" && carriers test - "port=$port"
 }
 
+by_tcp() {
+	test "$(count carrier=TCP port=$port)" = 2
+}
+
+# reasons ONE OTHER: of both ends
+reasons() {
+	test "$(count reason="$1" port=$port)$(count reason="$2" port=$port)" = 11
+}
+
 port=7010
 check "a carrier" insmod "$module"
 check "a connection" tell "c, s = connect(AF_INET, '127.0.0.1', $port)"
@@ -184,8 +193,8 @@ check "moves to it" until_true 20 moves 1000 20
 client=$(id $port)
 check "one end returns, and the other one is asked" ctl 0 '^1 connection returned$' \
 	return --wait 20 "id=$client"
-check "both directions are with TCP" test "$(count carrier=TCP port=$port)" = 2
-check "and say why" test "$(count reason=tool port=$port)$(count reason=leave port=$port)" = 11
+check "both directions are with TCP" by_tcp
+check "and say why" reasons tool leave
 check "it carries a little" tell 'both(c, s, 100, 2)'
 check "and stays" test "$(count carrier=TCP port=$port)" = 2
 check "it carries more, and moves" until_true 20 moves 1000 50
@@ -200,6 +209,16 @@ check "a peer that cannot be asked" ctl 1 'its peer has not returned what it sen
 	return -w 0.5 "id=$client"
 echo 0 > $parameters/frozen
 check "returns later" ctl 0 connection return -w 20 "id=$client"
+check "it moves once more" until_true 20 moves 1000 50
+idle=$(sysctl -n net.sdp.idle)
+sysctl -qw net.sdp.idle=1
+tell 'both(c, s, 1, 1)'
+check "its carrier goes, as nobody uses it" until_true 20 by_tcp
+check "one end returns, and the other one without being asked" ctl 0 '^1 connection returned$' \
+	return --wait 20 "id=$client"
+check "and says why" until_true 20 reasons tool leave
+check "without a byte lost" tell 'both(c, s, 100, 2)'
+sysctl -qw net.sdp.idle="$idle"
 port=7011
 check "a young connection" tell "c, s = connect(AF_INET, '127.0.0.1', $port)"
 check "asks for the carrier" ctl 0 '^1 connection offloaded$' offload "id=$(id $port)"
