@@ -84,6 +84,22 @@ void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
 }
 
 /**
+ * sdp_stay_vain() - what came of a look for the other end
+ * @ss: the endpoint, its socket locked
+ * @stay: why the connection stays with TCP; SDP_STAY_NOT if it does not
+ *
+ * A carrier that was lost is the reason until there is another one, or a better reason: that none
+ * has been found yet says less.
+ */
+void sdp_stay_vain(struct sdp_sock *ss, enum sdp_stay stay)
+{
+	bool less = stay == SDP_STAY_PEER || stay == SDP_STAY_AVOID || stay == SDP_STAY_PASSING;
+
+	if (ss->stay != SDP_STAY_LOST || !less)
+		sdp_stay_set(ss, stay, false);
+}
+
+/**
  * sdp_stay_for_good() - is a reason one that does not pass?
  * @stay: the reason
  */

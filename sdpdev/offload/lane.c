@@ -173,9 +173,10 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	rcu_read_unlock();
 	kfree_skb(c->own);
 	c->own = NULL;
-	if (!c->joined)
-		sdp_stay_set(lane->ss, sdp_only(lane->ss) && lane->ss->moves ? SDP_STAY_LOST :
-								       SDP_STAY_PEER, false);
+	if (!c->joined && sdp_only(lane->ss) && lane->ss->moves)
+		sdp_stay_set(lane->ss, SDP_STAY_LOST, false);
+	else if (!c->joined)
+		sdp_stay_vain(lane->ss, SDP_STAY_PEER);
 	if (lane->tx.state == SDP_HALF_TX_MOVED) {
 		sdp_stay_set(lane->ss, idle ? SDP_STAY_IDLE : SDP_STAY_LOST, true);
 		sdp_sock_show(lane->ss, lane->ss->base->ulp);

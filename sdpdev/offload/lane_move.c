@@ -242,7 +242,7 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 			    sdp_lane_flies(lane);
 		bool over;
 
-		sdp_stay_set(ss, why, state == SDP_HALF_TX_MOVED);
+		sdp_stay_set(ss, dead ? SDP_STAY_LOST : why, state == SDP_HALF_TX_MOVED);
 		over = !sdp_half_tx_return(&lane->tx, sdp_lane_stays(why));
 		lane->post = NULL;
 		lane->say_switch = false;

@@ -322,6 +322,7 @@ void sdp_pair_exit(void);
 enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin);
 enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer);
 void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back);
+void sdp_stay_vain(struct sdp_sock *ss, enum sdp_stay stay);
 bool sdp_stay_for_good(enum sdp_stay stay);
 const char *sdp_stay_name(enum sdp_stay stay);
 

@@ -332,7 +332,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 		stay = sdp_sock_ask(ss, ss->sk->sk_allocation);
 	if (!ss->later)
 		ss->looks = min(ss->looks + 1, SDP_LOOKS_MAX);
-	sdp_stay_set(ss, stay, false);
+	sdp_stay_vain(ss, stay);
 }
 
 /**

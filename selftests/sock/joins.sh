@@ -257,9 +257,9 @@ until_true 5 there 1 1
 # Its work looks again when it would be idle.
 sleep 2
 with frozen=1
-stalls=$(counted returned_stall)
+lost=$(counted returned_lost)
 turn
-check "what waits for an idle carrier does not wait longer" more returned_stall "$stalls"
+check "what waits for an idle carrier does not wait longer" more returned_lost "$lost"
 with frozen=0
 end
 
