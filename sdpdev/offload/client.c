@@ -64,7 +64,7 @@ static int sdp_client_pipe(struct sdp_pipe *pipe, read_descriptor_t *desc, sk_re
  *
  * Context: any.
  *
- * Return: bytes read, or -errno.
+ * Return: bytes read, or -errno; -ECONNABORTED if bytes have come by TCP that may not.
  */
 int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor)
 {
@@ -72,6 +72,9 @@ int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_
 	struct sdp_pipe *pipe = pair ? sdp_rx_pipe(ss, pair) : NULL;
 	int n, done = 0;
 
+	/* TCP may be in the middle of its own work: the program's next call ends the connection. */
+	if (unlikely(sdp_only(ss)) && sdp_only_came(ss))
+		return -ECONNABORTED;
 	if (unlikely(ss->lane))
 		return sdp_lane_give(ss, desc, actor);
 	if (pipe) {
