@@ -203,7 +203,8 @@ enum sdp_table_state {
  * @probed: jiffies when only.c sent a packet without bytes to see whether it arrives, or 0
  * @segs: packets that had come to the peer before that
  * @missed: such packets that did not arrive, one after the other
- * @seek: in the list of those that only.c lets find their other end; under sdp_seek_lock
+ * @seek: in a list of those that only.c lets find their other end; under sdp_seek_lock
+ * @seek_slow: in the list of those whose peers have not answered; under sdp_seek_lock
  * @seek_end: jiffies when it gives up, or 0 as long as TCP has not connected
  * @node: in the table of those that look for their other end; under sdp_table_lock
  * @rcu: for readers of icsk_ulp_data
@@ -232,6 +233,7 @@ struct sdp_sock {
 	u8 missed;
 	u8 table;
 	bool rests;
+	bool seek_slow;
 	u32 sleeper;
 	u32 isn;
 	u32 peer_isn;

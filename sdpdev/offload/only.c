@@ -34,8 +34,22 @@
 /* Endpoints of this mode. */
 static atomic_t sdp_only_count;
 
-static LIST_HEAD(sdp_seekers);
-static unsigned int sdp_seek_count;
+/**
+ * struct sdp_seekers - endpoints that the worker looks at, one batch after the other
+ * @list: of sdp_sock.seek
+ * @count: their number
+ */
+struct sdp_seekers {
+	struct list_head list;
+	unsigned int count;
+};
+
+/*
+ * Those whose peers have not answered for a second are many where somebody wants it so: they wait
+ * for each other, and for nobody else.
+ */
+static struct sdp_seekers sdp_seekers = { .list = LIST_HEAD_INIT(sdp_seekers.list) };
+static struct sdp_seekers sdp_seekers_slow = { .list = LIST_HEAD_INIT(sdp_seekers_slow.list) };
 static unsigned long sdp_seek_pause;
 static DEFINE_SPINLOCK(sdp_seek_lock);
 
@@ -252,13 +266,24 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 	return SDP_STAY_NOT;
 }
 
+static struct sdp_seekers *sdp_seekers_of(const struct sdp_sock *ss)
+{
+	return ss->seek_slow ? &sdp_seekers_slow : &sdp_seekers;
+}
+
 /* Context: sdp_seek_lock held. */
 static void sdp_seek_del(struct sdp_sock *ss)
 {
 	if (list_empty(&ss->seek))
 		return;
 	list_del_init(&ss->seek);
-	sdp_seek_count--;
+	sdp_seekers_of(ss)->count--;
+}
+
+/* Context: sdp_seek_lock held. */
+static bool sdp_seek_any(void)
+{
+	return sdp_seekers.count || sdp_seekers_slow.count;
 }
 
 /**
@@ -273,10 +298,13 @@ void sdp_seek(struct sdp_sock *ss)
 {
 	spin_lock_bh(&sdp_seek_lock);
 	if (list_empty(&ss->seek)) {
-		list_add(&ss->seek, &sdp_seekers);
-		sdp_seek_count++;
+		bool first = !sdp_seek_any();
+
+		ss->seek_slow = false;
+		list_add(&ss->seek, &sdp_seekers.list);
+		sdp_seekers.count++;
 		/* One that is due at once stays so, however many come. */
-		if (sdp_seek_pause != 1 || sdp_seek_count == 1)
+		if (sdp_seek_pause != 1 || first)
 			mod_delayed_work(system_wq, &sdp_seek_later, 1);
 		sdp_seek_pause = 1;
 	}
@@ -298,6 +326,19 @@ void sdp_seek_stop(struct sdp_sock *ss)
 	spin_unlock_bh(&sdp_seek_lock);
 }
 
+/* Its peer has not answered.  Context: the socket's spinlock. */
+static void sdp_seek_slow(struct sdp_sock *ss)
+{
+	spin_lock_bh(&sdp_seek_lock);
+	if (!list_empty(&ss->seek) && !ss->seek_slow) {
+		sdp_seekers.count--;
+		ss->seek_slow = true;
+		sdp_seekers_slow.count++;
+		list_move_tail(&ss->seek, &sdp_seekers_slow.list);
+	}
+	spin_unlock_bh(&sdp_seek_lock);
+}
+
 /* Returns whether the worker need not look again.  Context: the socket's spinlock. */
 static bool sdp_seek_look(struct sdp_sock *ss)
 {
@@ -307,6 +348,8 @@ static bool sdp_seek_look(struct sdp_sock *ss)
 	switch (sk->sk_state) {
 	case TCP_SYN_SENT:
 	case TCP_SYN_RECV:
+		if (inet_csk(sk)->icsk_retransmits)
+			sdp_seek_slow(ss);
 		return false;
 	case TCP_ESTABLISHED:
 	case TCP_CLOSE_WAIT:
@@ -352,16 +395,17 @@ static void sdp_seek_one(struct sdp_sock *ss, struct sock *sk)
 	local_bh_enable();
 }
 
-static void sdp_seek_work(struct work_struct *work)
+/* Context: sdp_seek_lock held, and let go of meanwhile. */
+static void sdp_seek_some(struct sdp_seekers *seekers)
+	__must_hold(&sdp_seek_lock)
 {
+	unsigned int left = min(seekers->count, SDP_SEEK_BATCH);
 	struct sdp_sock *ss;
-	unsigned int left;
 	struct sock *sk;
 
-	spin_lock_bh(&sdp_seek_lock);
-	for (left = min(sdp_seek_count, SDP_SEEK_BATCH); left && sdp_seek_count; left--) {
-		ss = list_first_entry(&sdp_seekers, struct sdp_sock, seek);
-		list_move_tail(&ss->seek, &sdp_seekers);
+	for (; left && seekers->count; left--) {
+		ss = list_first_entry(&seekers->list, struct sdp_sock, seek);
+		list_move_tail(&ss->seek, &seekers->list);
 		sk = ss->sk;
 		sock_hold(sk);
 		/* It is freed by RCU if it leaves the list before its socket is locked. */
@@ -373,9 +417,16 @@ static void sdp_seek_work(struct work_struct *work)
 		cond_resched();
 		spin_lock_bh(&sdp_seek_lock);
 	}
-	sdp_seek_pause = sdp_seek_count > SDP_SEEK_BATCH ? 1 :
+}
+
+static void sdp_seek_work(struct work_struct *work)
+{
+	spin_lock_bh(&sdp_seek_lock);
+	sdp_seek_some(&sdp_seekers);
+	sdp_seek_some(&sdp_seekers_slow);
+	sdp_seek_pause = max(sdp_seekers.count, sdp_seekers_slow.count) > SDP_SEEK_BATCH ? 1 :
 			 min_t(unsigned long, sdp_seek_pause * 2, SDP_SEEK_PAUSE);
-	if (sdp_seek_count)
+	if (sdp_seek_any())
 		schedule_delayed_work(&sdp_seek_later, sdp_seek_pause);
 	spin_unlock_bh(&sdp_seek_lock);
 }
