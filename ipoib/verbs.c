@@ -42,8 +42,11 @@ static struct ib_qp *ipoib_create_qp(struct ipoib_dev *priv, struct ib_cq *send,
 
 	if (hca->kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
 		attr.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
-	/* Programs steer packets of the interface by its queue pair (mlx4). */
-	if (hca->device_cap_flags & IB_DEVICE_MANAGED_FLOW_STEERING)
+	/*
+	 * Programs steer packets of the interface by its queue pair: that which receives. An
+	 * adapter has few such numbers (mlx4: 256).
+	 */
+	if (recv != send && hca->device_cap_flags & IB_DEVICE_MANAGED_FLOW_STEERING)
 		attr.create_flags |= IB_QP_CREATE_NETIF_QP;
 	if (hca->kernel_cap_flags & IBK_UD_TSO)
 		attr.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
