@@ -187,4 +187,3 @@ void ipoib_children_unregister(struct ipoib_dev *parent,
 	list_for_each_entry_safe(child, next, &parent->children, sibling)
 		ipoib_child_unregister(child, list);
 }
-

@@ -269,4 +269,3 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_get_vf_guid	= ipoib_get_vf_guid,
 	.ndo_set_vf_guid	= ipoib_set_vf_guid,
 };
-
