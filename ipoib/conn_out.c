@@ -191,10 +191,11 @@ void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
 
 /* --- sending ------------------------------------------------------------- */
 
-/* How many packets may wait for a connection. */
+/* How many packets may wait for a connection. No more than for all of them may. */
 static unsigned int ipoib_conn_most(const struct ipoib_dev *priv)
 {
-	return max_t(unsigned int, IPOIB_DEST_QUEUE, READ_ONCE(priv->dev->tx_queue_len));
+	return clamp_t(unsigned int, READ_ONCE(priv->dev->tx_queue_len),
+		       IPOIB_DEST_QUEUE, IPOIB_MAX_QUEUED);
 }
 
 /* Room in the ring, and in the completion queue. Called under the lock. */
