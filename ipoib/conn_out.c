@@ -242,6 +242,9 @@ static bool ipoib_conn_post(struct ipoib_conn *c, struct sk_buff *skb,
 	ipoib_dbg_cm_data(priv, "sending %u bytes by a connection to QPN %#x\n",
 			  skb->len, c->qpn);
 	skb_tx_timestamp(skb);
+	/* One that had nothing to send was not stuck. */
+	if (c->head == c->tail)
+		c->progress = jiffies;
 	/* It may complete before the next line. */
 	WRITE_ONCE(c->head, c->head + 1);
 	if (unlikely(ib_post_send(c->qp, &wr, NULL))) {

@@ -212,7 +212,7 @@ enum ipoib_conn_state {
  * @tail:	sends completed; changed by NAPI only
  * @queue:	packets that wait
  * @stopped:	transmit queues of the stack that are stopped until fewer wait, by index
- * @progress:	jiffies when a send last completed
+ * @progress:	jiffies when a send last completed, or the first of several was posted
  * @packets:	sent
  * @bytes:	sent
  */
