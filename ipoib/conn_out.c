@@ -296,6 +296,16 @@ void ipoib_conn_push(struct ipoib_conn *c)
 		ipoib_conn_wake(c);
 }
 
+/* Do so many packets wait, for it or for all, that the next ones may be lost? */
+static bool ipoib_conn_is_crowded(const struct ipoib_conn *c)
+{
+	if (skb_queue_len(&c->queue) >= ipoib_conn_most(c->priv) / 2)
+		return true;
+	/* Where others' are many, its next completion lets the stack go on. */
+	return c->head != c->tail &&
+	       atomic_read(&c->priv->cm.queued) >= IPOIB_MAX_QUEUED / 2;
+}
+
 /*
  * Keeps the stack from sending more by the queue that a packet came from, before packets
  * are lost. Other neighbours' wait there, too: not for a connection that is stuck, so the
@@ -303,8 +313,7 @@ void ipoib_conn_push(struct ipoib_conn *c)
  */
 static void ipoib_conn_hold_back(struct ipoib_conn *c, unsigned int queue)
 {
-	if (skb_queue_len(&c->queue) < ipoib_conn_most(c->priv) / 2 ||
-	    c->state != IPOIB_CONN_UP ||
+	if (!ipoib_conn_is_crowded(c) || c->state != IPOIB_CONN_UP ||
 	    time_after(jiffies, c->progress + IPOIB_CONN_STALLED))
 		return;
 	netif_tx_stop_queue(ipoib_txq(&c->priv->tx[queue]));
