@@ -222,6 +222,7 @@ bool sdp_direct_may_send(struct sock *sk);
 int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 
 /* source.c */
+void sdp_direct_wake_source(struct sock *sk);
 size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo);
 
 /* sink.c */

@@ -46,6 +46,7 @@ void sdp_direct_ended(struct sock *sk, int err)
 	if (tell)
 		sk_error_report(sk);
 	sk->sk_state_change(sk);
+	sdp_direct_wake_source(sk);
 }
 
 /* Whether a message was sent that has one field; the socket's lock held. */

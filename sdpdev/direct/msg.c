@@ -124,8 +124,10 @@ static bool sdp_direct_answer_came(struct sock *sk, const struct sdp_pdu *pdu)
 	bool good;
 
 	good = pdu->mid == SDP_MID_SEND_SM ? sdp_src_send_sm(src) : sdp_src_read(src, pdu->avail);
-	if (good && src->state == SDP_SRC_ANSWERED)
+	if (good && src->state == SDP_SRC_ANSWERED) {
 		sk->sk_state_change(sk);
+		sdp_direct_wake_source(sk);
+	}
 	return good;
 }
 

@@ -8,6 +8,7 @@
  * None is sent behind it before the peer has answered.
  */
 #include <linux/wait.h>
+#include <linux/wait_bit.h>
 
 #include "core/core.h"
 #include "direct/direct.h"
@@ -87,6 +88,19 @@ static bool sdp_direct_advertise(struct sock *sk, struct sdp_chan *chan, struct 
 	return good;
 }
 
+/**
+ * sdp_direct_wake_source() - a call that takes its memory back need not wait any longer
+ * @sk: the socket, whose advertisement is answered
+ *
+ * sk_state_change() wakes only those that a signal wakes, too.
+ */
+void sdp_direct_wake_source(struct sock *sk)
+{
+	/* A waiter sees the answer, or is seen: pairs with the barrier of set_current_state(). */
+	smp_mb();
+	wake_up_var(&sdp_direct(sk)->src);
+}
+
 static bool sdp_direct_is_answered(struct sock *sk)
 {
 	u8 state = READ_ONCE(sdp_direct(sk)->src.state);
@@ -125,7 +139,7 @@ static void sdp_direct_cancel(struct sock *sk)
 		sdp_direct_withdraw(sk);
 	sdp_direct_push(sk);
 	spin_unlock_bh(&direct->lock);
-	if (wait_event_timeout(*sk_sleep(sk), sdp_direct_is_answered(sk), SDP_DIRECT_CANCEL))
+	if (wait_var_event_timeout(&direct->src, sdp_direct_is_answered(sk), SDP_DIRECT_CANCEL))
 		return;
 	spin_lock_bh(&direct->lock);
 	sdp_direct_abort(sk, ETIMEDOUT);
