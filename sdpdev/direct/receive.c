@@ -133,8 +133,11 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 		done += n;
 		if (done >= target || (done && flags & MSG_PEEK))
 			return done;
-		/* As with TCP, a read of nothing waits for bytes and leaves them there. */
-		if (!len && !skb_queue_empty_lockless(&sk->sk_receive_queue))
+		/*
+		 * As with TCP, a read of nothing waits for bytes and leaves them there, be it
+		 * with the peer.
+		 */
+		if (!len && sdp_direct_ready(sk, 1))
 			return 0;
 		err = done && sk->sk_err ? 0 : sdp_direct_nothing(sk);
 		if (err <= 0)
