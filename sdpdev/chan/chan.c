@@ -149,8 +149,11 @@ void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 
 	spin_lock_bh(&chan->lock);
 	now = chan->state == SDP_CHAN_OPENING;
-	if (now)
+	if (now) {
 		chan->state = SDP_CHAN_OPEN;
+		chan->max_mem = chan->xc->max_mem;
+		chan->caps = chan->max_mem ? chan->xprt->caps : 0;
+	}
 	spin_unlock_bh(&chan->lock);
 	if (!now)
 		return;

@@ -168,6 +168,9 @@ struct sdp_chan_user {
  * @credit: messages that each end may send
  * @want: receive buffers that there are to be
  * @most: bytes of a message to the peer behind its base header
+ * @caps: what the transport can do besides messages, with this peer: bits of enum sdp_xprt_caps
+ * @max_mem: bytes that sdp_chan_mem_make() takes at most.  Both are written before the user
+ *	hears that the channel is open, and outlive @xc
  * @free: buffers to send with
  * @spare: buffers to receive with, that the transport has not
  * @due: of them, those whose messages the user has freed
@@ -216,6 +219,8 @@ struct sdp_chan {
 	struct sdp_credit credit;
 	u32 want;
 	u32 most;
+	u32 caps;
+	u32 max_mem;
 	struct list_head free;
 	struct list_head spare;
 	u32 due;
@@ -302,7 +307,6 @@ void sdp_chan_freed(struct sdp_chan *chan, u32 count);
 bool sdp_chan_full(struct sdp_chan *chan);
 
 /* mem.c */
-u32 sdp_chan_caps(const struct sdp_chan *chan);
 int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_table *sgt,
 		      u32 access);
 int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,

@@ -10,17 +10,6 @@
 #include "chan/chan.h"
 
 /**
- * sdp_chan_caps() - what the transport can do besides messages, with this peer
- * @chan: the channel, which has been open
- *
- * Return: bits of enum sdp_xprt_caps.
- */
-u32 sdp_chan_caps(const struct sdp_chan *chan)
-{
-	return chan->xc->max_mem ? chan->xprt->caps : 0;
-}
-
-/**
  * sdp_chan_mem_make() - have the transport know memory
  * @chan: the channel; the caller has a reference until sdp_chan_mem_free()
  * @cm: the memory

@@ -88,7 +88,7 @@ int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const stru
 
 	p->chan = chan;
 	p->write = access == SDP_XPRT_READ_SINK;
-	most = min(most, chan->xc->max_mem);
+	most = min(most, chan->max_mem);
 	err = mm_account_pinned_pages(&p->pin, most);
 	if (!err)
 		err = sdp_direct_pin_pages(p, sdp_direct_address(iter), most);

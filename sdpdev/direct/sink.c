@@ -136,5 +136,5 @@ bool sdp_direct_serves(const struct sdp_direct *direct)
 {
 	return direct->rx_mode == SDP_MODE_COMBINED &&
 	       READ_ONCE(sdp_net(sock_net(&direct->sk))->zcopy) &&
-	       sdp_chan_caps(&direct->link->chan) & SDP_XPRT_CAP_READ;
+	       direct->link->chan.caps & SDP_XPRT_CAP_READ;
 }

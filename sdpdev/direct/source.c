@@ -35,7 +35,7 @@ static struct sdp_chan *sdp_direct_source(struct sock *sk)
 	spin_lock_bh(&direct->lock);
 	if (sdp_direct_may_send(sk) && direct->src.state == SDP_SRC_IDLE &&
 	    direct->tx_mode == SDP_MODE_COMBINED &&
-	    sdp_chan_caps(&direct->link->chan) & SDP_XPRT_CAP_MEM) {
+	    direct->link->chan.caps & SDP_XPRT_CAP_MEM) {
 		if (direct->src_skip) {
 			direct->src_skip--;
 		} else {
