@@ -54,7 +54,7 @@ static struct sk_buff *sdp_direct_srcavail(struct sock *sk, struct msghdr *msg, 
 
 	if (!skb)
 		return NULL;
-	if (copy_from_iter(skb_put(skb, n), n, &msg->msg_iter) != n) {
+	if (!copy_from_iter_full(skb_put(skb, n), n, &msg->msg_iter)) {
 		kfree_skb(skb);
 		return NULL;
 	}
@@ -188,18 +188,20 @@ size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo)
 {
 	u32 least = READ_ONCE(sdp_net(sock_net(sk))->zcopy), most, has = 0, first;
 	struct sdp_direct_pages p = {};
-	struct sk_buff *skb = NULL;
 	struct sdp_chan *chan;
+	struct sk_buff *skb;
 
 	most = least ? sdp_direct_worth(&msg->msg_iter, max(least, SDP_DIRECT_FIRST + 1)) : 0;
 	chan = most && *timeo ? sdp_direct_source(sk) : NULL;
 	if (!chan)
 		return 0;
-	if (!sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_PEER_READS)) {
-		first = min_t(u32, SDP_DIRECT_FIRST, chan->most - sizeof(struct sdp_srcah));
-		skb = sdp_direct_srcavail(sk, msg, min(first, p.len));
-	}
-	if (skb && sdp_direct_advertise(sk, chan, skb, &p)) {
+	first = min_t(u32, SDP_DIRECT_FIRST, chan->most - sizeof(struct sdp_srcah));
+	/* First of all: a fault may take its time, and what the transport knows keeps a device. */
+	skb = sdp_direct_srcavail(sk, msg, first);
+	if (!skb || sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_PEER_READS) ||
+	    p.len <= first) {
+		kfree_skb(skb);
+	} else if (sdp_direct_advertise(sk, chan, skb, &p)) {
 		sdp_count(SDP_CNT_ZCOPY_OFFERED);
 		has = sdp_direct_offered(sk, timeo);
 	}
