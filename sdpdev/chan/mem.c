@@ -9,6 +9,9 @@
 
 #include "chan/chan.h"
 
+/* A transport that works gives memory back long before. */
+#define SDP_CHAN_PROMPT		HZ
+
 /**
  * sdp_chan_mem_make() - have the transport know memory
  * @chan: the channel; the caller has a reference until sdp_chan_mem_free()
@@ -71,14 +74,16 @@ int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
  * @chan: the channel
  * @cm: the memory, posted
  *
- * A process that is killed ends the channel, and with that the wait.
+ * A process that is killed ends the channel, and with that the wait, if it does not come soon:
+ * other processes may have the channel's socket, and bytes may wait there to be sent.
  *
  * Context: process.
  * Return: zero, or why the channel is at its end.
  */
 int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 {
-	if (wait_for_completion_killable(&cm->done)) {
+	if (!wait_for_completion_timeout(&cm->done, SDP_CHAN_PROMPT) &&
+	    wait_for_completion_killable(&cm->done)) {
 		sdp_chan_end(chan);
 		wait_for_completion(&cm->done);
 	}
