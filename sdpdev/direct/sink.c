@@ -63,17 +63,25 @@ static u32 sdp_direct_fetch_begin(struct sock *sk, struct sdp_chan *chan,
 static u32 sdp_direct_fetch_end(struct sock *sk, struct sdp_chan *chan, u32 n, int err)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
+	bool left = false;
 
 	if (err)
 		n = 0;
 	spin_lock_bh(&direct->lock);
 	if (sk->sk_state == TCP_ESTABLISHED && &direct->link->chan == chan) {
 		sdp_sink_read_done(&direct->sink, n);
+		/* Not to be tried until the connection has ended. */
+		if (err)
+			sdp_sink_refuse(&direct->sink);
+		left = direct->sink.state == SDP_SINK_OFFERED;
 		sdp_direct_push(sk);
 	}
 	direct->rx_bytes += n;
 	direct->rx_zcopy += n;
 	spin_unlock_bh(&direct->lock);
+	/* Whoever has looked meanwhile has seen nothing. */
+	if (left)
+		sk->sk_data_ready(sk);
 	if (n)
 		sdp_count(SDP_CNT_ZCOPY_READ);
 	return n;
