@@ -72,7 +72,9 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 
 	if (!pdu->payload)
 		return false;
-	if (direct->fin_came || (pdu->mid == SDP_MID_DATA && sdp_sink_is_open(&direct->sink))) {
+	/* Those of SrcAvail are the first of what is open with it. */
+	if (direct->fin_came ||
+	    (pdu->mid != SDP_MID_SRC_AVAIL && sdp_sink_is_open(&direct->sink))) {
 		sdp_direct_broken(sk, SDP_BAD_TURN);
 		return false;
 	}
