@@ -12,6 +12,9 @@
 /* A transport that works gives memory back long before. */
 #define SDP_CHAN_PROMPT		HZ
 
+/* And this is longer than one repeats what a peer does not acknowledge. */
+#define SDP_CHAN_PATIENCE	(60 * HZ)
+
 /**
  * sdp_chan_mem_make() - have the transport know memory
  * @chan: the channel; the caller has a reference until sdp_chan_mem_free()
@@ -75,7 +78,8 @@ int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
  * @cm: the memory, posted
  *
  * A process that is killed ends the channel, and with that the wait, if it does not come soon:
- * other processes may have the channel's socket, and bytes may wait there to be sent.
+ * other processes may have the channel's socket, and bytes may wait there to be sent.  So does a
+ * peer that takes in no message: what is behind that waits without end.
  *
  * Context: process.
  * Return: zero, or why the channel is at its end.
@@ -83,7 +87,7 @@ int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 {
 	if (!wait_for_completion_timeout(&cm->done, SDP_CHAN_PROMPT) &&
-	    wait_for_completion_killable(&cm->done)) {
+	    wait_for_completion_killable_timeout(&cm->done, SDP_CHAN_PATIENCE) <= 0) {
 		sdp_chan_end(chan);
 		wait_for_completion(&cm->done);
 	}
