@@ -193,26 +193,6 @@ void sdp_lane_lose(struct sdp_lane *lane)
 }
 
 /**
- * sdp_lane_over() - the peer has come back to TCP, and its carrier is over
- * @lane: the lane, its socket locked
- * @number: of the carrier; 0: it was lost before
- *
- * Where neither end has a carrier, what this end sends comes back, too: the peer may wait for that,
- * and has nothing else to say it by.
- *
- * Context: any.
- */
-void sdp_lane_over(struct sdp_lane *lane, u32 number)
-{
-	struct sdp_carrier *c = lane->carrier;
-
-	if (c && c->number == number)
-		sdp_lane_lose(lane);
-	else if (!c && !lane->back && lane->tx.state == SDP_HALF_TX_LOOSE)
-		lane->back = SDP_STAY_LEAVE;
-}
-
-/**
  * sdp_lane_asked() - has an endpoint a carrier, or asked for one?
  * @ss: the endpoint, its socket locked
  */

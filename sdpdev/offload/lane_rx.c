@@ -340,6 +340,7 @@ static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 			  size_t len)
 {
 	struct sdp_lane *lane = desc->arg.data;
+	struct sdp_carrier *c = lane->carrier;
 	u32 used = 0, number = lane->rx.carrier;
 	u8 bytes[SDP_LANE_LOOK];
 
@@ -352,7 +353,12 @@ static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned
 	case SDP_HALF_CARRIER_STAYS:
 		return used;
 	case SDP_HALF_CARRIER_OVER:
-		sdp_lane_over(lane, number);
+		/*
+		 * Without a carrier this end owes a record, and goes on owing it: a peer that has
+		 * closed would answer with RST, and forget what it has still to send.
+		 */
+		if (c && c->number == number)
+			sdp_lane_lose(lane);
 		return used;
 	case SDP_HALF_ABORT:
 		sdp_lane_abort(lane);

@@ -90,7 +90,7 @@ user() {
 # The checked kernel has no userfaultfd(2).
 held=6
 [ "$KERNEL" != debug ] || held=0
-plan $((76 + held))
+plan $((79 + held))
 check "a machine" start
 check "wrong arguments are named" refusals
 check "nothing to return" ctl 0 '^0 connections returned$' return --all
@@ -214,10 +214,13 @@ idle=$(sysctl -n net.sdp.idle)
 sysctl -qw net.sdp.idle=1
 tell 'both(c, s, 1, 1)'
 check "its carrier goes, as nobody uses it" until_true 20 by_tcp
-check "one end returns, and the other one without being asked" ctl 0 '^1 connection returned$' \
+check "one end returns, and waits for nobody" ctl 0 '^1 connection returned$' \
 	return --wait 20 "id=$client"
-check "and says why" until_true 20 reasons tool leave
+check "the other one is left alone" test "$(count reason=leave port=$port)" = 0
 check "without a byte lost" tell 'both(c, s, 100, 2)'
+check "it moves again" until_true 20 moves 1000 50
+check "and is idle again" until_true 20 by_tcp
+check "an end that closes is heard to its last byte" tell 'last(c, s, 250000)'
 sysctl -qw net.sdp.idle="$idle"
 port=7011
 check "a young connection" tell "c, s = connect(AF_INET, '127.0.0.1', $port)"

@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 import threading
+import time
 from socket import *
 
 TCP_ULP = 31
@@ -51,6 +52,17 @@ def push(tx, rx, size, times):
 def both(a, b, size=1000, times=300):
     push(a, b, size, times)
     push(b, a, size, times)
+
+
+def last(tx, rx, size):
+    """One end closes behind many bytes.  The other one reads late, and gets all of them."""
+    tx.sendall(bytes(size))
+    tx.close()
+    time.sleep(0.5)
+    while data := rx.recv(65536):
+        size -= len(data)
+    if size:
+        raise ValueError(f"{size} bytes are missing")
 
 
 def address(name):
