@@ -175,7 +175,7 @@ static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 
 /*
  * The nonces of an end's requests grow.  One that does not is old, and sent again by somebody who
- * has seen it.
+ * has seen it: nobody waits for a socket on its behalf.
  */
 static bool sdp_ask_old(const struct sdp_sock *ss, const struct sdp_join *join)
 {
@@ -189,8 +189,6 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, struct sdp_ask *
 	struct sdp_carrier *c;
 	struct sdp_lane *lane;
 
-	if (!err && sdp_ask_old(ss, ask->join))
-		err = -EPERM;
 	if (err)
 		return ERR_PTR(err);
 	/* Memory of the host comes first: the asker looks again, and finds this end there. */
@@ -304,6 +302,8 @@ struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct
 		ask.c = ERR_PTR(-ENOENT);
 	else if (!sdp_ask_proved(ss, join))
 		ask.c = ERR_PTR(-EACCES);
+	else if (sdp_ask_old(ss, join))
+		ask.c = ERR_PTR(-EPERM);
 	else if (sock_owned_by_user(sk))
 		sdp_ask_wait(&ask, ss, sk);
 	else
