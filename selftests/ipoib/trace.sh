@@ -166,15 +166,18 @@ by_mode() {
 	until_true 10 logged "${@:2}"
 }
 
-# The driver with data_debug_level; nothing is logged until it is above 0.
+# The driver with data_debug_level, and a level of its own for connections: nothing is
+# logged until they are above 0.
 each_packet() {
 	local level=/sys/module/ib_ipoib_logged/parameters/data_debug_level status
+	local conns=/sys/module/ib_ipoib_logged/parameters/cm_data_debug_level
 
 	swap ib_ipoib insmod "$with_data" && no_loss -q -c 1 10.77.0.2 &&
 	not logged "(sending|received)" && echo 1 > $level &&
 	by_mode datagram "sending 1031 bytes to" "received 1071 bytes from" &&
+	echo 0 > $level && echo 1 > $conns &&
 	by_mode connected "sending 1031 bytes by" "received 1031 bytes by" &&
-	echo 0 > $level
+	echo 0 > $conns
 	status=$?
 	swap ib_ipoib_logged modprobe ib_ipoib
 	return $status
