@@ -137,7 +137,8 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 		 * As with TCP, a read of nothing waits for bytes and leaves them there, be it
 		 * with the peer.
 		 */
-		if (!len && sdp_direct_ready(sk, 1))
+		if (!len && (sdp_direct_ready(sk, 1) ||
+			     READ_ONCE(direct->sink.state) == SDP_SINK_OFFERED))
 			return 0;
 		err = done && sk->sk_err ? 0 : sdp_direct_nothing(sk);
 		if (err <= 0)
