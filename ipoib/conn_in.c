@@ -196,7 +196,7 @@ static struct ipoib_conn_in *ipoib_conn_in_first(struct ipoib_cm *cm,
 	return c;
 }
 
-/* Called under in_end: who looks at one must not have it freed by another. */
+/* Called under in_end: another caller must not free what this one looks at. */
 static void ipoib_conns_in_proceed(struct ipoib_cm *cm)
 {
 	struct ipoib_conn_in *c;

@@ -114,7 +114,7 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 	ssize_t n, done = 0;
 	int err;
 
-	/* What is looked at is copied at once: who waits longer does so before. */
+	/* A peek copies all at once: a caller that wants more waits before. */
 	if (flags & MSG_PEEK && target > 1 && *timeo)
 		while (!sdp_direct_wait_for(sk, timeo, min_t(size_t, target, INT_MAX)) &&
 		       sdp_direct_decline(sk))

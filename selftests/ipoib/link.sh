@@ -176,7 +176,7 @@ check "address survives down and up" address_stays
 ! ours || check "a strange broadcast address does not survive them" broadcast_returns
 ip address replace fd77::1/64 dev ib0 nodad
 check "statistics count what was sent and received" statistics
-check "who sends packets that are too long is told" too_long
+check "the sender of packets that are too long is told" too_long
 check "a link with a smaller MTU" narrow
 check "after connected mode it has that again" narrow_again
 ! ours || check "no mode whose MTU is refused" objection

@@ -203,7 +203,7 @@ bool cm_give_up(struct cm *cm, uint32_t id)
 	uint8_t rej[CM_DATA] = {};
 
 	put32(rej, id);
-	/* Eight bytes of additional information: who had asked */
+	/* Eight bytes of additional information: the one that had asked */
 	rej[9] = 8 << 1;
 	put16(rej + 10, REJ_TIMEOUT);
 	memcpy(rej + 12, cm->gid + 8, 8);

@@ -287,7 +287,7 @@ static void uncharge(struct sk_buff *skb)
 	if (left < SOFTIB_INFLIGHT / 2 && atomic_read(&hca->stalled) &&
 	    atomic_xchg(&hca->stalled, 0))
 		kick(hca, false);
-	/* The barrier is that of the decrement: who waits has made it deaf before. */
+	/* The barrier is that of the decrement: a waiter has made it deaf before. */
 	if (!left && unlikely(READ_ONCE(hca->deaf)))
 		wake_up_var(&hca->inflight);
 	rcu_read_unlock();
