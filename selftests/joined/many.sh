@@ -58,8 +58,8 @@ gone() {
 	adapter_goes && ask by tcp
 }
 
-# touch_after SECONDS: so seldom a direction passes by TCP. What the first namespace has is the most that
-# others may.
+# touch_after SECONDS: so seldom a direction passes by TCP. Other namespaces may have no more
+# than the first one.
 touch_after() {
 	nsenter -t 1 -n sysctl -qw net.sdp.touch="$1" && all_nodes touch "$1"
 }
