@@ -178,12 +178,12 @@ moves() {
 }
 
 by_tcp() {
-	test "$(count carrier=TCP port=$port)" = 2
+	test "$(count carrier=TCP port="$port")" = 2
 }
 
 # reasons ONE OTHER: of both ends
 reasons() {
-	test "$(count reason="$1" port=$port)$(count reason="$2" port=$port)" = 11
+	test "$(count reason="$1" port="$port")$(count reason="$2" port="$port")" = 11
 }
 
 port=7010
@@ -196,7 +196,7 @@ check "one end returns, and the other one is asked" ctl 0 '^1 connection returne
 check "both directions are with TCP" by_tcp
 check "and say why" reasons tool leave
 check "it carries a little" tell 'both(c, s, 100, 2)'
-check "and stays" test "$(count carrier=TCP port=$port)" = 2
+check "and stays" test "$(count carrier=TCP port="$port")" = 2
 check "it carries more, and moves" until_true 20 moves 1000 50
 check "something waits to be read" tell 'c.send(b"x" * 777)'
 check "that is waited for in vain" ctl 1 'its program has not read 777 bytes' \

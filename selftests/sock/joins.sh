@@ -65,12 +65,12 @@ not_avoided() {
 	local user other bad=0
 
 	for user; do
-		other=$(echo | nsenter --net=/proc/$pid/ns/net setpriv --reuid "$user" \
+		other=$(echo | nsenter --net=/proc/"$pid"/ns/net setpriv --reuid "$user" \
 			--clear-groups "$programs/joins" -r 20 1 | head -n 1)
 		echo "user $user: $other"
 		[ -n "$other" ] && [[ "$other" != *avoid ]] || bad=1
 	done
-	return $bad
+	return "$bad"
 }
 
 # asks LEAST MOST: how often somebody has asked since the beginning of the row
