@@ -123,16 +123,18 @@ void sdp_chan_disown(struct sdp_chan *chan)
 /* The user hears of the end once.  Context: process. */
 static void sdp_chan_tell_over(struct sdp_chan *chan, const struct sdp_chan_end *end)
 {
-	bool told;
+	static const struct sdp_chan_end gone = { .type = SDP_XPRT_DEVICE_GONE };
+	bool told, lost;
 
 	spin_lock_bh(&chan->lock);
 	sdp_chan_over(chan);
 	sdp_chan_drained(chan);
 	told = chan->over_told;
 	chan->over_told = true;
+	lost = chan->lost;
 	spin_unlock_bh(&chan->lock);
 	if (!told)
-		chan->user->over(chan, end);
+		chan->user->over(chan, lost ? &gone : end);
 }
 
 /**
@@ -321,8 +323,6 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 	}
 	spin_lock_bh(&chan->lock);
 	chan->state = SDP_CHAN_GONE;
-	if (chan->lost)
-		end.type = SDP_XPRT_DEVICE_GONE;
 	spin_unlock_bh(&chan->lock);
 	sdp_chan_tell_over(chan, &end);
 	/* Whoever has memory frees it now. */
@@ -474,6 +474,16 @@ void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size)
 	spin_unlock_bh(&chan->lock);
 }
 
+/* With the channel's lock: does its transport's part go with @ops, or with @dev alone? */
+static bool sdp_chan_goes(const struct sdp_chan *chan, const struct sdp_xprt_ops *ops,
+			  const struct sdp_xprt_dev *dev)
+{
+	/* Pairs with sdp_chan_ask(): the transport is there, too. */
+	const struct sdp_xprt_conn *xc = smp_load_acquire(&chan->xc);
+
+	return xc && chan->xprt == ops && (!dev || xc->dev == dev);
+}
+
 /**
  * sdp_chan_gone() - a device, or all of a transport, goes: its channels have to
  * @ops: the transport
@@ -483,21 +493,22 @@ void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size)
  */
 void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev)
 {
-	struct sdp_xprt_conn *xc;
 	struct sdp_chan *chan;
 
 	spin_lock_bh(&sdp_chans_lock);
+	/* All of them first: of two ends on this host the first takes the second along. */
 	list_for_each_entry(chan, &sdp_chans, list) {
-		/* Pairs with sdp_chan_ask(): the transport is there, too. */
-		xc = smp_load_acquire(&chan->xc);
 		spin_lock(&chan->lock);
-		if (xc && chan->state < SDP_CHAN_OVER && chan->xprt == ops &&
-		    (!dev || xc->dev == dev)) {
+		if (chan->state < SDP_CHAN_OVER && sdp_chan_goes(chan, ops, dev))
 			chan->lost = true;
+		spin_unlock(&chan->lock);
+	}
+	list_for_each_entry(chan, &sdp_chans, list) {
+		spin_lock(&chan->lock);
+		if (chan->lost)
 			sdp_chan_over(chan);
-		}
 		/* Without that its transport's part may be gone. */
-		if (chan->drains && chan->xprt == ops && (!dev || xc->dev == dev))
+		if (chan->drains && sdp_chan_goes(chan, ops, dev))
 			sdp_chan_drained(chan);
 		spin_unlock(&chan->lock);
 	}
