@@ -112,6 +112,23 @@ long long now_ms(void)
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
+void until_asleep(pid_t tid)
+{
+	char path[64], state;
+	int times = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	/* A lock of the C library may hold it up for a moment as well. */
+	while (times < 3) {
+		f = fopen(path, "re");
+		need(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+		fclose(f);
+		times = state == 'S' ? times + 1 : 0;
+		usleep(1000);
+	}
+}
+
 /* One run of a row, in a process group of its own, so that it leaves nobody behind. */
 static void row_once(const struct row *row, struct story *to, bool on_tcp)
 {

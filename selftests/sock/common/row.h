@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /**
  * struct row - one test
@@ -58,6 +59,9 @@ bool slow_kernel(void);
 
 /* Milliseconds of a clock that does not jump. */
 long long now_ms(void);
+
+/* Until a thread of this process is in a call that waits. */
+void until_asleep(pid_t tid);
 
 /*
  * Run the rows whose names begin with one of @names, or all of them without names, and

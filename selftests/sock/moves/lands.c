@@ -53,26 +53,11 @@ static void has_landed(bool is)
 		wrong("%ld messages came to the memory of a reader", n);
 }
 
-/* The reader is in a call that waits. */
-static void sleeping(const struct sender *s)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", s->reader);
-	while (state != 'S') {
-		f = fopen(path, "re");
-		need(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
-		fclose(f);
-		sched_yield();
-	}
-}
-
 static void *sender_run(void *arg)
 {
 	struct sender *s = arg;
 
-	sleeping(s);
+	until_asleep(s->reader);
 	s->act(s);
 	return NULL;
 }
@@ -109,18 +94,18 @@ static void send_parts(struct sender *s)
 	struct end *e = &s->conn->a;
 
 	put(e, 20000, 0);
-	sleeping(s);
+	until_asleep(s->reader);
 	gate(e, false);
 	put(e, 20000, 0);
 	gate(e, true);
-	sleeping(s);
+	until_asleep(s->reader);
 	put(e, LARGE - 40000, 0);
 }
 
 static void send_and_interrupt(struct sender *s)
 {
 	put(&s->conn->a, 10000, 0);
-	sleeping(s);
+	until_asleep(s->reader);
 	pthread_kill(s->main, SIGUSR1);
 }
 

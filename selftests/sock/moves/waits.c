@@ -44,7 +44,7 @@ static void timeouts(int fd, int ms)
 }
 
 /* Milliseconds in which TCP moves bytes on that nobody reads. */
-#define MOVES_ON	(late ? 300 : 20)
+#define MOVES_ON	(late ? 300 : 100)
 
 /* Fill the direction; how much fits is no fact. */
 static void stuff(struct end *e)
@@ -131,17 +131,18 @@ static void send_timeout(void)
 struct later {
 	struct end *end;
 	pthread_t thread;
+	pid_t tid;
 	int signal;
 	size_t bytes;
 	bool shut;
 };
 
-/* In a moment the other thread sends a signal, bytes, or FIN. */
+/* Another thread sends a signal, bytes, or FIN, once this one waits. */
 static void *later_run(void *arg)
 {
 	struct later *l = arg;
 
-	usleep(40000);
+	until_asleep(l->tid);
 	if (l->signal)
 		pthread_kill(l->thread, l->signal);
 	if (l->bytes)
@@ -155,7 +156,9 @@ static void *later_run(void *arg)
 ({									\
 	static struct later later_;					\
 	pthread_t thread_;						\
-	later_ = (struct later){ .thread = pthread_self(), __VA_ARGS__ };	\
+	later_ = (struct later){					\
+		.thread = pthread_self(), .tid = gettid(), __VA_ARGS__		\
+	};								\
 	need(!pthread_create(&thread_, NULL, later_run, &later_));	\
 	thread_;							\
 })
