@@ -81,7 +81,8 @@ SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
 
 # What make install installs; the fabric is a test tool.
-INSTALLED          := ipoib/ib_ipoib.ko sdpdev/sdpdev.ko sdpdev/sdp_ib.ko
+INSTALLED          := ipoib/ib_ipoib.ko \
+		      $(addprefix sdpdev/,sdpdev.ko sdp_verbs.ko sdp_ib.ko)
 INSTALLED_MODDIRS  := ipoib sdpdev
 INSTALLED_PROGRAMS := libsdpdev tools/sdpstat tools/sdpctl
 

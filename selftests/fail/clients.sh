@@ -6,10 +6,11 @@
 
 . "$(dirname "$0")/load.sh"
 
-plan 7
+plan 9
 check "an HCA" load tools/softib/softib.ko hcas=1
 step ipoib/ib_ipoib.ko
 step sdpdev/sdpdev.ko
+step sdpdev/sdp_verbs.ko
 step sdpdev/sdp_ib.ko
-rmmod sdp_ib sdpdev ib_ipoib softib
+rmmod sdp_ib sdp_verbs sdpdev ib_ipoib softib
 finish

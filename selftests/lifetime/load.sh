@@ -28,7 +28,7 @@ gone() {
 
 all_up() {
 	load tools/softib/softib.ko hcas=2 && load ipoib/ib_ipoib.ko &&
-	load sdpdev/sdpdev.ko && load sdpdev/sdp_ib.ko
+	load sdpdev/sdpdev.ko && load sdpdev/sdp_verbs.ko && load sdpdev/sdp_ib.ko
 }
 
 rounds() {
@@ -36,7 +36,7 @@ rounds() {
 
 	for ((i = 1; i <= rounds; i++)); do
 		if ! { all_up && until_true 30 there &&
-			rmmod sdp_ib sdpdev ib_ipoib softib && until_true 30 gone; }; then
+			rmmod sdp_ib sdp_verbs sdpdev ib_ipoib softib && until_true 30 gone; }; then
 			echo "round $i"
 			return 1
 		fi

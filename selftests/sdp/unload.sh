@@ -26,7 +26,7 @@ plan $((rounds * 5 + 3))
 for round in $(seq "$rounds"); do
 	"$programs/traffic" 4 & pid=$!
 	check "$round: connections" until_true 30 connected
-	check "$round: the transport goes away" rmmod sdp_ib
+	check "$round: the transport goes away" rmmod sdp_ib sdp_verbs
 	check "$round: no connections" until_true 30 no_connection
 	kill $pid
 	wait $pid 2> /dev/null

@@ -50,7 +50,8 @@ wants_sdp() {
 }
 
 sdp() {
-	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_ib.ko" &&
+	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_verbs.ko" &&
+	insmod "$modules/sdpdev/sdp_ib.ko" &&
 	wants_sdp && wants_sdp ip netns exec peer && transfer &&
 	grep '^carrier_joined [1-9]' /proc/net/sdp/snmp
 }
@@ -73,7 +74,7 @@ check "ib_send_bw" pair ib_send_bw -F -n "$few"
 check "ib_write_bw" pair ib_write_bw -F -n "$few"
 check "ib_read_bw" pair ib_read_bw -F -n "$few"
 check "ib_atomic_bw" pair ib_atomic_bw -F -n "$few"
-rmmod sdp_ib sdpdev
+rmmod sdp_ib sdp_verbs sdpdev
 no_interfaces
 down
 

@@ -144,13 +144,13 @@ strings "$tmp/lib/program.o" | grep -q "nor in /two/lib/sdpdev\$"
 result $? "by sdprun as well"
 
 expected='ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so sdp.h sdp_ib.ko'
-expected+=' sdp_ring.h sdp_sock.h sdpctl sdpdev.h sdpdev.ko sdprun sdpstat'
+expected+=' sdp_ring.h sdp_sock.h sdp_verbs.ko sdpctl sdpdev.h sdpdev.ko sdprun sdpstat'
 output=$(installed)
 test "$output" = "$expected"
 result $? "make install: the drivers, the library and its tools"
 check "sdpstat is in a user's PATH" test -x "$tmp/root/usr/local/bin/sdpstat"
 output=$(loaded "$tmp"/root/lib/modules/*)
-test "$output" = "sdpdev.ko sdp_ib.ko"
+test "$output" = "sdpdev.ko sdp_verbs.ko sdp_ib.ko"
 result $? "modprobe sdpdev loads its transport"
 
 refused "a delay of no function" "usage: " delays

@@ -16,10 +16,10 @@
 #include "fuzz.h"
 
 #define ENTRIES		(1UL << 16)
-#define MODULES		2
+#define MODULES		3
 #define PLACES		(1U << 20)
 
-static const char *names[MODULES] = { "sdpdev", "sdp_ib" };
+static const char *names[MODULES] = { "sdpdev", "sdp_ib", "sdp_verbs" };
 
 static struct {
 	unsigned long start, end;

@@ -25,60 +25,52 @@
 static void sdp_ib_addr_cb(int status, struct sockaddr *src,
 			   struct rdma_dev_addr *addr, void *context)
 {
-	struct sdp_ib_conn *conn = context;
+	struct sdp_rc_conn *conn = context;
 
 	spin_lock_irq(&conn->lock);
 	conn->status = status;
 	spin_unlock_irq(&conn->lock);
-	sdp_ib_conn_post(conn, SDP_IB_EV_ADDR);
+	sdp_rc_conn_post(conn, SDP_RC_EV_ADDR);
 }
 
 /**
- * sdp_ib_connect() - struct sdp_xprt_ops.connect
- * @xc: the connection
- * @params: as sdp_ib_route() left them
- * @resolved: called when buffers can be posted
- * @pdata: for the REQ
- * @len: bytes of @pdata
+ * sdp_ib_addr_resolve() - struct sdp_rc_kind.resolve
+ * @conn: the connection
  */
-int sdp_ib_connect(struct sdp_xprt_conn *xc,
-		   const struct sdp_xprt_params *params,
-		   int (*resolved)(struct sdp_xprt_conn *conn, void *ctx),
-		   const void *pdata, unsigned int len)
+int sdp_ib_addr_resolve(struct sdp_rc_conn *conn)
 {
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
-	int ret = -EISCONN;
+	struct rdma_dev_addr *addr = &sdp_ib_conn(conn)->addr;
+	int ret;
 
-	if (len > sizeof(conn->req_pdata) || !params->timeout_ms)
-		return -EINVAL;
-
-	mutex_lock(&conn->mutex);
-	if (conn->state != SDP_IB_IDLE)
-		goto out;
-	conn->params = *params;
-	conn->local = params->local;
-	conn->peer = params->peer;
-	conn->reads_out = SDP_IB_READS;
-	conn->reads_in = SDP_IB_READS;
-	conn->resolved = resolved;
-	memcpy(conn->req_pdata, pdata, len);
-	conn->req_len = len;
-
-	conn->addr.net = conn->net;
-	conn->addr.bound_dev_if = params->ifindex;
-	ret = rdma_resolve_ip((struct sockaddr *)&conn->local,
-			      (struct sockaddr *)&conn->peer, &conn->addr,
-			      min_t(u32, params->timeout_ms, SDP_IB_NEIGH_MS),
+	addr->net = conn->net;
+	addr->bound_dev_if = conn->params.ifindex;
+	ret = rdma_resolve_ip((struct sockaddr *)&conn->local, (struct sockaddr *)&conn->peer,
+			      addr, min_t(u32, conn->params.timeout_ms, SDP_IB_NEIGH_MS),
 			      sdp_ib_addr_cb, false, conn);
-	if (ret) {
-		conn->addr.net = NULL;
-		goto out;
-	}
-	conn->state = SDP_IB_RESOLVING;
-	sdp_ib_conn_set_timer(conn, params->timeout_ms);
-out:
-	mutex_unlock(&conn->mutex);
+	if (ret)
+		addr->net = NULL;
 	return ret;
+}
+
+/**
+ * sdp_ib_addr_cancel() - struct sdp_rc_kind.cancel
+ * @conn: the connection
+ *
+ * A cancelled query still calls back, later: it
+ * holds a reference.  Under the lock, because ib_sa may use a query's number again once it
+ * has called back.
+ */
+void sdp_ib_addr_cancel(struct sdp_rc_conn *conn)
+{
+	struct sdp_ib_conn *ib = sdp_ib_conn(conn);
+
+	if (ib->addr.net)
+		rdma_addr_cancel(&ib->addr);
+
+	spin_lock_irq(&conn->lock);
+	if (ib->query)
+		ib_sa_cancel_query(ib->query_id, ib->query);
+	spin_unlock_irq(&conn->lock);
 }
 
 /* What the SA says is taken only if it answers the question. */
@@ -97,52 +89,56 @@ static bool sdp_ib_path_valid(const struct sa_path_rec *asked,
 static void sdp_ib_path_cb(int status, struct sa_path_rec *path,
 			   ib_sa_num_prs_t num_prs, void *context)
 {
-	struct sdp_ib_conn *conn = context;
+	struct sdp_ib_conn *ib = context;
+	struct sdp_rc_conn *conn = &ib->rc;
 	unsigned long flags;
 
 	spin_lock_irqsave(&conn->lock, flags);
 	/* The work does not look at the path while a query is under way. */
-	if (!status && (!path || !sdp_ib_path_valid(&conn->path, path))) {
+	if (!status && (!path || !sdp_ib_path_valid(&ib->path, path))) {
 		sdp_ib_count(SDP_IB_STAT_PATH_INVALID);
 		status = -EPROTO;
 	}
 	if (!status) {
 		/* The P_Key that is used is the one this side has. */
-		path->pkey = conn->path.pkey;
-		conn->path = *path;
+		path->pkey = ib->path.pkey;
+		ib->path = *path;
 	}
 	conn->status = status;
-	conn->query = NULL;
+	ib->query = NULL;
 	spin_unlock_irqrestore(&conn->lock, flags);
-	sdp_ib_conn_post(conn, SDP_IB_EV_PATH);
-	sdp_ib_conn_put(conn);
+	sdp_rc_conn_post(conn, SDP_RC_EV_PATH);
+	sdp_rc_conn_put(conn);
 }
 
 /* Under conn->mutex. */
-static int sdp_ib_path_query(struct sdp_ib_conn *conn)
+static int sdp_ib_path_query(struct sdp_ib_conn *ib)
 {
-	struct sa_path_rec rec = conn->path;
+	struct sdp_rc_conn *conn = &ib->rc;
+	struct sa_path_rec rec = ib->path;
 	int ret;
 
 	kref_get(&conn->ref);
 	ret = ib_sa_path_rec_get(&sdp_ib_sa, conn->dev->device, conn->port,
 				 &rec, SDP_IB_PATH_MASK, SDP_IB_SA_MS,
-				 GFP_KERNEL, sdp_ib_path_cb, conn,
-				 &conn->query);
+				 GFP_KERNEL, sdp_ib_path_cb, ib,
+				 &ib->query);
 	if (ret < 0) {
-		conn->query = NULL;
-		sdp_ib_conn_put(conn);
+		ib->query = NULL;
+		sdp_rc_conn_put(conn);
 		return ret;
 	}
-	conn->query_id = ret;
-	conn->tries++;
+	ib->query_id = ret;
+	ib->tries++;
 	return 0;
 }
 
 /* Under conn->mutex. */
-static int sdp_ib_path_start(struct sdp_ib_conn *conn)
+static int sdp_ib_path_start(struct sdp_rc_conn *conn)
 {
-	struct rdma_dev_addr *addr = &conn->addr;
+	struct sdp_ib_conn *ib = sdp_ib_conn(conn);
+	struct rdma_dev_addr *addr = &ib->addr;
+	struct sdp_ib_dev *dev;
 	union ib_gid sgid;
 	u16 pkey;
 	int ret;
@@ -150,83 +146,73 @@ static int sdp_ib_path_start(struct sdp_ib_conn *conn)
 	if (addr->dev_type != ARPHRD_INFINIBAND)
 		return -EHOSTUNREACH;
 	rdma_addr_get_sgid(addr, &sgid);
-	rdma_addr_get_dgid(addr, &conn->dgid);
-	conn->dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
-	if (!conn->dev)
+	dev = sdp_ib_dev_by_gid(&sgid, &conn->port);
+	if (!dev)
 		return -ENODEV;
+	conn->dev = &dev->rc;
 	conn->xc.dev = &conn->dev->xdev;
-	sdp_ib_conn_attach(conn);
+	sdp_rc_conn_attach(conn);
 
 	pkey = ib_addr_get_pkey(addr);
 	ret = ib_find_cached_pkey(conn->dev->device, conn->port, pkey,
-				  &conn->pkey_index);
+				  &ib->pkey_index);
 	if (ret)
 		return ret;
 
-	conn->path.rec_type = SA_PATH_REC_TYPE_IB;
-	conn->path.sgid = sgid;
-	conn->path.dgid = conn->dgid;
-	conn->path.pkey = cpu_to_be16(pkey);
-	conn->path.numb_path = 1;
-	conn->path.reversible = 1;
-	conn->path.service_id = sdp_ib_conn_service(conn);
-	return sdp_ib_path_query(conn);
+	ib->path.rec_type = SA_PATH_REC_TYPE_IB;
+	ib->path.sgid = sgid;
+	rdma_addr_get_dgid(addr, &ib->path.dgid);
+	ib->path.pkey = cpu_to_be16(pkey);
+	ib->path.numb_path = 1;
+	ib->path.reversible = 1;
+	ib->path.service_id = sdp_ib_conn_service(conn);
+	return sdp_ib_path_query(ib);
 }
 
 /**
  * sdp_ib_addr_resolved() - ib_core has found the peer's link-layer address
  * @conn: the connection
  */
-void sdp_ib_addr_resolved(struct sdp_ib_conn *conn)
+void sdp_ib_addr_resolved(struct sdp_rc_conn *conn)
 {
 	int ret = 0;
 
 	mutex_lock(&conn->mutex);
-	if (conn->state == SDP_IB_RESOLVING) {
+	if (conn->state == SDP_RC_RESOLVING) {
 		ret = conn->status == -ETIMEDOUT ? -EHOSTUNREACH : conn->status;
 		if (!ret)
 			ret = sdp_ib_path_start(conn);
 	}
 	mutex_unlock(&conn->mutex);
 	if (ret)
-		sdp_ib_conn_fail(conn, ret);
+		sdp_rc_conn_fail(conn, ret);
 }
 
-/* Under conn->mutex.  Positive: the SA is being asked again. */
-static int sdp_ib_path_check(struct sdp_ib_conn *conn)
+/* Under conn->mutex.  Positive: the SA is being asked again, or nobody waits for it. */
+static int sdp_ib_path_check(struct sdp_rc_conn *conn)
 {
-	if (conn->status == -ETIMEDOUT && conn->tries < SDP_IB_SA_TRIES)
-		return sdp_ib_path_query(conn) ?: 1;
-	if (conn->status)
-		return -EHOSTUNREACH;
-	return sdp_ib_qp_create(conn, &conn->params);
+	struct sdp_ib_conn *ib = sdp_ib_conn(conn);
+
+	if (conn->state != SDP_RC_RESOLVING)
+		return 1;
+	if (conn->status == -ETIMEDOUT && ib->tries < SDP_IB_SA_TRIES)
+		return sdp_ib_path_query(ib) ?: 1;
+	return conn->status ? -EHOSTUNREACH : 0;
 }
 
 /**
  * sdp_ib_path_resolved() - the SA has answered
  * @conn: the connection
- *
- * The protocol posts its buffers before the peer hears of the connection.
  */
-void sdp_ib_path_resolved(struct sdp_ib_conn *conn)
+void sdp_ib_path_resolved(struct sdp_rc_conn *conn)
 {
-	int ret = 1;
+	int ret;
 
 	mutex_lock(&conn->mutex);
-	if (conn->state == SDP_IB_RESOLVING)
-		ret = sdp_ib_path_check(conn);
+	ret = sdp_ib_path_check(conn);
 	mutex_unlock(&conn->mutex);
-	if (ret > 0)
-		return;
-
-	if (!ret)
-		ret = conn->resolved(&conn->xc, conn->xc.ctx);
-	if (!ret) {
-		mutex_lock(&conn->mutex);
-		if (conn->state == SDP_IB_RESOLVING)
-			ret = sdp_ib_cm_request(conn);
-		mutex_unlock(&conn->mutex);
-	}
-	if (ret)
-		sdp_ib_conn_fail(conn, ret);
+	if (ret < 0)
+		sdp_rc_conn_fail(conn, ret);
+	else if (!ret)
+		sdp_rc_path_known(conn);
 }

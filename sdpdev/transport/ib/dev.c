@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared by all connections: the devices, the workqueue, the counters.
+ * Shared by all connections: the devices, the counters.
  */
 #include <linux/moduleparam.h>
 #include <linux/seq_file.h>
@@ -13,8 +13,6 @@ module_param_named(device_connections, sdp_ib_device_conns, uint, 0644);
 MODULE_PARM_DESC(device_connections,
 		 "Connections of an adapter, at most; 0: all but an eighth of its queue pairs");
 
-const struct sdp_xprt_upcalls *sdp_ib_up;
-struct workqueue_struct *sdp_ib_wq;
 struct ib_sa_client sdp_ib_sa;
 
 /* Guards the lists of devices, ports and listeners. */
@@ -23,7 +21,7 @@ LIST_HEAD(sdp_ib_devs);
 
 /* --- counters --------------------------------------------------------------- */
 
-static atomic_long_t sdp_ib_stats[SDP_IB_STAT_NUM];
+atomic_long_t sdp_ib_stats[SDP_IB_STAT_NUM];
 
 static const char * const sdp_ib_stat_names[] = {
 	[SDP_IB_STAT_REQ_INVALID]	= "ib_req_invalid",
@@ -58,18 +56,6 @@ void sdp_ib_show_stats(struct seq_file *seq)
 /* --- devices ---------------------------------------------------------------- */
 
 /**
- * sdp_ib_dev_put() - drop a reference
- * @dev: the device
- *
- * Context: any.
- */
-void sdp_ib_dev_put(struct sdp_ib_dev *dev)
-{
-	if (refcount_dec_and_test(&dev->refs))
-		complete(&dev->unused);
-}
-
-/**
  * sdp_ib_dev_by_gid() - the device that has a port with this GID
  * @gid: the GID
  * @port: out: number of the port
@@ -83,12 +69,12 @@ struct sdp_ib_dev *sdp_ib_dev_by_gid(const union ib_gid *gid, u32 *port)
 
 	mutex_lock(&sdp_ib_mutex);
 	list_for_each_entry(dev, &sdp_ib_devs, list) {
-		attr = rdma_find_gid(dev->device, gid, IB_GID_TYPE_IB, NULL);
+		attr = rdma_find_gid(dev->rc.device, gid, IB_GID_TYPE_IB, NULL);
 		if (IS_ERR(attr))
 			continue;
 		*port = attr->port_num;
 		rdma_put_gid_attr(attr);
-		refcount_inc(&dev->refs);
+		refcount_inc(&dev->rc.refs);
 		found = dev;
 		break;
 	}

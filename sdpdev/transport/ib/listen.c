@@ -36,7 +36,7 @@ static int sdp_ib_listen_on(struct sdp_ib_dev *dev, struct sdp_ib_port *port)
 		return -ENOMEM;
 	listener->dev = dev;
 	listener->port = port->port;
-	listener->cm_id = ib_create_cm_id(dev->device, sdp_ib_cm_handler,
+	listener->cm_id = ib_create_cm_id(dev->rc.device, sdp_ib_cm_handler,
 					  listener);
 	if (IS_ERR(listener->cm_id)) {
 		ret = PTR_ERR(listener->cm_id);
@@ -45,7 +45,7 @@ static int sdp_ib_listen_on(struct sdp_ib_dev *dev, struct sdp_ib_port *port)
 	ret = ib_cm_listen(listener->cm_id, sdp_ib_service_id(port->port));
 	if (ret)
 		goto err_destroy;
-	refcount_inc(&dev->refs);
+	refcount_inc(&dev->rc.refs);
 	list_add_tail(&listener->dev_list, &dev->listeners);
 	list_add_tail(&listener->port_list, &port->listeners);
 	return 0;
@@ -54,7 +54,7 @@ err_destroy:
 	ib_destroy_cm_id(listener->cm_id);
 err_free:
 	kfree(listener);
-	ibdev_warn_ratelimited(dev->device, "SDP port %u: cannot listen: %d\n", port->port,
+	ibdev_warn_ratelimited(dev->rc.device, "SDP port %u: cannot listen: %d\n", port->port,
 			       ret);
 	return ret;
 }
@@ -66,7 +66,7 @@ err_free:
 static void sdp_ib_listener_destroy(struct sdp_ib_listener *listener)
 {
 	ib_destroy_cm_id(listener->cm_id);
-	sdp_ib_dev_put(listener->dev);
+	sdp_rc_dev_put(&listener->dev->rc);
 	kfree(listener);
 }
 

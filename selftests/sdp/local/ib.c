@@ -203,14 +203,17 @@ static int try_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_up
 
 #define sdp_xprt_register(ops, up)	try_register(ops, up)
 
+#include "transport/verbs/dev.c"
+#include "transport/verbs/conn.c"
+#include "transport/verbs/route.c"
+#include "transport/verbs/mr.c"
+#include "transport/verbs/qp.c"
+#include "transport/verbs/mem.c"
+#include "transport/verbs/buf.c"
+#include "transport/verbs/end.c"
+#include "transport/verbs/step.c"
 #include "transport/ib/dev.c"
-#include "transport/ib/conn.c"
 #include "transport/ib/route.c"
-#include "transport/ib/mr.c"
-#include "transport/ib/verbs.c"
-#include "transport/ib/mem.c"
-#include "transport/ib/buf.c"
-#include "transport/ib/end.c"
 #include "transport/ib/cm.c"
 #include "transport/ib/listen.c"
 #include "transport/ib/addr.c"
@@ -239,7 +242,7 @@ static bool try_times(struct sdp_xprt_conn *xc)
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 
-	return !ib_query_qp(sdp_ib_conn(xc)->qp, &attr, IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+	return !ib_query_qp(sdp_rc_conn(xc)->qp, &attr, IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
 			    IB_QP_RNR_RETRY, &init) &&
 	       attr.timeout == 14 && attr.retry_cnt == 7 && attr.rnr_retry == 6;
 }

@@ -9,15 +9,15 @@
  */
 #include <linux/slab.h>
 
-#include "transport/ib/ib.h"
+#include "transport/verbs/verbs.h"
 
 /* One in so many of a device's regions is not for SDP. */
-#define SDP_IB_MR_RESERVE	8
+#define SDP_RC_MR_RESERVE	8
 
 /* What the device can do with memory: bytes to be registered at once, or zero. */
-static u32 sdp_ib_mr_bytes(const struct ib_device *device)
+static u32 sdp_rc_mr_bytes(const struct ib_device *device)
 {
-	u32 pages = min_t(u32, device->attrs.max_fast_reg_page_list_len, SDP_IB_MEM_PAGES);
+	u32 pages = min_t(u32, device->attrs.max_fast_reg_page_list_len, SDP_RC_MEM_PAGES);
 
 	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) || pages < 2)
 		return 0;
@@ -25,30 +25,30 @@ static u32 sdp_ib_mr_bytes(const struct ib_device *device)
 	return (pages - 1) * PAGE_SIZE;
 }
 
-static void sdp_ib_mr_reads(struct sdp_ib_conn *conn)
+static void sdp_rc_mr_reads(struct sdp_rc_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->dev->device->attrs;
-	u32 out = min_t(u32, attrs->max_qp_init_rd_atom, SDP_IB_READS);
-	u32 in = min_t(u32, attrs->max_qp_rd_atom, SDP_IB_READS);
+	u32 out = min_t(u32, attrs->max_qp_init_rd_atom, SDP_RC_READS);
+	u32 in = min_t(u32, attrs->max_qp_rd_atom, SDP_RC_READS);
 
 	conn->reads_out = conn->xc.max_mem ? min_t(u32, conn->reads_out, out) : 0;
 	conn->reads_in = conn->xc.max_mem ? min_t(u32, conn->reads_in, in) : 0;
 }
 
 /**
- * sdp_ib_mrs_init() - how much memory a connection may have, and where it is protected
+ * sdp_rc_mrs_init() - how much memory a connection may have, and where it is protected
  * @conn: the connection, whose device is known
  * @params: how many regions
  *
  * Return: zero or a negative errno.
  */
-int sdp_ib_mrs_init(struct sdp_ib_conn *conn, const struct sdp_xprt_params *params)
+int sdp_rc_mrs_init(struct sdp_rc_conn *conn, const struct sdp_xprt_params *params)
 {
 	struct ib_pd *pd;
 
-	conn->xc.max_mem = params->rdma_depth ? sdp_ib_mr_bytes(conn->dev->device) : 0;
+	conn->xc.max_mem = params->rdma_depth ? sdp_rc_mr_bytes(conn->dev->device) : 0;
 	conn->max_mrs = conn->xc.max_mem ? params->rdma_depth : 0;
-	sdp_ib_mr_reads(conn);
+	sdp_rc_mr_reads(conn);
 	conn->pd = conn->dev->pd;
 	if (!conn->max_mrs)
 		return 0;
@@ -60,14 +60,14 @@ int sdp_ib_mrs_init(struct sdp_ib_conn *conn, const struct sdp_xprt_params *para
 }
 
 /**
- * sdp_ib_mrs_exit() - free the regions
+ * sdp_rc_mrs_exit() - free the regions
  * @conn: the connection, whose queue pair is gone
  *
- * Context: process context; sdp_ib_mr_put() may be running.
+ * Context: process context; sdp_rc_mr_put() may be running.
  */
-void sdp_ib_mrs_exit(struct sdp_ib_conn *conn)
+void sdp_rc_mrs_exit(struct sdp_rc_conn *conn)
 {
-	struct sdp_ib_mr *mr, *next;
+	struct sdp_rc_mr *mr, *next;
 
 	spin_lock_bh(&conn->mr_lock);
 	conn->max_mrs = 0;
@@ -85,12 +85,12 @@ void sdp_ib_mrs_exit(struct sdp_ib_conn *conn)
 		ib_dealloc_pd(conn->pd);
 }
 
-static int sdp_ib_mr_make(struct sdp_ib_conn *conn, struct sdp_ib_mr *mr)
+static int sdp_rc_mr_make(struct sdp_rc_conn *conn, struct sdp_rc_mr *mr)
 {
 	u32 most = conn->dev->device->attrs.max_mr;
 	int ret;
 
-	ret = sdp_xprt_charge_mem(&conn->xc, most - most / SDP_IB_MR_RESERVE);
+	ret = sdp_xprt_charge_mem(&conn->xc, most - most / SDP_RC_MR_RESERVE);
 	if (ret)
 		return ret;
 	mr->mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, conn->xc.max_mem / PAGE_SIZE + 1);
@@ -101,10 +101,10 @@ static int sdp_ib_mr_make(struct sdp_ib_conn *conn, struct sdp_ib_mr *mr)
 }
 
 /* One more, which has been counted. */
-static struct sdp_ib_mr *sdp_ib_mr_new(struct sdp_ib_conn *conn)
+static struct sdp_rc_mr *sdp_rc_mr_new(struct sdp_rc_conn *conn)
 {
-	struct sdp_ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	int ret = mr ? sdp_ib_mr_make(conn, mr) : -ENOMEM;
+	struct sdp_rc_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	int ret = mr ? sdp_rc_mr_make(conn, mr) : -ENOMEM;
 
 	spin_lock_bh(&conn->mr_lock);
 	if (ret)
@@ -119,19 +119,19 @@ static struct sdp_ib_mr *sdp_ib_mr_new(struct sdp_ib_conn *conn)
 }
 
 /**
- * sdp_ib_mr_get() - a region to register memory with
+ * sdp_rc_mr_get() - a region to register memory with
  * @conn: the connection
  *
  * Context: process context.
  * Return: the region, or ERR_PTR(): -ENOBUFS, -EDQUOT or -ENOMEM.
  */
-struct sdp_ib_mr *sdp_ib_mr_get(struct sdp_ib_conn *conn)
+struct sdp_rc_mr *sdp_rc_mr_get(struct sdp_rc_conn *conn)
 {
-	struct sdp_ib_mr *mr;
+	struct sdp_rc_mr *mr;
 	bool more = false;
 
 	spin_lock_bh(&conn->mr_lock);
-	mr = list_first_entry_or_null(&conn->free_mrs, struct sdp_ib_mr, free);
+	mr = list_first_entry_or_null(&conn->free_mrs, struct sdp_rc_mr, free);
 	if (mr) {
 		list_del(&mr->free);
 	} else if (conn->nr_mrs < conn->max_mrs) {
@@ -140,18 +140,18 @@ struct sdp_ib_mr *sdp_ib_mr_get(struct sdp_ib_conn *conn)
 	}
 	spin_unlock_bh(&conn->mr_lock);
 	if (more)
-		mr = sdp_ib_mr_new(conn);
+		mr = sdp_rc_mr_new(conn);
 	return mr ?: ERR_PTR(-ENOBUFS);
 }
 
 /**
- * sdp_ib_mr_put() - it is free again
+ * sdp_rc_mr_put() - it is free again
  * @conn: the connection, destroyed or not
  * @mr: the region, with which nothing is posted
  *
  * Context: any but hard interrupts.
  */
-void sdp_ib_mr_put(struct sdp_ib_conn *conn, struct sdp_ib_mr *mr)
+void sdp_rc_mr_put(struct sdp_rc_conn *conn, struct sdp_rc_mr *mr)
 {
 	spin_lock_bh(&conn->mr_lock);
 	/* Where there may be none it has been freed. */
@@ -161,15 +161,15 @@ void sdp_ib_mr_put(struct sdp_ib_conn *conn, struct sdp_ib_mr *mr)
 }
 
 /**
- * sdp_ib_mr_ended() - the peer has ended a registration
+ * sdp_rc_mr_ended() - the peer has ended a registration
  * @conn: the connection
  * @key: its key
  *
  * Context: softirq context.
  */
-void sdp_ib_mr_ended(struct sdp_ib_conn *conn, u32 key)
+void sdp_rc_mr_ended(struct sdp_rc_conn *conn, u32 key)
 {
-	struct sdp_ib_mr *mr;
+	struct sdp_rc_mr *mr;
 
 	spin_lock_bh(&conn->mr_lock);
 	list_for_each_entry(mr, &conn->mrs, list)

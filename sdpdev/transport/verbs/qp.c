@@ -10,78 +10,78 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
-#include "transport/ib/ib.h"
+#include "transport/verbs/verbs.h"
 
 /* How soon what the adapter would not do is tried again */
-#define SDP_IB_RETRY_MS	100
+#define SDP_RC_RETRY_MS	100
 
 /* One in so many of a device's queue pairs is not for SDP, unless the parameter says so */
-#define SDP_IB_RESERVE	8
+#define SDP_RC_RESERVE	8
 
 /* Times after which the peer repeats what found no buffer: 0.64 and 20.48 ms (9.7.5.2.8) */
-#define SDP_IB_RNR_TIMER	12
-#define SDP_IB_RNR_TIMER_BRIEF	22
+#define SDP_RC_RNR_TIMER	12
+#define SDP_RC_RNR_TIMER_BRIEF	22
 
 /*
  * Of a connection with params.brief: time after which to repeat what is not acknowledged
  * (4.096 us * 2^14, or 67 ms), and how often; and how often what found no buffer.
  */
-#define SDP_IB_ACK_TIMEOUT_BRIEF	14
-#define SDP_IB_RETRY_COUNT_BRIEF	7
-#define SDP_IB_RNR_RETRY_BRIEF		6	/* 7: without end */
+#define SDP_RC_ACK_TIMEOUT_BRIEF	14
+#define SDP_RC_RETRY_COUNT_BRIEF	7
+#define SDP_RC_RNR_RETRY_BRIEF		6	/* 7: without end */
 
 /**
- * sdp_ib_posted_put() - the device has given something back
+ * sdp_rc_posted_put() - the device has given something back
  * @conn: the connection
  *
  * Context: any.
  */
-void sdp_ib_posted_put(struct sdp_ib_conn *conn)
+void sdp_rc_posted_put(struct sdp_rc_conn *conn)
 {
 	if (refcount_dec_and_test(&conn->posted))
 		complete_all(&conn->flushed);
 }
 
 /**
- * sdp_ib_posted_get() - something is about to be posted
+ * sdp_rc_posted_get() - something is about to be posted
  * @conn: the connection
  *
  * Context: any.
  * Return: false where the queue pair takes nothing any more.
  */
-bool sdp_ib_posted_get(struct sdp_ib_conn *conn)
+bool sdp_rc_posted_get(struct sdp_rc_conn *conn)
 {
 	/*
-	 * Pairs with sdp_ib_qp_flush(), which sets the bit, then drops the first count.
+	 * Pairs with sdp_rc_qp_flush(), which sets the bit, then drops the first count.
 	 * The bit only makes this give up early; the count alone decides.
 	 */
-	return conn->qp && !test_bit(SDP_IB_F_FLUSHING, &conn->flags) &&
+	return conn->qp && !test_bit(SDP_RC_F_FLUSHING, &conn->flags) &&
 	       refcount_inc_not_zero(&conn->posted);
 }
 
 /**
- * sdp_ib_qp_error() - the queue pair is of no more use
+ * sdp_rc_qp_error() - the queue pair is of no more use
  * @conn: the connection
  * @error: why; the first one is told, and counted
  *
  * Context: any.
  */
-void sdp_ib_qp_error(struct sdp_ib_conn *conn, int error)
+void sdp_rc_qp_error(struct sdp_rc_conn *conn, int error)
 {
-	if (!test_and_set_bit(SDP_IB_F_QP_ERROR, &conn->flags))
-		sdp_ib_count(SDP_IB_STAT_QP_ERRORS);
-	sdp_ib_conn_end(conn, error);
+	if (!test_and_set_bit(SDP_RC_F_QP_ERROR, &conn->flags))
+		atomic_long_inc(conn->kind->qp_errors);
+	sdp_rc_conn_end(conn, error);
 }
 
 /**
- * sdp_ib_wc_error() - the error of a completion
+ * sdp_rc_wc_error() - the error of a completion
  * @conn: the connection, which is at its end where there is one
  * @wc: the completion
  * @refused: what to call a refusal of the peer's device
  *
  * Return: a negative errno, or zero.
  */
-int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc, int refused)
+int sdp_rc_wc_error(struct sdp_rc_conn *conn, const struct ib_wc *wc, int refused)
 {
 	int error;
 
@@ -110,72 +110,71 @@ int sdp_ib_wc_error(struct sdp_ib_conn *conn, const struct ib_wc *wc, int refuse
 	ibdev_dbg(conn->dev->device, "QP %u: %s (vendor error %#x)\n",
 		  conn->qp->qp_num, ib_wc_status_msg(wc->status),
 		  wc->vendor_err);
-	sdp_ib_qp_error(conn, error);
+	sdp_rc_qp_error(conn, error);
 	return error;
 }
 
-static void sdp_ib_qp_event(struct ib_event *event, void *context)
+static void sdp_rc_qp_event(struct ib_event *event, void *context)
 {
-	struct sdp_ib_conn *conn = context;
+	struct sdp_rc_conn *conn = context;
 
 	switch (event->event) {
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		sdp_ib_qp_error(conn, -EIO);
+		sdp_rc_qp_error(conn, -EIO);
 		break;
 	default:
 		break;
 	}
 }
 
-static int sdp_ib_qp_init(struct sdp_ib_conn *conn)
+static int sdp_rc_qp_init(struct sdp_rc_conn *conn)
 {
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.pkey_index = conn->pkey_index,
-		.port_num = conn->port,
-		/*
-		 * Peers of other make look whether this end lives by writing no bytes, even
-		 * where no memory is registered that a peer could write to.
-		 */
-		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
-				   (conn->reads_in ? IB_ACCESS_REMOTE_READ : 0),
-	};
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT };
+	int mask, ret;
 
-	return ib_modify_qp(conn->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
-			    IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	ret = conn->kind->qp_attr(conn, &attr, &mask);
+	if (ret || !mask)
+		return ret;
+	/*
+	 * Peers of other make look whether this end lives by writing no bytes, even
+	 * where no memory is registered that a peer could write to.
+	 */
+	attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
+			       (conn->reads_in ? IB_ACCESS_REMOTE_READ : 0);
+	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
 /*
  * How many connections the device may have: the rest is for other drivers and programs.
  * The queue pairs that others have made of it are not known.
  */
-static u32 sdp_ib_qp_most(const struct sdp_ib_dev *dev)
+static u32 sdp_rc_qp_most(const struct sdp_rc_dev *dev)
 {
-	u32 limit = READ_ONCE(sdp_ib_device_conns);
+	u32 limit = READ_ONCE(*dev->kind->most);
 	u32 most = dev->device->attrs.max_qp;
 
-	return limit ? min(most, limit) : most - most / SDP_IB_RESERVE;
+	return limit ? min(most, limit) : most - most / SDP_RC_RESERVE;
 }
 
 /* Work requests to send at once: the protocol's, and those of memory. */
-static u32 sdp_ib_send_depth(const struct sdp_xprt_params *params)
+static u32 sdp_rc_send_depth(const struct sdp_xprt_params *params)
 {
-	return params->send_depth + SDP_IB_MEM_WRS * params->rdma_depth;
+	return params->send_depth + SDP_RC_MEM_WRS * params->rdma_depth;
 }
 
-static bool sdp_ib_qp_params_ok(const struct ib_device *device,
+static bool sdp_rc_qp_params_ok(const struct ib_device *device,
 				const struct sdp_xprt_params *params)
 {
 	return params->send_depth && params->recv_depth &&
-	       sdp_ib_send_depth(params) <= device->attrs.max_qp_wr &&
+	       sdp_rc_send_depth(params) <= device->attrs.max_qp_wr &&
 	       params->recv_depth <= device->attrs.max_qp_wr &&
 	       (!params->recv_head || device->attrs.max_recv_sge >= 2);
 }
 
 /* How many pieces a message may have behind its buffer. */
-static u32 sdp_ib_qp_pieces(const struct ib_device *device, const struct sdp_xprt_params *params)
+static u32 sdp_rc_qp_pieces(const struct ib_device *device, const struct sdp_xprt_params *params)
 {
 	u32 sges = device->attrs.max_send_sge;
 
@@ -183,7 +182,7 @@ static u32 sdp_ib_qp_pieces(const struct ib_device *device, const struct sdp_xpr
 }
 
 /**
- * sdp_ib_qp_create() - make a queue pair that buffers can be posted to
+ * sdp_rc_qp_create() - make a queue pair that buffers can be posted to
  * @conn: the connection, whose device, port and partition are known
  * @params: how many buffers, and whose share of the device it is
  *
@@ -191,16 +190,16 @@ static u32 sdp_ib_qp_pieces(const struct ib_device *device, const struct sdp_xpr
  *
  * Return: zero or a negative errno.
  */
-int sdp_ib_qp_create(struct sdp_ib_conn *conn,
+int sdp_rc_qp_create(struct sdp_rc_conn *conn,
 		     const struct sdp_xprt_params *params)
 {
 	struct ib_device *device = conn->dev->device;
 	struct ib_qp_init_attr attr = {
-		.event_handler = sdp_ib_qp_event,
+		.event_handler = sdp_rc_qp_event,
 		.qp_context = conn,
-		.cap.max_send_wr = sdp_ib_send_depth(params),
+		.cap.max_send_wr = sdp_rc_send_depth(params),
 		.cap.max_recv_wr = params->recv_depth,
-		.cap.max_send_sge = 1 + sdp_ib_qp_pieces(device, params),
+		.cap.max_send_sge = 1 + sdp_rc_qp_pieces(device, params),
 		.cap.max_recv_sge = params->recv_head ? 2 : 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -208,16 +207,16 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	struct ib_qp *qp;
 	int ret;
 
-	if (!sdp_ib_qp_params_ok(device, params))
+	if (!sdp_rc_qp_params_ok(device, params))
 		return -EINVAL;
 
-	ret = sdp_xprt_charge(&conn->xc, params, sdp_ib_qp_most(conn->dev));
+	ret = sdp_xprt_charge(&conn->xc, params, sdp_rc_qp_most(conn->dev));
 	if (ret)
 		return ret;
-	ret = sdp_ib_mrs_init(conn, params);
+	ret = sdp_rc_mrs_init(conn, params);
 	if (ret)
 		goto err_uncharge;
-	conn->nr_cqe = sdp_ib_send_depth(params) + params->recv_depth;
+	conn->nr_cqe = sdp_rc_send_depth(params) + params->recv_depth;
 	conn->cq = ib_cq_pool_get(device, conn->nr_cqe, -1, IB_POLL_SOFTIRQ);
 	if (IS_ERR(conn->cq)) {
 		ret = PTR_ERR(conn->cq);
@@ -226,18 +225,18 @@ int sdp_ib_qp_create(struct sdp_ib_conn *conn,
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
 
-	qp = ib_create_qp(conn->pd, &attr);
+	qp = ib_create_qp_kernel(conn->pd, &attr, conn->kind->module);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
 		goto err_put_cq;
 	}
-	conn->xc.pieces = sdp_ib_qp_pieces(device, params);
+	conn->xc.pieces = sdp_rc_qp_pieces(device, params);
 	conn->recv_head = params->recv_head;
 	conn->brief = params->brief;
-	/* In any order: sdp_ib_posted_get() does nothing without both. */
+	/* In any order: sdp_rc_posted_get() does nothing without both. */
 	refcount_set(&conn->posted, 1);
 	conn->qp = qp;
-	ret = sdp_ib_qp_init(conn);
+	ret = sdp_rc_qp_init(conn);
 	if (ret)
 		goto err_destroy;
 	return 0;
@@ -248,24 +247,24 @@ err_destroy:
 err_put_cq:
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
 err_mrs:
-	sdp_ib_mrs_exit(conn);
+	sdp_rc_mrs_exit(conn);
 err_uncharge:
 	sdp_xprt_uncharge(&conn->xc);
 	return ret;
 }
 
 /**
- * sdp_ib_can_post() - may something be posted to the send queue?
+ * sdp_rc_can_post() - may something be posted to the send queue?
  * @conn: the connection
  *
  * Context: any.
  */
-bool sdp_ib_can_post(const struct sdp_ib_conn *conn)
+bool sdp_rc_can_post(const struct sdp_rc_conn *conn)
 {
-	/* Pairs with sdp_ib_accept(), which stores this before the peer may send anything. */
+	/* Pairs with sdp_rc_accept(), which stores this before the peer may send anything. */
 	switch (READ_ONCE(conn->state)) {
-	case SDP_IB_ACCEPTED:
-	case SDP_IB_ESTABLISHED:
+	case SDP_RC_ACCEPTED:
+	case SDP_RC_ESTABLISHED:
 		return true;
 	default:
 		return false;
@@ -273,85 +272,83 @@ bool sdp_ib_can_post(const struct sdp_ib_conn *conn)
 }
 
 /**
- * sdp_ib_post_error() - nothing has been posted
+ * sdp_rc_post_error() - nothing has been posted
  * @conn: the connection, which had been told that something would be
  * @ret: what the device says
  *
  * Return: -ENOBUFS, or -ENOTCONN: the connection is at its end.
  */
-int sdp_ib_post_error(struct sdp_ib_conn *conn, int ret)
+int sdp_rc_post_error(struct sdp_rc_conn *conn, int ret)
 {
-	sdp_ib_posted_put(conn);
+	sdp_rc_posted_put(conn);
 	if (ret == -ENOMEM)
 		return -ENOBUFS;
-	sdp_ib_qp_error(conn, -EIO);
+	sdp_rc_qp_error(conn, -EIO);
 	return -ENOTCONN;
 }
 
 /**
- * sdp_ib_post() - post a work request to the send queue
+ * sdp_rc_post() - post a work request to the send queue
  * @conn: the connection
  * @wr: the request, with its wr_cqe
  *
  * Return: zero, or what struct sdp_xprt_ops.post_send says.
  */
-int sdp_ib_post(struct sdp_ib_conn *conn, struct ib_send_wr *wr)
+int sdp_rc_post(struct sdp_rc_conn *conn, struct ib_send_wr *wr)
 {
 	int ret;
 
-	if (!sdp_ib_can_post(conn) || !sdp_ib_posted_get(conn))
+	if (!sdp_rc_can_post(conn) || !sdp_rc_posted_get(conn))
 		return -ENOTCONN;
 
 	wr->send_flags = IB_SEND_SIGNALED;
 	ret = ib_post_send(conn->qp, wr, NULL);
-	return ret ? sdp_ib_post_error(conn, ret) : 0;
+	return ret ? sdp_rc_post_error(conn, ret) : 0;
 }
 
-static int sdp_ib_qp_modify(struct sdp_ib_conn *conn, enum ib_qp_state state)
+static int sdp_rc_qp_modify(struct sdp_rc_conn *conn, enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = { .qp_state = state };
 	int mask, ret;
 
-	ret = ib_cm_init_qp_attr(conn->cm_id, &attr, &mask);
-	if (ret)
+	ret = conn->kind->qp_attr(conn, &attr, &mask);
+	if (ret || !mask)
 		return ret;
 	/* No alternate path, whatever the peer offered. */
 	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
 	attr.max_rd_atomic = conn->reads_out;
 	attr.max_dest_rd_atomic = conn->reads_in;
-	attr.min_rnr_timer = SDP_IB_RNR_TIMER;
+	attr.min_rnr_timer = SDP_RC_RNR_TIMER;
 	if (conn->brief) {
 		/* Neither the path nor the peer says; these are in the mask on the way to RTS. */
-		attr.min_rnr_timer = SDP_IB_RNR_TIMER_BRIEF;
-		attr.timeout = SDP_IB_ACK_TIMEOUT_BRIEF;
-		attr.retry_cnt = SDP_IB_RETRY_COUNT_BRIEF;
-		attr.rnr_retry = SDP_IB_RNR_RETRY_BRIEF;
+		attr.min_rnr_timer = SDP_RC_RNR_TIMER_BRIEF;
+		attr.timeout = SDP_RC_ACK_TIMEOUT_BRIEF;
+		attr.retry_cnt = SDP_RC_RETRY_COUNT_BRIEF;
+		attr.rnr_retry = SDP_RC_RNR_RETRY_BRIEF;
 	}
-	/* Of the REQ or REP; a REP is sent only when this is done. */
-	attr.rq_psn = conn->psn;
 	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
 /**
- * sdp_ib_qp_connect() - make the queue pair ready to receive and to send
- * @conn: the connection, whose cm_id has a REQ or a REP from the peer
+ * sdp_rc_qp_connect() - make the queue pair ready to receive and to send
+ * @conn: the connection, whose communication manager has the peer's request or answer
  *
  * Return: zero or a negative errno.
  */
-int sdp_ib_qp_connect(struct sdp_ib_conn *conn)
+int sdp_rc_qp_connect(struct sdp_rc_conn *conn)
 {
-	int ret = sdp_ib_qp_modify(conn, IB_QPS_RTR);
+	int ret = sdp_rc_qp_modify(conn, IB_QPS_RTR);
 
-	return ret ?: sdp_ib_qp_modify(conn, IB_QPS_RTS);
+	return ret ?: sdp_rc_qp_modify(conn, IB_QPS_RTS);
 }
 
 /**
- * sdp_ib_qp_flush() - get back what is posted
+ * sdp_rc_qp_flush() - get back what is posted
  * @conn: the connection
  *
  * Context: process context.  May be called more than once, and side by side.
  */
-void sdp_ib_qp_flush(struct sdp_ib_conn *conn)
+void sdp_rc_qp_flush(struct sdp_rc_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool told = false;
@@ -359,7 +356,7 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn)
 
 	if (!conn->qp)
 		return;
-	if (!test_and_set_bit(SDP_IB_F_FLUSHING, &conn->flags)) {
+	if (!test_and_set_bit(SDP_RC_F_FLUSHING, &conn->flags)) {
 		/* Nothing else brings them back; an adapter that has failed says yes in the end. */
 		while ((ret = ib_modify_qp(conn->qp, &attr, IB_QP_STATE))) {
 			if (!told && ret != -ENOMEM)
@@ -367,41 +364,42 @@ void sdp_ib_qp_flush(struct sdp_ib_conn *conn)
 					  "QP %u: cannot be flushed yet: %d\n",
 					  conn->qp->qp_num, ret);
 			told |= ret != -ENOMEM;
-			msleep(SDP_IB_RETRY_MS);
+			msleep(SDP_RC_RETRY_MS);
 		}
-		sdp_ib_posted_put(conn);
+		sdp_rc_posted_put(conn);
 	}
 	wait_for_completion(&conn->flushed);
 }
 
 /**
- * sdp_ib_qp_destroy() - free the queue pair, if there is one
+ * sdp_rc_qp_destroy() - free the queue pair, if there is one
  * @conn: the connection, flushed
  */
-void sdp_ib_qp_destroy(struct sdp_ib_conn *conn)
+void sdp_rc_qp_destroy(struct sdp_rc_conn *conn)
 {
 	if (!conn->qp)
 		return;
 	ib_destroy_qp(conn->qp);
 	ib_cq_pool_put(conn->cq, conn->nr_cqe);
-	sdp_ib_mrs_exit(conn);
+	sdp_rc_mrs_exit(conn);
 	sdp_xprt_uncharge(&conn->xc);
 }
 
 /**
- * sdp_ib_prepare() - struct sdp_xprt_ops.prepare
+ * sdp_rc_prepare() - struct sdp_xprt_ops.prepare
  * @xc: a connection that the peer has asked for
  * @params: how many buffers
  */
-int sdp_ib_prepare(struct sdp_xprt_conn *xc,
+int sdp_rc_prepare(struct sdp_xprt_conn *xc,
 		   const struct sdp_xprt_params *params)
 {
-	struct sdp_ib_conn *conn = sdp_ib_conn(xc);
+	struct sdp_rc_conn *conn = sdp_rc_conn(xc);
 	int ret = -ENOTCONN;
 
 	mutex_lock(&conn->mutex);
-	if (conn->state == SDP_IB_REQUESTED && !conn->qp)
-		ret = sdp_ib_qp_create(conn, params);
+	if (conn->state == SDP_RC_REQUESTED && !conn->qp)
+		ret = sdp_rc_qp_create(conn, params);
 	mutex_unlock(&conn->mutex);
 	return ret;
 }
+EXPORT_SYMBOL_GPL(sdp_rc_prepare);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices that come and go.
+ */
+#include "transport/verbs/verbs.h"
+
+/**
+ * sdp_rc_dev_put() - drop a reference
+ * @dev: the device
+ *
+ * Context: any.
+ */
+void sdp_rc_dev_put(struct sdp_rc_dev *dev)
+{
+	if (refcount_dec_and_test(&dev->refs))
+		complete(&dev->unused);
+}
+EXPORT_SYMBOL_GPL(sdp_rc_dev_put);
+
+static void sdp_rc_dev_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct sdp_rc_dev *dev = container_of(handler, struct sdp_rc_dev, events);
+
+	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
+		sdp_rc_conns_device_gone(dev);
+		break;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_GID_CHANGE:
+		dev->kind->up->changed(dev->kind->ops);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * sdp_rc_dev_init() - a device has come
+ * @dev: the device
+ * @kind: the transport
+ * @device: ib_core's
+ *
+ * Return: zero or a negative errno.
+ */
+int sdp_rc_dev_init(struct sdp_rc_dev *dev, const struct sdp_rc_kind *kind,
+		    struct ib_device *device)
+{
+	dev->kind = kind;
+	dev->device = device;
+	refcount_set(&dev->refs, 1);
+	sdp_xprt_dev_init(&dev->xdev);
+	init_completion(&dev->unused);
+	dev->pd = ib_alloc_pd(device, 0);
+	if (IS_ERR(dev->pd))
+		return PTR_ERR(dev->pd);
+	INIT_IB_EVENT_HANDLER(&dev->events, device, sdp_rc_dev_event);
+	ib_register_event_handler(&dev->events);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(sdp_rc_dev_init);
+
+/**
+ * sdp_rc_dev_exit() - a device goes
+ * @dev: the device, which gets no new connections
+ *
+ * Ends its connections, and waits until nobody has a reference.
+ */
+void sdp_rc_dev_exit(struct sdp_rc_dev *dev)
+{
+	ib_unregister_event_handler(&dev->events);
+	sdp_rc_conns_device_gone(dev);
+	sdp_rc_dev_put(dev);
+	/* Again for a connection that was just ending, and was not known to be here. */
+	do
+		dev->kind->up->gone(dev->kind->ops, &dev->xdev);
+	while (!wait_for_completion_timeout(&dev->unused, HZ / 4));
+	ib_dealloc_pd(dev->pd);
+}
+EXPORT_SYMBOL_GPL(sdp_rc_dev_exit);
