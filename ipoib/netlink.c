@@ -6,6 +6,7 @@
 #include <net/netlink.h>
 #include <net/rtnetlink.h>
 
+#include "compat.h"
 #include "ipoib.h"
 
 static const struct nla_policy ipoib_policy[IFLA_IPOIB_MAX + 1] = {
@@ -74,15 +75,15 @@ static int ipoib_choose_guid(struct ipoib_dev *priv, struct nlattr *address,
 	return 0;
 }
 
-static int ipoib_newlink(struct net *net, struct net_device *dev,
-			 struct nlattr *tb[], struct nlattr *data[],
+static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *params,
 			 struct netlink_ext_ack *extack)
 {
+	struct nlattr **tb = params->tb, **data = params->data;
 	struct ipoib_dev *parent;
 	u16 pkey;
 	int err;
 
-	parent = ipoib_find_parent(net, tb[IFLA_LINK], extack);
+	parent = ipoib_find_parent(rtnl_newlink_link_net(params), tb[IFLA_LINK], extack);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
 	err = ipoib_choose_guid(netdev_priv(dev), tb[IFLA_ADDRESS], extack);
@@ -107,6 +108,8 @@ static int ipoib_newlink(struct net *net, struct net_device *dev,
 		ipoib_child_unregister(netdev_priv(dev), NULL);
 	return err;
 }
+
+COMPAT_NEWLINK(ipoib_newlink)
 
 static int ipoib_changelink(struct net_device *dev, struct nlattr *tb[],
 			    struct nlattr *data[],
@@ -174,7 +177,7 @@ struct rtnl_link_ops ipoib_link_ops __read_mostly = {
 	.priv_size	= sizeof(struct ipoib_dev),
 	.setup		= ipoib_setup,
 	.get_num_tx_queues = ipoib_num_tx_queues,
-	.newlink	= ipoib_newlink,
+	.newlink	= compat_newlink(ipoib_newlink),
 	.changelink	= ipoib_changelink,
 	.dellink	= ipoib_dellink,
 	.get_size	= ipoib_get_size,

@@ -9,6 +9,7 @@
  */
 #include <linux/gfp.h>
 
+#include "compat.h"
 #include "ipoib.h"
 
 static void ipoib_rc_slot_unmap(struct ipoib_rc_ring *ring,
@@ -29,7 +30,7 @@ static bool ipoib_rc_slot_fill(struct ipoib_rc_ring *ring,
 	/* It may stop after one. */
 	do {
 		before = n;
-		n = alloc_pages_bulk_array(gfp, ring->pages, slot->pages);
+		n = alloc_pages_bulk(gfp, ring->pages, slot->pages);
 	} while (n < ring->pages && n > before);
 	if (n < ring->pages)
 		return false;

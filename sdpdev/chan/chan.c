@@ -10,6 +10,7 @@
 #include <net/net_namespace.h>
 
 #include "chan/chan.h"
+#include "compat.h"
 #include "transport/registry.h"
 
 /* What is on its way when a channel ends has so long. */
@@ -314,7 +315,7 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 {
 	struct sdp_chan_end end = { .type = SDP_XPRT_DISCONNECTED };
 
-	del_timer_sync(&chan->timer);
+	timer_delete_sync(&chan->timer);
 	if (chan->xc) {
 		wait_var_event(&chan->making, !atomic_read(&chan->making));
 		chan->xprt->conn_destroy(chan->xc);

@@ -11,6 +11,7 @@
 #include <linux/tcp.h>
 
 #include "chan/chan.h"
+#include "compat.h"
 #include "core/core.h"
 
 /* What is so short is copied, and its buffer's memory serves again. */
@@ -366,7 +367,7 @@ bool sdp_chan_full(struct sdp_chan *chan)
  */
 void sdp_chan_late(struct timer_list *timer)
 {
-	struct sdp_chan *chan = from_timer(chan, timer, timer);
+	struct sdp_chan *chan = timer_container_of(chan, timer, timer);
 
 	spin_lock_bh(&chan->lock);
 	if (chan->state == SDP_CHAN_OPEN) {

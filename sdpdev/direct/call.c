@@ -17,7 +17,7 @@
 DEFINE_SPINLOCK(sdp_direct_accepts);
 
 /* Reads an address that a program gives; its family may be either. */
-static int sdp_direct_addr(const struct sockaddr *addr, int len, struct sockaddr_in *to)
+static int sdp_direct_addr(const struct sockaddr_unsized *addr, int len, struct sockaddr_in *to)
 {
 	if (len < (int)sizeof(*to))
 		return -EINVAL;
@@ -46,7 +46,7 @@ static int sdp_direct_may_bind(struct net *net, const struct sockaddr_in *addr)
  * @addr: the address
  * @len: its bytes
  */
-int sdp_direct_bind(struct socket *sock, struct sockaddr *addr, int len)
+int sdp_direct_bind(struct socket *sock, struct sockaddr_unsized *addr, int len)
 {
 	struct sock *sk = sock->sk;
 	struct sockaddr_in to;
@@ -139,7 +139,7 @@ static int sdp_direct_connected(struct socket *sock, long timeo)
  * @len: bytes of that
  * @flags: O_NONBLOCK
  */
-int sdp_direct_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+int sdp_direct_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
 	struct sockaddr_in to;

@@ -44,6 +44,7 @@
 #include <net/sock.h>
 
 #include "chan/chan.h"
+#include "compat.h"
 #include "sdp/zcopy.h"
 
 /* AF_INET_SDP to programs for older stacks; to Linux it is AF_IB, which has no sockets. */
@@ -189,8 +190,8 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern);
 int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk));
 
 /* call.c */
-int sdp_direct_bind(struct socket *sock, struct sockaddr *addr, int len);
-int sdp_direct_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+int sdp_direct_bind(struct socket *sock, struct sockaddr_unsized *addr, int len);
+int sdp_direct_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags);
 int sdp_direct_listen(struct socket *sock, int backlog);
 struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err);
 int sdp_direct_shutdown(struct socket *sock, int how);

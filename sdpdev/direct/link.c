@@ -441,7 +441,7 @@ void sdp_direct_drop(struct sock *sk)
  */
 void sdp_direct_late(struct timer_list *timer)
 {
-	struct sock *sk = from_timer(sk, timer, sk_timer);
+	struct sock *sk = timer_container_of(sk, timer, sk_timer);
 	struct sdp_direct *direct = sdp_direct(sk);
 
 	spin_lock_bh(&direct->lock);

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "chan/chan.h"
+#include "compat.h"
 #include "core/core.h"
 #include "joined/joined.h"
 #include "transport/registry.h"
@@ -210,7 +211,7 @@ static void sdp_joined_open(struct sdp_chan *chan, const void *pdata, unsigned i
 
 static void sdp_joined_deadline(struct timer_list *timer)
 {
-	struct sdp_joined *j = from_timer(j, timer, deadline);
+	struct sdp_joined *j = timer_container_of(j, timer, deadline);
 
 	if (!READ_ONCE(j->ready))
 		sdp_chan_end(&j->chan);
@@ -261,7 +262,7 @@ static void sdp_joined_over(struct sdp_chan *chan, const struct sdp_chan_end *en
 {
 	struct sdp_joined *j = sdp_joined_of(chan);
 
-	del_timer_sync(&j->deadline);
+	timer_delete_sync(&j->deadline);
 	/* Messages that nobody acknowledges tell of the path, as a request without answer does. */
 	if (j->ready && end->error == -ETIMEDOUT)
 		sdp_carrier_refused(j->c, SDP_REFUSED_UNREACHABLE, 0);
@@ -429,7 +430,7 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 		j->c = c;
 		err = sdp_joined_accept(j, xc);
 		if (err) {
-			del_timer_sync(&j->deadline);
+			timer_delete_sync(&j->deadline);
 			sdp_carrier_lost(c);
 		}
 	}

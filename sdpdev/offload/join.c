@@ -13,6 +13,7 @@
 #include <net/inet_hashtables.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "offload/lane.h"
 
 /* Beside the step of a proof: the mode of the end that asks. */
@@ -138,19 +139,16 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
  */
 struct sock *sdp_join_find(struct net *net, const struct sdp_join *join)
 {
-	struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
 	struct sock *sk = NULL;
 
 	rcu_read_lock();
 	if (ipv6_addr_v4mapped(&join->from))
-		sk = __inet_lookup_established(net, hash, join->from.s6_addr32[3],
-					       join->from_port, join->to.s6_addr32[3],
-					       ntohs(join->to_port), join->ifindex, 0);
+		sk = compat_tcp_find4(net, join->from.s6_addr32[3], join->from_port,
+				      join->to.s6_addr32[3], ntohs(join->to_port), join->ifindex);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (!sk)
-		sk = __inet6_lookup_established(net, hash, &join->from, join->from_port,
-						&join->to, ntohs(join->to_port),
-						join->ifindex, 0);
+		sk = compat_tcp_find6(net, &join->from, join->from_port, &join->to,
+				      ntohs(join->to_port), join->ifindex);
 #endif
 	rcu_read_unlock();
 	if (sk && (sk->sk_state == TCP_TIME_WAIT || sk->sk_state == TCP_NEW_SYN_RECV)) {

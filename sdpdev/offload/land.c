@@ -179,7 +179,7 @@ static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
 		size_t n = min3(land->len - land->done, iov_iter_count(from),
 				(size_t)PAGE_SIZE - offset_in_page(at));
 
-		got = copy_page_from_iter_atomic(page, offset_in_page(at), n, from);
+		got = compat_copy_page_from_iter(page, offset_in_page(at), n, from);
 		flush_dcache_page(page);
 		WRITE_ONCE(land->done, land->done + got);
 		WRITE_ONCE(pipe->landed, pipe->landed + got);

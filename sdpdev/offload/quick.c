@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "offload/offload.h"
 
 /* Bytes that are copied with softirqs off, at most. */
@@ -42,7 +43,7 @@ static bool sdp_quick_put(struct sdp_pipe *pipe, struct iov_iter *from, size_t l
 	at = sdp_pipe_offset(pipe, head);
 	if (!page || at + len > PAGE_SIZE || used + len > pipe->limit)
 		return false;
-	n = copy_page_from_iter_atomic(page, at, len, from);
+	n = compat_copy_page_from_iter(page, at, len, from);
 	if (likely(n == len))
 		return true;
 	iov_iter_revert(from, n);

@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "offload/land.h"
 #include "offload/offload.h"
 
@@ -447,9 +448,10 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 	if (wait && (before || !sdp_rx_tcp_only(ss))) {
 		n = -EAGAIN;
 		if (sdp_rx_more(ss, 0) || sdp_rx_ended(sk))
-			n = ss->base->prot->recvmsg(sk, msg, len, flags | MSG_DONTWAIT, addr_len);
+			n = compat_recvmsg(ss->base->prot, sk, msg, len,
+					   flags | MSG_DONTWAIT, addr_len);
 	} else {
-		n = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
+		n = compat_recvmsg(ss->base->prot, sk, msg, len, flags, addr_len);
 		wait = false;
 	}
 	sdp_rx_leave_tcp(ss);

@@ -6,6 +6,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
+#include "compat.h"
 #include "offload/offload.h"
 
 /* Bytes of one call that TCP gets, while the direction may soon move. */
@@ -313,7 +314,7 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	/* One notice for a call, by whatever ways its bytes go: that they may have been copied. */
 	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_ubuf && len &&
 	    sock_flag(sk, SOCK_ZEROCOPY)) {
-		uarg = msg_zerocopy_realloc(sk, len, NULL);
+		uarg = compat_zerocopy_realloc(sk, len);
 		if (!uarg)
 			return -ENOBUFS;
 		uarg_to_msgzc(uarg)->zerocopy = 0;

@@ -9,6 +9,7 @@
  */
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "softib.h"
 
 /* More than all headers and check sums of a packet */
@@ -47,8 +48,8 @@ int softib_alloc_init(void)
 		/* Captures copy packets to user space. */
 		sizes[i].cache =
 			kmem_cache_create_usercopy(sizes[i].name, sizes[i].room + info,
-						   SMP_CACHE_BYTES, 0, 0, sizes[i].room,
-						   leave_alone);
+						   SMP_CACHE_BYTES, COMPAT_SKB_CACHE, 0,
+						   sizes[i].room, leave_alone);
 		if (!sizes[i].cache) {
 			softib_alloc_exit();
 			return -ENOMEM;

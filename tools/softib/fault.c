@@ -216,8 +216,7 @@ void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side,
 	way->deliver = deliver;
 	spin_lock_init(&way->lock);
 	skb_queue_head_init(&way->queue);
-	hrtimer_init(&way->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	way->timer.function = arrivals;
+	hrtimer_setup(&way->timer, arrivals, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	softib_way_seed(way, 0);
 }
 

@@ -87,7 +87,7 @@ static void show(struct rvt_cq *cq)
 }
 
 /* One at a time, and with a ring of the kind that the CQ has. */
-static int resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+static int resize_cq(struct ib_cq *ibcq, compat_cqe_t cqe, struct ib_udata *udata)
 {
 	struct softib_hca *hca = to_softib_hca(ibcq->device);
 	struct rvt_cq *cq = ibcq_to_rvtcq(ibcq);
@@ -168,11 +168,11 @@ void softib_guard_wrap(struct softib_hca *hca)
 	hca->rvt_create_cq = ibdev->ops.create_cq;
 	hca->rvt_create_srq = ibdev->ops.create_srq;
 	hca->rvt_dereg_mr = ibdev->ops.dereg_mr;
-	hca->rvt_resize_cq = ibdev->ops.resize_cq;
+	hca->rvt_resize_cq = ibdev->ops.resize_user_cq;
 	hca->rvt_post_send = ibdev->ops.post_send;
 	ibdev->ops.create_cq = create_cq;
 	ibdev->ops.create_srq = create_srq;
 	ibdev->ops.dereg_mr = dereg_mr;
-	ibdev->ops.resize_cq = resize_cq;
+	ibdev->ops.resize_user_cq = resize_cq;
 	ibdev->ops.post_send = post_send;
 }

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "fail.h"
 #include "far.h"
+#include "compat.h"
 #include "softib.h"
 
 static unsigned int hcas = 2;
@@ -80,7 +81,7 @@ static int __init softib_init(void)
 	if (ret)
 		goto err_alloc;
 	ret = -ENOMEM;
-	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM, 0);
+	softib_wq = alloc_workqueue("softib", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!softib_wq)
 		goto err_bus;
 	softib_soon_init(softib_hca_soon);

@@ -39,7 +39,7 @@ static bool flush_late(struct rvt_qp *qp)
 /* User space posts receives without a word to the kernel. */
 static void late_receives(struct timer_list *t)
 {
-	struct softib_qp *priv = from_timer(priv, t, late_timer);
+	struct softib_qp *priv = timer_container_of(priv, t, late_timer);
 
 	if (flush_late(priv->qp))
 		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
@@ -149,7 +149,7 @@ void softib_qp_quiesce(struct rvt_qp *qp)
 {
 	struct softib_qp *priv = qp->priv;
 
-	del_timer_sync(&priv->late_timer);
+	timer_delete_sync(&priv->late_timer);
 }
 
 /* Has every message that was begun been completed? */

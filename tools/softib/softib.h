@@ -183,7 +183,7 @@ struct softib_hca {
 	void (*user_cq_event)(struct ib_event *event, void *context);
 	int (*rvt_create_srq)(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 			      struct ib_udata *udata);
-	int (*rvt_resize_cq)(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+	int (*rvt_resize_cq)(struct ib_cq *ibcq, compat_cqe_t cqe, struct ib_udata *udata);
 	int (*rvt_post_send)(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			     const struct ib_send_wr **bad);
 	int (*rvt_query_qp)(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -65,9 +65,8 @@ static bool xmit4(struct softib_far *far, struct sock *sk, struct sk_buff *skb)
 		from = flow.saddr;
 		dst_cache_set_ip4(&far->dst_cache, &rt->dst, from);
 	}
-	udp_tunnel_xmit_skb(rt, sk, skb, from, there->sin_addr.s_addr, 0,
-			    ip4_dst_hoplimit(&rt->dst), 0, here->sin_port,
-			    there->sin_port, false, false);
+	compat_udp_xmit4(rt, sk, skb, from, there->sin_addr.s_addr, 0, ip4_dst_hoplimit(&rt->dst),
+			 0, here->sin_port, there->sin_port, false, false);
 	return true;
 }
 
@@ -95,9 +94,8 @@ static bool xmit6(struct softib_far *far, struct sock *sk, struct sk_buff *skb)
 	}
 	/* What is too long for the way is fragmented, as with IPv4. */
 	skb->ignore_df = 1;
-	udp_tunnel6_xmit_skb(dst, sk, skb, NULL, &from, &there->sin6_addr, 0,
-			     ip6_dst_hoplimit(dst), 0, here->sin6_port,
-			     there->sin6_port, false);
+	compat_udp_xmit6(dst, sk, skb, NULL, &from, &there->sin6_addr, 0, ip6_dst_hoplimit(dst),
+			 0, here->sin6_port, there->sin6_port, false);
 	return true;
 }
 
@@ -309,7 +307,7 @@ void softib_udp_start(struct softib_far *far)
 	sock = rcu_dereference_protected(far->sock,
 					 lockdep_is_held(&far_lock));
 	if (sock)
-		setup_udp_tunnel_sock(sock_net(sock->sk), sock, &cfg);
+		setup_udp_tunnel_sock(sock_net(sock->sk), compat_udp_socket(sock), &cfg);
 	mutex_unlock(&far_lock);
 }
 
@@ -323,7 +321,7 @@ static void close_locked(struct softib_far *far)
 		return;
 	list_del(&far->list);
 	synchronize_rcu();	/* the last who sends */
-	udp_tunnel_sock_release(sock);
+	udp_tunnel_sock_release(compat_udp_socket(sock));
 	synchronize_rcu();	/* the last who receives */
 	dst_cache_reset_now(&far->dst_cache);
 }

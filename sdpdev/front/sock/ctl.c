@@ -15,7 +15,6 @@
 /* The socket, referenced, or NULL. */
 static struct sock *sdp_ctl_find(struct net *net, const struct sdp_ctl_end *end)
 {
-	struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
 	u16 port = ntohs(end->local_port);
 	struct in6_addr local, peer;
 	struct sock *sk = NULL;
@@ -24,12 +23,11 @@ static struct sock *sdp_ctl_find(struct net *net, const struct sdp_ctl_end *end)
 	memcpy(&peer, end->peer, sizeof(peer));
 	rcu_read_lock();
 	if (ipv6_addr_v4mapped(&peer))
-		sk = __inet_lookup_established(net, hash, peer.s6_addr32[3], end->peer_port,
-					       local.s6_addr32[3], port, end->ifindex, 0);
+		sk = compat_tcp_find4(net, peer.s6_addr32[3], end->peer_port,
+				      local.s6_addr32[3], port, end->ifindex);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		sk = __inet6_lookup_established(net, hash, &peer, end->peer_port, &local, port,
-						end->ifindex, 0);
+		sk = compat_tcp_find6(net, &peer, end->peer_port, &local, port, end->ifindex);
 #endif
 	rcu_read_unlock();
 	if (!sk)
@@ -44,7 +42,7 @@ static struct sock *sdp_ctl_find(struct net *net, const struct sdp_ctl_end *end)
 static bool sdp_ctl_allowed(struct sock *sk)
 {
 	return ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN) ||
-	       uid_eq(sock_i_uid(sk), current_euid());
+	       uid_eq(sk_uid(sk), current_euid());
 }
 
 /* Returns 1 if it has moved, or was told to; 0 if that was so; or -errno. */

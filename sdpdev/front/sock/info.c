@@ -74,12 +74,8 @@ int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen
 	return put_user(len, optlen) || copy_to_user(optval, &info, len) ? -EFAULT : 0;
 }
 
-/**
- * sdp_info_diag() - an endpoint's part of an answer of sock_diag
- * @sk: the socket
- * @skb: the answer
- */
-int sdp_info_diag(struct sock *sk, struct sk_buff *skb)
+/* An endpoint's part of an answer of sock_diag, put into @skb. */
+int sdp_info_diag(struct sock *sk, struct sk_buff *skb COMPAT_INFO_ARGS)
 {
 	struct sdp_sock_info info;
 	struct sdp_sock *ss;
@@ -92,7 +88,7 @@ int sdp_info_diag(struct sock *sk, struct sk_buff *skb)
 	return ss ? nla_put(skb, SDP_ULP_INFO, sizeof(info), &info) : 0;
 }
 
-size_t sdp_info_diag_size(const struct sock *sk)
+size_t sdp_info_diag_size(const struct sock *sk COMPAT_INFO_ARGS)
 {
 	return nla_total_size(sizeof(struct sdp_sock_info));
 }

@@ -61,24 +61,24 @@ static bool sdp_sock_only(struct sdp_sock *ss)
 	return only;
 }
 
-static int sdp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags,
-		       int *addr_len)
+static int sdp_recvmsg(COMPAT_RECVMSG_ARGS)
 {
 	long timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	struct sdp_sock *ss = sdp_sock_get(sk);
 	int ret;
 
 	if (unlikely(!ss))
-		return sdp_sk_base(sk)->prot->recvmsg(sk, msg, len, flags, addr_len);
+		return compat_recvmsg(sdp_sk_base(sk)->prot, sk, msg, len, flags,
+				      COMPAT_RECVMSG_NAME);
 	ret = READ_ONCE(ss->pair) ? sdp_quick_recv(ss, msg, len, flags, &timeo) : -EXDEV;
 	if (ret != -EXDEV)
 		goto out;
 	if (unlikely(flags & MSG_OOB) && sdp_sock_only(ss))
 		ret = -EINVAL;
 	else if (flags & (MSG_OOB | MSG_ERRQUEUE))
-		ret = ss->base->prot->recvmsg(sk, msg, len, flags, addr_len);
+		ret = compat_recvmsg(ss->base->prot, sk, msg, len, flags, COMPAT_RECVMSG_NAME);
 	else
-		ret = sdp_rx_recv(ss, msg, len, flags, addr_len, timeo);
+		ret = sdp_rx_recv(ss, msg, len, flags, COMPAT_RECVMSG_NAME, timeo);
 out:
 	sdp_sock_put(ss);
 	return ret;
@@ -151,7 +151,7 @@ static int sdp_disconnect(struct sock *sk, int flags)
 }
 
 /* TCP connects.  An end of SDP_MODE_ONLY, and its other end, need each other before they call. */
-static int sdp_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
 	struct sdp_sock *ss;

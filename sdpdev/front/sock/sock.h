@@ -46,8 +46,8 @@ void sdp_create_unregister(int family);
 /* info.c */
 void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info);
 int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);
-int sdp_info_diag(struct sock *sk, struct sk_buff *skb);
-size_t sdp_info_diag_size(const struct sock *sk);
+int sdp_info_diag(struct sock *sk, struct sk_buff *skb COMPAT_INFO_ARGS);
+size_t sdp_info_diag_size(const struct sock *sk COMPAT_INFO_ARGS);
 
 /* mode.c */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen);

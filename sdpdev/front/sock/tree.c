@@ -17,12 +17,12 @@
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "core/core.h"
 #include "front/sock/policy.h"
 
@@ -334,7 +334,7 @@ static bool sdp_tree_reaches(const struct sdp_tree *tree)
 	if (tree->ns && sdp_userns_below(current_user_ns(), tree->ns))
 		return true;
 	return uid_eq(current_euid(), tree->uid) && current->mm &&
-	       get_dumpable(current->mm) == SUID_DUMP_USER;
+	       compat_dumpable();
 }
 
 /**

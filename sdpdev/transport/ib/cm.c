@@ -10,6 +10,7 @@
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
 
+#include "compat.h"
 #include "transport/ib/ib.h"
 
 /*
@@ -20,7 +21,6 @@
 #define SDP_IB_CM_TIMEOUT	18	/* 1.07 s */
 #define SDP_IB_CM_RETRIES	7
 /* How long the peer shall wait if it repeats a REQ that is being looked at */
-#define SDP_IB_CM_MRA_TIMEOUT	22	/* 17 s */
 
 #define SDP_IB_RETRY_COUNT	7	/* of packets that are not acknowledged */
 #define SDP_IB_RNR_RETRY	7	/* without end: credits make it rare */
@@ -118,8 +118,7 @@ static int sdp_ib_req_deliver(struct sdp_rc_conn *conn, struct ib_cm_id *cm_id,
 	 */
 	sdp_rc_conn_attach(conn);
 	/* Answer a repeated REQ while the protocol makes up its mind. */
-	ib_send_cm_mra(cm_id, IB_CM_MRA_FLAG_DELAY | SDP_IB_CM_MRA_TIMEOUT,
-		       NULL, 0);
+	ib_prepare_cm_mra(cm_id);
 	return 0;
 }
 

@@ -32,7 +32,6 @@ static int sdp_rc_route4(struct net *net, struct sdp_xprt_params *params, sdp_rc
 		.flowi4_oif = params->ifindex,
 		.flowi4_mark = params->mark,
 		.flowi4_uid = params->uid,
-		.flowi4_tos = RT_TOS(params->tos),
 		.flowi4_proto = IPPROTO_TCP,
 		.fl4_dport = dst->sin_port,
 		.fl4_sport = src->sin_port,
@@ -40,6 +39,7 @@ static int sdp_rc_route4(struct net *net, struct sdp_xprt_params *params, sdp_rc
 	struct rtable *rt;
 	int ret;
 
+	compat_flow_tos(&fl4, params->tos);
 	rt = ip_route_output_flow(net, &fl4, NULL);
 	if (IS_ERR(rt))
 		return PTR_ERR(rt);
@@ -77,7 +77,7 @@ static int sdp_rc_route6(struct net *net, struct sdp_xprt_params *params, sdp_rc
 	if (!fl6.flowi6_oif &&
 	    ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		fl6.flowi6_oif = dst->sin6_scope_id;
-	entry = ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	entry = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);
 	if (ipv6_addr_is_multicast(&dst->sin6_addr) ||

@@ -9,6 +9,8 @@
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "device_by_name.h"
+
 MODULE_DESCRIPTION("Gives an adapter interrupt moderation");
 MODULE_LICENSE("GPL");
 
@@ -46,7 +48,7 @@ static int moderate_cq(struct ib_cq *cq, u16 frames, u16 usecs)
 
 static int __init moderate_init(void)
 {
-	moderate_hca = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	moderate_hca = device_by_name(device);
 	if (!moderate_hca)
 		return -ENODEV;
 	if (moderate_hca->ops.modify_cq) {

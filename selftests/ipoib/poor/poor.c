@@ -9,6 +9,8 @@
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "device_by_name.h"
+
 MODULE_DESCRIPTION("Makes an adapter poorer than it says");
 MODULE_LICENSE("GPL");
 
@@ -42,7 +44,7 @@ static int poor_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr,
 
 static int __init poor_init(void)
 {
-	poor_hca = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	poor_hca = device_by_name(device);
 	if (!poor_hca)
 		return -ENODEV;
 	poor_make_qp = poor_hca->ops.create_qp;

@@ -7,6 +7,8 @@
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "device_by_name.h"
+
 MODULE_DESCRIPTION("Has a local invalidation flushed");
 MODULE_LICENSE("GPL");
 
@@ -159,7 +161,7 @@ out_pd:
 
 static int __init flush_init(void)
 {
-	struct ib_device *dev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	struct ib_device *dev = device_by_name(device);
 	int ret;
 
 	if (!dev)

@@ -16,6 +16,8 @@
 #include <rdma/rdma_vt.h>
 #include <rdma/rdmavt_qp.h>
 
+#include "device_by_name.h"
+
 MODULE_DESCRIPTION("Posts a receive while its queue pair falls into error");
 MODULE_LICENSE("GPL");
 
@@ -138,7 +140,7 @@ static int __init late_init(void)
 
 	if (num_online_cpus() < 2)
 		return -EBUSY;
-	dev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	dev = device_by_name(device);
 	if (!dev)
 		return -ENODEV;
 	ret = late_with(dev);

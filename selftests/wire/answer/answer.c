@@ -17,6 +17,9 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
+#include "device_by_name.h"
+
 MODULE_DESCRIPTION("Answers SDP connection requests as told");
 MODULE_LICENSE("GPL");
 
@@ -109,7 +112,7 @@ static int __init answer_init(void)
 {
 	int ret;
 
-	answer_device = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	answer_device = device_by_name(device);
 	if (!answer_device)
 		return -ENODEV;
 	answer_listener = ib_create_cm_id(answer_device, answer_handler, NULL);
