@@ -26,6 +26,8 @@ include tools/lib/quiet.mk
 
 KERNELS := 6.1 6.12
 DEBUG   := debug
+# What is newer than this machine's release has a compiler of its own.
+NEWEST  := newest
 CACHE   := $(or $(SDPDEV_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sdpdev)
 override BUILD := $(if $(BUILD),$(abspath $(BUILD)),$(CURDIR)/build)
 
@@ -50,15 +52,18 @@ else
     KDIR  := /lib/modules/$(KNAME)/build
   endif
   ifdef KERNEL
-    ifeq ($(filter $(KERNEL),$(KERNELS) $(DEBUG)),)
-      $(error KERNEL=$(KERNEL) is not one of: $(KERNELS) $(DEBUG))
+    ifeq ($(filter $(KERNEL),$(KERNELS) $(NEWEST) $(DEBUG)),)
+      $(error KERNEL=$(KERNEL) is not one of: $(KERNELS) $(NEWEST) $(DEBUG))
     endif
     KDIR  := $(CACHE)/kernel/$(KERNEL)/build
     KNAME := $(KERNEL)
     # The ones of binutils load every plugin there is, for every file; LLVM's are large.
     # Nor is there a vmlinux to take types from: it would be told for every module.
     KFLAGS := AR=gcc-ar-12 NM=gcc-nm-12 CONFIG_DEBUG_INFO_BTF_MODULES=
-    ifeq ($(KERNEL),$(DEBUG))
+    ifeq ($(KERNEL),$(NEWEST))
+      INSIDE := tools/lib/inside $(CACHE)/kernel/$(NEWEST)/root
+      KFLAGS := CONFIG_DEBUG_INFO_BTF_MODULES= W=1 KCFLAGS=-Werror
+    else ifeq ($(KERNEL),$(DEBUG))
       # Coverage of the project's modules, by gcov and kcov, and UBSAN.
       KFLAGS += CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
     else
@@ -108,13 +113,13 @@ endif
 
 # One build of a kernel's modules at a time.
 modules: $(KDIR)/Makefile mirror
-	+@flock $(BUILD)/$(KNAME)/.lock $(MAKE) --no-print-directory \
+	+@flock $(BUILD)/$(KNAME)/.lock $(INSIDE) $(MAKE) --no-print-directory \
 		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" $(KFLAGS) modules
 
 # Links what is new, forgets what is gone.
 mirror:
 	@mkdir -p $(BUILD)/$(KNAME)
-	@for f in Kbuild $$(find include uapi $(MODDIRS) \
+	@for f in Kbuild VERSION $$(find include uapi $(MODDIRS) \
 			-name '*.[chS]' -o -name Kbuild); do \
 		t=$(BUILD)/$(KNAME)/$$f; \
 		[ $$t -ef $$f ] || { mkdir -p $${t%/*} && ln -sfn $(CURDIR)/$$f $$t; }; \

@@ -21,7 +21,7 @@ refused() {
 	result $? "$name"
 }
 
-plan 30
+plan 32
 refused "no command" "no command"
 refused "no command after --" "no command" --nodes 2 --
 refused "unknown option" "--frobnicate" --frobnicate -- true
@@ -47,6 +47,8 @@ refused "unknown MTU" "2048 4096" --ib-mtu 1024 -- true
 refused "too many CPUs" "1 to 16" --cpus 17 -- true
 refused "too little memory" "1024 to 65536" --memory 512 -- true
 refused "counting on two CPUs" "one CPU" --count --cpus 2 -- true
+refused "another accelerator" "tcg kvm" --accel hvf -- true
+refused "counting with KVM" "not with --accel kvm" --count --accel kvm -- true
 refused "time-out that is no number" "not a number" --timeout soon -- true
 refused "log that cannot be written" "cannot write" --log /nowhere/log -- true
 SDPDEV_CACHE=/nowhere refused "no kernel in the cache" "run tools/setup" -- true

@@ -54,6 +54,35 @@ with_lists() {
 	"$@"
 }
 
+# apt_lists FOLDER ARCHITECTURE SUITE...: lists of packages of these suites alone, in a folder,
+# for programs that find $FOLDER/apt.conf in APT_CONFIG: for this machine, and for the architecture
+# if that is another. Where they are is told by where this release is.
+apt_lists() {
+	local folder=$1 architecture=$2 codename uri suite
+
+	shift 2
+	# shellcheck source=/dev/null
+	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	# shellcheck disable=SC2016 # for apt-get to expand
+	uri=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $codename" \
+		'Label: Debian' 'Created-By: Packages' | head -n 1)
+	[ -n "$uri" ] || return
+	mkdir -p "$folder/lists/partial" || return
+	for suite; do
+		echo "deb $uri $suite main"
+	done > "$folder/sources"
+	cat > "$folder/apt.conf" <<-EOF
+		Dir::Etc::SourceList "$folder/sources";
+		Dir::Etc::SourceParts "-";
+		Dir::State::Lists "$folder/lists";
+		Dir::Cache::PkgCache "";
+		Dir::Cache::SrcPkgCache "";
+		APT::Sandbox::User "root";
+		APT::Architectures { "$(dpkg --print-architecture)"; "$architecture"; };
+	EOF
+	APT_CONFIG=$folder/apt.conf apt-get update -qq 2> /dev/null
+}
+
 # install_packages NAME...: on the system, by apt-get. Its many lines are shown only if
 # it fails.
 install_packages() {
@@ -89,7 +118,7 @@ fetch_packages() {
 	mkdir -p "$debs"
 	(cd "$debs" && apt-get download -qq -o APT::Sandbox::User= "$@") || return
 	for deb in "$debs"/*.deb; do
-		dpkg-deb -x "$deb" "$into" || return
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$into" --keep-directory-symlink || return
 	done
 	rm -rf "$debs"
 }

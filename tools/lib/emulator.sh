@@ -14,34 +14,12 @@ emulator_version() {
 		sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p'
 }
 
-# A list of packages of the backports alone, in a folder; where they are is told
-# by where the release is.
-emulator_lists() {
-	local codename uri
+emulator_fetch() {
+	local tmp=$1 version codename
 
 	# shellcheck source=/dev/null
 	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	# shellcheck disable=SC2016 # for apt-get to expand
-	uri=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $codename" \
-		'Label: Debian' 'Created-By: Packages' | head -n 1)
-	[ -n "$uri" ] || return
-	mkdir -p "$1/lists/partial" &&
-	echo "deb $uri $codename-backports main" > "$1/sources" || return
-	cat > "$1/apt.conf" <<-EOF
-		Dir::Etc::SourceList "$1/sources";
-		Dir::Etc::SourceParts "-";
-		Dir::State::Lists "$1/lists";
-		Dir::Cache::PkgCache "";
-		Dir::Cache::SrcPkgCache "";
-		APT::Sandbox::User "root";
-	EOF
-	APT_CONFIG=$1/apt.conf apt-get update -qq 2> /dev/null
-}
-
-emulator_fetch() {
-	local tmp=$1 version
-
-	with_lists emulator_lists "$tmp/apt" || return
+	with_lists apt_lists "$tmp/apt" amd64 "$codename-backports" || return
 	version=$(APT_CONFIG=$tmp/apt/apt.conf newest_version qemu-system-x86 |
 		grep bpo) || return
 	say "unpacking a newer emulator ($version)"

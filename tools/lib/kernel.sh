@@ -43,10 +43,11 @@ kernel_relocate() {
 	local tree=$1 release=$2 link target
 
 	# shellcheck disable=SC2016 # for make to expand
-	sed -i 's|^include /usr/src/|include $(dir $(lastword $(MAKEFILE_LIST)))../|' \
+	sed -i 's|/usr/src/|$(dir $(lastword $(MAKEFILE_LIST)))../|; s|^KBUILD_OUTPUT=|KBUILD_OUTPUT:=|' \
 		"$tree/usr/src/linux-headers-$release/Makefile" || return
 	for link in build source; do
 		target=$(readlink "$tree/lib/modules/$release/$link") || continue
+		[[ $target == /* ]] || continue
 		ln -sfn "../../..$target" "$tree/lib/modules/$release/$link"
 	done
 }
