@@ -10,23 +10,28 @@ CC      ?= cc
 CFLAGS  ?= -O2 -g
 
 include ../lib/quiet.mk
+include ../lib/version.mk
 
-VERSION := 0.1.0
 BINDIR  ?= bin
 MANDIR  ?= $(PREFIX)/share/man
 ALL     := -std=gnu11 -I../../uapi $(FLAGS) -Wall -Wextra -Werror -DVERSION='"$(VERSION)"' \
 	   $(CPPFLAGS) $(CFLAGS)
 
-$(O)/$(PROGRAM): $(SOURCES) $(HEADERS) Makefile ../lib/program.mk
-	@mkdir -p $(O)
+$(O)/$(PROGRAM): $(SOURCES) $(HEADERS) Makefile ../lib/program.mk ../../VERSION $(O)/prefix
 	$(call quiet,CC)$(CC) $(ALL) $(LDFLAGS) -o $@ $(SOURCES) -lmnl
+
+# Newer than the program if PREFIX has changed.
+$(O)/prefix: FORCE
+	@mkdir -p $(O)
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
 
 install: $(O)/$(PROGRAM)
 	install -D -m 755 $(O)/$(PROGRAM) $(DESTDIR)$(PREFIX)/$(BINDIR)/$(PROGRAM)
-	install -D -m 644 ../../Documentation/man/$(PROGRAM).8 \
-		$(DESTDIR)$(MANDIR)/man8/$(PROGRAM).8
+	$(call manuals,../../Documentation/man/$(PROGRAM).8)
 
 clean:
 	rm -rf $(O)
 
-.PHONY: install clean
+FORCE:
+
+.PHONY: install clean FORCE

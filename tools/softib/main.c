@@ -123,4 +123,5 @@ static void __exit softib_exit(void)
 module_exit(softib_exit);
 
 MODULE_DESCRIPTION("Virtual InfiniBand fabric");
+MODULE_VERSION(PROJECT_VERSION);
 MODULE_LICENSE("GPL");

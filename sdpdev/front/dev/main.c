@@ -92,4 +92,5 @@ module_exit(sdp_exit);
 /* modprobe loads the transport too: without one every connection is TCP's. */
 MODULE_SOFTDEP("post: sdp_ib");
 MODULE_DESCRIPTION("TCP sockets that move to RDMA or to memory of the host");
+MODULE_VERSION(PROJECT_VERSION);
 MODULE_LICENSE("GPL");

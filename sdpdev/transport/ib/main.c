@@ -12,6 +12,7 @@
 #include "transport/ib/ib.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: InfiniBand transport");
+MODULE_VERSION(PROJECT_VERSION);
 MODULE_LICENSE("GPL");
 
 /* --- devices ---------------------------------------------------------------- */

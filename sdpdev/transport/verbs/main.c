@@ -10,6 +10,7 @@
 #include "transport/verbs/verbs.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: what transports on kernel verbs share");
+MODULE_VERSION(PROJECT_VERSION);
 MODULE_LICENSE("GPL");
 
 struct workqueue_struct *sdp_rc_wq;
