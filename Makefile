@@ -86,13 +86,12 @@ SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
 
 # What make install installs; the fabric is a test tool.
-INSTALLED          := ipoib/ib_ipoib.ko \
-		      $(addprefix sdpdev/,sdpdev.ko sdp_verbs.ko sdp_ib.ko)
 INSTALLED_MODDIRS  := ipoib sdpdev
 INSTALLED_PROGRAMS := libsdpdev tools/sdpstat tools/sdpctl
 
 .PHONY: all modules mirror setup setup-demo setup-check setup-long setup-lint user tests check \
 	check-debug check-oracle everything fuzz coverage lint demo bench bench-gate install \
+	install-modules install-user uninstall \
 	clean help $(PROGRAMS) $(SUITES)
 
 all:
@@ -228,14 +227,33 @@ bench bench-gate: setup-check
 	+$(MAKE) --no-print-directory modules user KERNEL=$(firstword $(KERNELS))
 	tools/bench/run $(if $(filter bench-gate,$@),--short --gate) $(ONLY)
 
-install: all
-	for m in $(INSTALLED); do \
-		install -D -m 644 -t $(DESTDIR)/lib/modules/$(call release,$(KDIR))/updates \
-			$(BUILD)/$(KNAME)/$$m || exit; done
+install: install-modules install-user
+
+# By the kernel's build system, which signs and compresses as the kernel is configured. The
+# modules' own folder comes before the kernel's.
+install-modules:
+	+@$(MAKE) --no-print-directory modules MODDIRS='$(INSTALLED_MODDIRS)'
+	+@flock $(BUILD)/$(KNAME)/.lock $(INSIDE) $(MAKE) --no-print-directory \
+		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS='$(INSTALLED_MODDIRS)' $(KFLAGS) \
+		INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 \
+		DEPMOD=true modules_install
 	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
-	+for d in $(INSTALLED_PROGRAMS); do \
+
+install-user: $(INSTALLED_PROGRAMS)
+	+@for d in $(INSTALLED_PROGRAMS) tools/system; do \
 		$(MAKE) --no-print-directory -C $$d O=$(BUILD)/$$d PREFIX=$(PREFIX) \
 			DESTDIR=$(DESTDIR) install || exit; done
+
+# What make install would write goes; a folder goes if it is the project's and empty.
+uninstall:
+	@rm -rf $(BUILD)/uninstall
+	+@$(MAKE) -s --no-print-directory install DESTDIR=$(BUILD)/uninstall > /dev/null
+	@cd $(BUILD)/uninstall && \
+		find . -type f -o -type l | while read -r f; do rm -fv "$(DESTDIR)/$$f"; done && \
+		find . -depth -type d \( -path '*/sdpdev*' -o -path '*/updates/*' \) | \
+		while read -r d; do rmdir "$(DESTDIR)/$$d" 2> /dev/null || :; done
+	@rm -rf $(BUILD)/uninstall
+	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
 
 clean:
 	rm -rf $(BUILD)
@@ -244,9 +262,11 @@ help:
 	@echo 'make                 what make install installs: modules for the running kernel,'
 	@echo '                     the library, sdprun, sdpstat, sdpctl'
 	@echo '     KDIR=FOLDER     for the kernel built in FOLDER'
-	@echo '     KERNEL=6.12     for a kernel of the tests: $(KERNELS) $(DEBUG)'
-	@echo 'make install         and installs it, with the manual pages'
+	@echo '     KERNEL=6.12     for a kernel of the tests: $(KERNELS) $(NEWEST) $(DEBUG)'
+	@echo 'make install         and installs it, with the manual pages (also install-modules,'
+	@echo '                     install-user)'
 	@echo '     PREFIX=/usr     below this folder (/usr/local); LIBDIR=, DESTDIR='
+	@echo 'make uninstall       removes what make install has installed; takes the same'
 	@echo 'make modules         all modules, with those of the tests; KDIR=, KERNEL='
 	@echo '     W=1 C=1         with more warnings (as KERNEL=6.1 has them), with sparse'
 	@echo 'make user            all programs, with those of the tests'

@@ -91,10 +91,10 @@ library() {
 	make --no-print-directory -C "$root/libsdpdev" O="$tmp/lib" "$@"
 }
 
-# What is installed for kernel 6.1, without the folders and the manual pages
+# What is installed for kernel 6.1, without the folders, the manual pages and the samples
 installed() {
 	make -s -C "$root" KERNEL=6.1 DESTDIR="$tmp/root" install > /dev/null &&
-		(cd "$tmp/root" && find . -path '*/man' -prune -o -type f -printf '%f\n' |
+		(cd "$tmp/root" && find . -path '*/share' -prune -o -type f -printf '%f\n' |
 			sort | xargs)
 }
 
@@ -106,7 +106,51 @@ loaded() {
 		sed 's,.*/\(.*\) $,\1,' | uniq | xargs
 }
 
-plan 26
+# versions VERSION: of what is installed
+versions() {
+	local m p
+
+	for m in "$tmp"/root/lib/modules/*/updates/*/*.ko; do
+		[ "$(modinfo -F version "$m")" = "$1" ] || return
+	done
+	for p in "$tmp"/root/usr/local/{,s}bin/sdp*; do
+		"$p" --version | grep -q " $1\$" || return
+	done
+	! grep -L "sdpdev $1" "$tmp"/root/usr/local/share/man/man[1478]/* | grep .
+}
+
+# On this machine, which has no module
+reports() {
+	"$tmp/root/usr/local/lib/sdpdev/report" | grep -q '^sdpdev *loaded: no;'
+}
+
+# With a program that answers as sdpstat does
+prometheus() {
+	cat > "$tmp/root/usr/local/bin/sdpstat" <<-'EOT'
+		#!/bin/sh
+		case $1 in
+		--counters)
+			printf '{"counters":{\n"moved":5,\n"stayed_peer":3,\n"stayed_young":4}}\n' ;;
+		--all)
+			printf '{"endpoints":[{"kind":"socket","state":"LISTEN"},\n'
+			printf '{"kind":"socket","state":"ESTABLISHED","tx_carrier":"ib"}]}\n' ;;
+		esac
+	EOT
+	"$tmp/root/usr/local/lib/sdpdev/textfile" "$tmp/sdp.prom" && sort "$tmp/sdp.prom" | diff - <(
+		cat <<-'EOT'
+			# TYPE sdp_endpoints gauge
+			# TYPE sdp_moved_total counter
+			# TYPE sdp_stayed_total counter
+			sdp_endpoints{state="ESTABLISHED",carrier="ib"} 1
+			sdp_endpoints{state="LISTEN",carrier="none"} 1
+			sdp_moved_total 5
+			sdp_stayed_total{reason="peer"} 3
+			sdp_stayed_total{reason="young"} 4
+		EOT
+	)
+}
+
+plan 30
 configured "default : good"
 check "a configuration that names a test" "$tmp/selftests/run" --kernel 6.1 --list
 configured "default : good nothing"
@@ -143,8 +187,9 @@ library -s "$tmp/lib/program.o" PREFIX=/one && tick &&
 strings "$tmp/lib/program.o" | grep -q "nor in /two/lib/sdpdev\$"
 result $? "by sdprun as well"
 
-expected='ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so sdp.h sdp_ib.ko'
-expected+=' sdp_ring.h sdp_sock.h sdp_verbs.ko sdpctl sdpdev.h sdpdev.ko sdprun sdpstat'
+expected='60-sdpdev.rules ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so'
+expected+=' report sdp.h sdp_ib.ko sdp_ring.h sdp_sock.h sdp_verbs.ko sdpctl sdpdev.conf sdpdev.h'
+expected+=' sdpdev.ko sdprun sdpstat textfile'
 output=$(installed)
 test "$output" = "$expected"
 result $? "make install: the drivers, the library and its tools"
@@ -152,6 +197,15 @@ check "sdpstat is in a user's PATH" test -x "$tmp/root/usr/local/bin/sdpstat"
 output=$(loaded "$tmp"/root/lib/modules/*)
 test "$output" = "sdpdev.ko sdp_verbs.ko sdp_ib.ko"
 result $? "modprobe sdpdev loads its transport"
+versions "$(cat "$root/VERSION")"
+result $? "modules, tools and manual pages are of one version"
+check "a report says which modules there are" reports
+check "counters for Prometheus" prometheus
+touch "$tmp/root/usr/local/bin/other"
+make -s -C "$root" KERNEL=6.1 DESTDIR="$tmp/root" uninstall > /dev/null
+test "$(cd "$tmp/root" && find . \( -path ./lib/modules -prune \) -o -type f -print)" = \
+	./usr/local/bin/other && ! find "$tmp/root/lib/modules" -name '*.ko' | grep -q .
+result $? "make uninstall removes that, and nothing else"
 
 refused "a delay of no function" "usage: " delays
 refused "of no command" "usage: " delays sdpdev

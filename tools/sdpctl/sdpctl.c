@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "act.h"
 #include "show.h"
@@ -15,9 +16,11 @@ static const char usage[] =
 "Usage: sdpctl list [-ajlp] [FILTER...]\n"
 "       sdpctl return [-s] [-w SECONDS] -a|FILTER...\n"
 "       sdpctl offload -a|FILTER...\n"
+"       sdpctl report\n"
 "\n"
 "List the endpoints of SDP in this network namespace, bring connections that have left\n"
-"TCP back to TCP, or have connections look for a better carrier now.\n"
+"TCP back to TCP, have connections look for a better carrier now, or collect what a\n"
+"report of a defect needs.\n"
 "\n"
 "  -a, --all           every connection; list: listening endpoints too\n"
 "  -w, --wait SECONDS  return: until TCP alone has the connections; names the others\n"
@@ -36,6 +39,7 @@ enum command {
 	LIST,
 	RETURN,
 	OFFLOAD,
+	REPORT,
 	COMMANDS,
 };
 
@@ -46,6 +50,7 @@ static const struct {
 	[LIST] = { "list", "ajlphV" },
 	[RETURN] = { "return", "asw:hV" },
 	[OFFLOAD] = { "offload", "ahV" },
+	[REPORT] = { "report", "hV" },
 };
 
 /**
@@ -139,7 +144,9 @@ static void read_command(int argc, char **argv, struct request *request)
 	request->order.command = i == OFFLOAD ? SDP_CTL_OFFLOAD : SDP_CTL_RETURN;
 	argv[1] = argv[0];
 	read_options(argc - 1, argv + 1, request, commands[i].options);
-	if (i == LIST || request->all != !!request->filters)
+	if (i == REPORT && request->filters)
+		bad_usage("report takes no filter; try --help");
+	if (i == LIST || i == REPORT || request->all != !!request->filters)
 		return;
 	if (request->all)
 		bad_usage("all, or those of the filters? try --help");
@@ -159,12 +166,22 @@ static int list(const struct request *request)
 	return failed;
 }
 
+/* A script writes it, which is easily read by those who are to send what it writes. */
+static int report(void)
+{
+	execl(REPORT_SCRIPT, REPORT_SCRIPT, NULL);
+	perror(REPORT_SCRIPT);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct request request = {};
 	int status;
 
 	read_command(argc, argv, &request);
+	if (request.command == REPORT)
+		return report();
 	if (request.command == LIST && request.all)
 		request.order.filter.show = SHOW_ALL;
 	status = request.command == LIST ? list(&request) : act(&request.order);
