@@ -9,13 +9,18 @@
 #include "offload/avoid.h"
 #include "offload/lane.h"
 
-/* How long a request waits for a call to let go of the socket, and for how long none does then. */
+/*
+ * How long a request waits for a call to let go of the socket.  All of them together wait for this
+ * part of the time, so that others' requests get through; but SDP_ASK_BURST counts as time that has
+ * passed already, so several may wait one after the other.
+ */
 #define SDP_ASK_PATIENCE	max(HZ / 50, 2)
-#define SDP_ASK_REST		(10 * SDP_ASK_PATIENCE)
+#define SDP_ASK_PART		10
+#define SDP_ASK_BURST		HZ
 
 static struct sdp_sock *(*sdp_lane_owner)(const struct sock *sk);
 
-/* jiffies before which no request waits, as the last one has waited in vain. */
+/* jiffies up to which the waits so far take their part; no request waits while that is to come. */
 static unsigned long sdp_ask_rests = INITIAL_JIFFIES;
 
 static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
@@ -175,11 +180,17 @@ static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 
 /*
  * The nonces of an end's requests grow.  One that does not is old, and sent again by somebody who
- * has seen it: nobody waits for a socket on its behalf.
+ * has seen it: nobody waits for a socket on its behalf, and it gets nothing.  A request that is
+ * refused counts, too: its end asks by another one.  Context: the socket's spinlock.
  */
-static bool sdp_ask_old(const struct sdp_sock *ss, const struct sdp_join *join)
+static bool sdp_ask_old(struct sdp_sock *ss, const struct sdp_join *join)
 {
-	return be64_to_cpu(join->nonce) <= ss->seen;
+	u64 nonce = be64_to_cpu(join->nonce);
+
+	if (nonce <= ss->seen)
+		return true;
+	ss->seen = nonce;
+	return false;
 }
 
 /* Returns the carrier, or why there is none.  Context: the socket locked, or let go of. */
@@ -208,7 +219,6 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, struct sdp_ask *
 		return ERR_PTR(-ENOMEM);
 	sdp_join_key(ss, &c->key);
 	c->priv = ask->priv;
-	ss->seen = be64_to_cpu(ask->join->nonce);
 	sdp_join_answer(ss, c, ask->join, ask->answer);
 	c->ifindex = ask->answer->ifindex;
 	ss->peer_only = ask->join->only;
@@ -235,6 +245,16 @@ static bool sdp_ask_waits(const struct sdp_ask *ask, const struct sdp_sock *ss,
 	return sdp_lane_owner(sk) == ss && ss->ask == ask;
 }
 
+/* A request has waited for so many jiffies.  Two at once may count as one. */
+static void sdp_ask_waited(unsigned long wait)
+{
+	unsigned long rests = READ_ONCE(sdp_ask_rests), least = jiffies - SDP_ASK_BURST;
+
+	if (time_before(rests, least))
+		rests = least;
+	WRITE_ONCE(sdp_ask_rests, rests + SDP_ASK_PART * wait);
+}
+
 /*
  * The call that has the socket answers when it lets go of it (sdp_ask_release()).  A busy program
  * has its socket nearly always, and would hardly ever be met without it.  One that keeps its socket
@@ -258,10 +278,9 @@ static void sdp_ask_wait(struct sdp_ask *ask, struct sdp_sock *ss, struct sock *
 		spin_lock_bh(&sk->sk_lock.slock);
 		finish_wait(&sk->sk_lock.wq, &wait);
 	}
-	if (!sdp_ask_waits(ask, ss, sk))
-		return;
-	ss->ask = NULL;
-	WRITE_ONCE(sdp_ask_rests, jiffies + SDP_ASK_REST);
+	sdp_ask_waited(SDP_ASK_PATIENCE - patience);
+	if (sdp_ask_waits(ask, ss, sk))
+		ss->ask = NULL;
 }
 
 /**

@@ -167,7 +167,7 @@ enum sdp_table_state {
  * @lane: what carriers of messages need; set and cleared under the socket's lock, freed by RCU
  * @ask: a peer's request that waits for a call to let go of the socket; under the socket's
  *	spinlock
- * @seen: nonce of the newest request for a carrier that was granted
+ * @seen: nonce of the newest request for a carrier whose proof was right
  * @in_tcp: calls inside TCP's own functions that read; without one a direction may move to a pipe
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected

@@ -301,6 +301,17 @@ static bool link_proved(struct link *link, struct sdp_carrier *c, struct sdp_joi
 	return sdp_carrier_joined(asker, answer);
 }
 
+/* Asks once more, by another nonce: one that was refused is of no use any more. */
+static void link_again(struct link *link)
+{
+	struct sdp_carrier *asker = link->end[0].c;
+
+	link->join.nonce = cpu_to_be64(ktime_get_ns());
+	asker->nonce = link->join.nonce;
+	link->join.proof = sdp_carrier_proof(asker, 1, &link->join, 0);
+	link_later(link, 1);
+}
+
 static void link_ask(struct link *link)
 {
 	struct end *end = link->end;
@@ -308,7 +319,7 @@ static void link_ask(struct link *link)
 	struct sdp_carrier *c = link_request(link, &answer);
 
 	if (IS_ERR(c) && PTR_ERR(c) == -EBUSY && link->tries++ < READ_ONCE(tries)) {
-		link_later(link, 1);
+		link_again(link);
 		return;
 	}
 	spin_lock_bh(&link->lock);
