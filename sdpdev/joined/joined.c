@@ -130,6 +130,7 @@ static void sdp_joined_message(struct sdp_chan *chan, u8 mid, u8 flags, struct s
 	struct sdp_joined *j = sdp_joined_of(chan);
 
 	if (!skb) {
+		sdp_count(SDP_CNT_LANE_BAD);
 		sdp_chan_end(chan);
 	} else if (!j->ready) {
 		if (!sdp_joined_proved(j, mid, skb)) {

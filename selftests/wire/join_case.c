@@ -34,6 +34,8 @@ static uint64_t p0;		/* where TCP was left */
 static uint32_t n;
 static uint64_t token[2];
 static bool there;		/* the peer has a queue pair */
+static const char *count_of;
+static uint64_t count_before;
 
 void new_case(void)
 {
@@ -51,6 +53,37 @@ uint64_t a_nonce(void)
 
 	must(getrandom(&nonce, sizeof(nonce), 0) == sizeof(nonce));
 	return nonce;
+}
+
+/* --- counters ------------------------------------------------------------------ */
+
+uint64_t counter(const char *which)
+{
+	FILE *f = fopen("/proc/net/sdp/snmp", "re");
+	unsigned long long value, found = 0;
+	char name[48];
+
+	must(f);
+	while (fscanf(f, "%47s %llu", name, &value) == 2)
+		if (!strcmp(name, which))
+			found = value;
+	fclose(f);
+	return found;
+}
+
+/* From now on this is to be counted; NULL for nothing. */
+void counts(const char *which)
+{
+	count_of = which;
+	count_before = which ? counter(which) : 0;
+}
+
+bool counted(void)
+{
+	if (!count_of || counter(count_of) > count_before)
+		return true;
+	printf("# %s counts nothing\n", count_of);
+	return false;
 }
 
 /* --- the stream ---------------------------------------------------------------- */
@@ -215,16 +248,22 @@ void prove(void)
 	say(MID_JOINED, 0, &proof, sizeof(proof));
 }
 
-/* A connection that has carried some bytes, and is joined. */
-bool joined(void)
+/* A connection that has carried some bytes, and whose peer accepts up to this version. */
+bool accepted(uint8_t highest, bool rtu)
 {
 	new_case();
 	by_tcp(100);
 	if (!comes_to(OPEN, 100))
 		return false;
 	join_fill(&req, &tcp, a_nonce());
+	req.highest = highest;
 	join_prove(&req, &tcp);
-	if (!is_accepted(true))
+	return is_accepted(rtu);
+}
+
+bool joined(void)
+{
+	if (!accepted(1, true))
 		return false;
 	prove();
 	return true;

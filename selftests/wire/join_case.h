@@ -30,8 +30,13 @@ void by_tcp(unsigned int len);
 bool comes_to(enum end want, uint64_t most);
 bool lives(void);
 
+uint64_t counter(const char *which);
+void counts(const char *which);
+bool counted(void);
+
 bool is_refused(unsigned int reason);
 bool is_accepted(bool rtu);
+bool accepted(uint8_t highest, bool rtu);
 void prove(void);
 bool joined(void);
 bool moved(void);

@@ -22,16 +22,7 @@
 
 static uint64_t refused(void)
 {
-	FILE *f = fopen("/proc/net/sdp/snmp", "re");
-	unsigned long long value, all = 0;
-	char name[48];
-
-	must(f);
-	while (fscanf(f, "%47s %llu", name, &value) == 2)
-		if (!strcmp(name, "ib_req_refused"))
-			all = value;
-	fclose(f);
-	return all;
+	return counter("ib_req_refused");
 }
 
 /* The number of a queue pair that is made, and goes: they are given out in their order. */
