@@ -60,17 +60,19 @@ host() {
 	nsenter --net=/proc/1/ns/net "$@"
 }
 
-# not_avoided USER...: a connection of each of them was asked for
+# not_avoided USER...: a connection of each of them was asked for, but for two at most: owners share
+# what few may ask if their hashes are the same.
 not_avoided() {
-	local user other bad=0
+	local user other avoided=0
 
 	for user; do
 		other=$(echo | nsenter --net=/proc/"$pid"/ns/net setpriv --reuid "$user" \
 			--clear-groups "$programs/joins" -r 20 1 | head -n 1)
 		echo "user $user: $other"
-		[ -n "$other" ] && [[ "$other" != *avoid ]] || bad=1
+		[ -n "$other" ] || return
+		[[ "$other" != *avoid ]] || avoided=$((avoided + 1))
 	done
-	return "$bad"
+	[ "$avoided" -le 2 ]
 }
 
 # asks LEAST MOST: how often somebody has asked since the beginning of the row
