@@ -179,8 +179,11 @@ static void run_fault(const struct fault *f, int step)
 		set(f, "ignore-gfp-wait", f->workers ? "N" : "Y");
 	if (f->workers)
 		mark("1");
-	for (skip = 0; joins && connection(f, skip, &joins); skip += step)
+	for (skip = 0; joins && connection(f, skip, &joins); skip += step) {
 		failures++;
+		printf("# %s: fails behind %d\n", f->name, skip);
+		fflush(stdout);
+	}
 	mark("0");
 	set(f, "task-filter", "N");
 	printf("# %s: %d failures\n", f->name, failures);

@@ -7,7 +7,7 @@
 
 case $VARIANT in
 large*)	step=64 ;;
-*)	step=1000 ;;
+*)	step=10000 ;;
 esac
 
 # Many joins in a short time, and each is one of a connection that was refused memory.

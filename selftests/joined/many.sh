@@ -16,15 +16,22 @@ patience=1000
 interval=$((connections > 1000 ? connections : 1000))
 near=$conf/links/softib0
 
-# on_link COMMAND...: $ms is how long it took, $packets how many crossed node1's link meanwhile.
+# resent: segments that node1's TCP has sent again
+resent() {
+	in_node 1 cat /proc/net/snmp | awk '$1 == "Tcp:" && $13 ~ /^[0-9]/ { print $13 }'
+}
+
+# on_link COMMAND...: $ms is how long it took, $packets how many crossed node1's link meanwhile,
+# without those that TCP has sent again: they are as many as there is time for.
 on_link() {
-	local start end status
+	local start end status again
 
 	# A fault that is far away has packets counted.
 	for end in a b; do
 		echo 4000000000 > "$near/$end/cut"
 		echo 0 > "$near/$end/seed"
 	done
+	again=$(resent)
 	start=${EPOCHREALTIME//[.,]/}
 	"$@"
 	status=$?
@@ -33,7 +40,9 @@ on_link() {
 		packets=$((packets + $(sed -n 's/^packets //p' "$near/$end/counts")))
 		echo 0 > "$near/$end/cut"
 	done
-	diag "$*: $ms ms, $packets packets"
+	again=$(($(resent) - again))
+	packets=$((packets - again))
+	diag "$*: $ms ms, $packets packets, and $again again by TCP"
 	return $status
 }
 
