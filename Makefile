@@ -167,8 +167,11 @@ setup-demo setup-check setup-long setup-lint: setup-%:
 	@tools/setup $*
 
 # The long tests need more packages.
+# The newest kernel runs a few of each part; tests that are named only if it is, too:
+# selftests/run --kernel newest sock/moves.
 check: $(if $(ALL),setup-long,setup-check)
-	+for k in $(KERNELS); do \
+	$(if $(ONLY)$(VARIANT),,tools/setup kernel $(NEWEST))
+	+for k in $(KERNELS) $(if $(ONLY)$(VARIANT),,$(NEWEST)); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
 	selftests/run --again $(VARIANT:%=--variant %) $(ALL:%=--all) --jobs $(JOBS) $(ONLY)
@@ -184,7 +187,7 @@ check-debug: $(if $(ALL),setup-long,setup-check)
 
 # For every kernel that the tests run on.
 everything:
-	+for k in $(KERNELS) $(DEBUG); do \
+	+for k in $(KERNELS) $(NEWEST) $(DEBUG); do \
 		$(MAKE) --no-print-directory modules KERNEL=$$k || exit; done
 	+$(MAKE) --no-print-directory user
 
