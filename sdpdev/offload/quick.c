@@ -6,12 +6,13 @@
  * these calls hold no more than the socket's spinlock while nobody owns it, copy without page
  * faults, and leave every case but the most frequent one to tx.c and rx.c, before they have
  * changed anything.
+ *
+ * What is copied lies within one page of the pipe, so nothing has to check that (_copy_to_iter()).
  */
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
-#include "compat.h"
 #include "offload/offload.h"
 
 /* Bytes that are copied with softirqs off, at most. */
@@ -43,7 +44,9 @@ static bool sdp_quick_put(struct sdp_pipe *pipe, struct iov_iter *from, size_t l
 	at = sdp_pipe_offset(pipe, head);
 	if (!page || at + len > PAGE_SIZE || used + len > pipe->limit)
 		return false;
-	n = compat_copy_page_from_iter(page, at, len, from);
+	pagefault_disable();
+	n = _copy_from_iter(page_address(page) + at, len, from);
+	pagefault_enable();
 	if (likely(n == len))
 		return true;
 	iov_iter_revert(from, n);
@@ -100,7 +103,7 @@ static size_t sdp_quick_get(struct sdp_pipe *pipe, struct iov_iter *to, size_t l
 		unsigned int at = sdp_pipe_offset(pipe, pos);
 
 		n = min_t(u64, end - pos, PAGE_SIZE - at);
-		got = copy_page_to_iter(page, at, n, to);
+		got = _copy_to_iter(page_address(page) + at, n, to);
 		pos += got;
 	} while (got == n && pos != end);
 	pagefault_enable();
