@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <linux/sdp.h>
+#include <linux/sdp_diag.h>
 #include <linux/sdp_ring.h>
 #include <linux/sdp_sock.h>
 
@@ -40,5 +41,10 @@ SIZE(sdp_sock_info, 56);
 AT(sdp_sock_info, tx_bytes, 16);
 AT(sdp_sock_info, stay, 32);
 AT(sdp_sock_info, mode, 48);
+
+SIZE(sdp_diag_sock, 80);
+AT(sdp_diag_sock, local_port, 40);
+AT(sdp_diag_sock, family, 56);
+AT(sdp_diag_sock, tcp_tx_bytes, 64);
 
 #endif /* SELFTESTS_SDP_LAYOUT_H */

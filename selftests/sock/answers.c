@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sdpstat's reading of an answer of sock_diag(7), with every byte of it cut off and with every
- * length in it wrong: it takes what is there, and reads nothing behind the end.  The compiler's
- * address sanitizer watches.
+ * sdpstat's reading of what netlink tells of an endpoint, with every byte of it cut off and with
+ * every length in it wrong: it takes what is there, and reads nothing behind the end.  The
+ * compiler's address sanitizer watches.
  */
 #include <arpa/inet.h>
 #include <libmnl/libmnl.h>
-#include <linux/inet_diag.h>
-#include <linux/sock_diag.h>
-#include <linux/tcp.h>
+#include <linux/genetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/sdp_diag.h>
 #include <linux/sdp_sock.h>
 
 #include "../../tools/sdpstat/endpoint.h"
@@ -27,22 +26,15 @@ static size_t build(char *buffer)
 		.stay = { 'a', 'b', '\033', 'c', 'c', 'c', 'c', 'c',
 			  'c', 'c', 'c', 'c', 'c', 'c', 'c', 'c' },
 	};
-	struct tcp_info tcp = { .tcpi_bytes_received = 9 };
+	struct sdp_diag_sock at = {
+		.family = AF_INET, .state = 200, .local_port = htons(7), .tcp_rx_bytes = 9,
+	};
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
-	struct inet_diag_msg *msg;
-	struct nlattr *nest;
 
-	nlh->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-	msg = mnl_nlmsg_put_extra_header(nlh, sizeof(*msg));
-	msg->idiag_family = AF_INET;
-	msg->idiag_state = 200;
-	msg->id.idiag_sport = htons(7);
-	mnl_attr_put(nlh, INET_DIAG_INFO, sizeof(tcp), &tcp);
-	mnl_attr_put_u32(nlh, INET_DIAG_MARK, 0);
-	nest = mnl_attr_nest_start(nlh, INET_DIAG_ULP_INFO);
-	mnl_attr_put_strz(nlh, INET_ULP_INFO_NAME, "sdp-local");
-	mnl_attr_put(nlh, SDP_ULP_INFO, sizeof(info), &info);
-	mnl_attr_nest_end(nlh, nest);
+	nlh->nlmsg_type = NLMSG_MIN_TYPE;
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct genlmsghdr));
+	mnl_attr_put(nlh, SDP_DIAG_SOCK, sizeof(at), &at);
+	mnl_attr_put(nlh, SDP_DIAG_INFO, sizeof(info), &info);
 	return nlh->nlmsg_len;
 }
 

@@ -108,8 +108,7 @@ void direct_read(struct endpoints *list);
 
 /*
  * sockets.c: TCP sockets with the ULP, and what TCP and the ULP tell of them; or, by names_read(),
- * the names of all TCP sockets.  For the first the kernel waits for calls that keep a socket,
- * however long they do.
+ * the names of all TCP sockets.
  */
 struct nlmsghdr;
 void sockets_read(struct endpoints *list);

@@ -49,6 +49,10 @@ int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen
 int sdp_info_diag(struct sock *sk, struct sk_buff *skb COMPAT_INFO_ARGS);
 size_t sdp_info_diag_size(const struct sock *sk COMPAT_INFO_ARGS);
 
+/* diag.c */
+int sdp_diag_init(void);
+void sdp_diag_exit(void);
+
 /* mode.c */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen);
 int sdp_mode_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);

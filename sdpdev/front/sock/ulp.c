@@ -249,9 +249,14 @@ int sdp_sock_init(void)
 	err = sdp_lane_init(sdp_sock_of);
 	if (err)
 		goto family;
+	err = sdp_diag_init();
+	if (err)
+		goto lane;
 	err = tcp_register_ulp(&sdp_ulp);
 	if (!err)
 		return 0;
+	sdp_diag_exit();
+lane:
 	sdp_lane_exit();
 family:
 	sdp_family_exit();
@@ -261,6 +266,7 @@ family:
 /* No socket has the ULP: each holds the module. */
 void sdp_sock_exit(void)
 {
+	sdp_diag_exit();
 	sdp_family_exit();
 	tcp_unregister_ulp(&sdp_ulp);
 	sdp_pair_exit();
