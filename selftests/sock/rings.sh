@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 33
+plan 34
 check "a machine" start
 echo 1 > /proc/sys/net/sdp/touch
 within "rings" "$programs/rings"

@@ -3,6 +3,7 @@
  * Rings, and what ends: processes, sockets, directions; and who waits.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -355,6 +356,37 @@ static void touched(void)
 	ringed_close(&r);
 }
 
+static void wait_sigio(const sigset_t *set, const char *when)
+{
+	const struct timespec patience = { .tv_sec = 60 };
+
+	if (sigtimedwait(set, NULL, &patience) != SIGIO)
+		wrong("no SIGIO %s", when);
+}
+
+/* The kernel is not told of O_ASYNC: it finds it when it looks after all pipes. */
+static void by_sigio(void)
+{
+	struct ringed r = ringed_new();
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	need(!sigprocmask(SIG_BLOCK, &set, NULL));
+	need(!fcntl(r.c.b.fd, F_SETOWN, getpid()));
+	need(!fcntl(r.c.b.fd, F_SETFL, fcntl(r.c.b.fd, F_GETFL) | O_ASYNC));
+	fast_put(&r.c.a, r.a, 1, 0);
+	wait_sigio(&set, "for the first byte");
+	fast_get_all(&r.c.b, r.b, 1);
+	fast_put(&r.c.a, r.a, 1, 0);
+	wait_sigio(&set, "for the second byte");
+	fast_get_all(&r.c.b, r.b, 1);
+	ringed_close(&r);
+	/* What is left of them ends nobody. */
+	signal(SIGIO, SIG_IGN);
+	need(!sigprocmask(SIG_UNBLOCK, &set, NULL));
+}
+
 const struct row life_rows[] = {
 	{ "a child has no rings", forked },
 	{ "nor has one in another PID namespace", other_namespace },
@@ -367,6 +399,7 @@ const struct row life_rows[] = {
 	{ "a reader is killed", reader_killed },
 	{ "edges", by_edges },
 	{ "edges where bytes are left", edges_of_parts },
+	{ "SIGIO", by_sigio },
 	{ "whoever sleeps is woken", sleepers },
 	{ "a full ring", full },
 	{ "SIOCINQ", asked },
