@@ -54,7 +54,7 @@ static void sdp_attach_look(void *data, const struct sock *sk, const int from, c
 {
 	u32 said;
 
-	if (sk->sk_protocol != IPPROTO_TCP)
+	if (sk->sk_protocol != IPPROTO_TCP && sk->sk_protocol != IPPROTO_MPTCP)
 		return;
 	if (from == TCP_SYN_SENT && to == TCP_ESTABLISHED && sdp_only_any())
 		sdp_attach_connected((struct sock *)sk);

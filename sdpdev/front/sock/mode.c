@@ -115,6 +115,19 @@ static void sdp_mode_deafen(struct sock *sk)
 	WRITE_ONCE(sk->sk_lingertime, 0);
 }
 
+/*
+ * MPTCP's sockets of TCP are refused as they come.  This is the program's own, whose calls would
+ * wait for them.  Where it connects its port is not known here: a rule that names ports says
+ * nothing of it.
+ */
+static void sdp_mode_refuse_mptcp(struct sock *sk, bool connect)
+{
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	if (connect)
+		WRITE_ONCE(sk->sk_err, ECONNABORTED);
+	sdp_count(SDP_CNT_ONLY + SDP_STAY_OPS);
+}
+
 static u8 sdp_mode_said(u32 said)
 {
 	return said & BIT(SDP_RULE_ONLY) ? SDP_MODE_ONLY :
@@ -147,7 +160,7 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 
 /**
  * sdp_mode_attach() - rules speak of a socket
- * @sk: a TCP socket that is about to connect or to listen, locked
+ * @sk: a socket of TCP, or of MPTCP, that is about to connect or to listen, locked
  * @said: what they say, a bit for each SDP_RULE_*
  * @connect: to connect
  *
@@ -163,6 +176,11 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 	/* A client in the kernel is not the program's.  MPTCP is, and has its own sockets. */
 	if (sk->sk_kern_sock && !sk_is_mptcp(sk))
 		return;
+	if (sk->sk_protocol == IPPROTO_MPTCP) {
+		if (mode == SDP_MODE_ONLY)
+			sdp_mode_refuse_mptcp(sk, connect);
+		return;
+	}
 	sdp_sock_attach(sk);
 	ss = sdp_sk(sk);
 	if (mode == SDP_MODE_ONLY && (!ss || tcp_sk(sk)->fastopen_req))
