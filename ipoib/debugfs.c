@@ -169,6 +169,11 @@ static int ipoib_mcg_show(struct seq_file *s, void *v)
 	ipoib_show_number(s, "queuelen", info.queued);
 	ipoib_show_text(s, "complete", info.complete ? "yes" : "no");
 	ipoib_show_text(s, "send_only", listen ? "no" : "yes");
+	if (listen) {
+		ipoib_show_text(s, "attached", READ_ONCE(m->attached) ? "yes" : "no");
+		ipoib_show_number(s, "members", READ_ONCE(m->members));
+		ipoib_show_number(s, "claimed", READ_ONCE(m->claimed));
+	}
 	if (info.complete)
 		ipoib_show_lid(s, "MLID", mlid);
 	ipoib_show_text(s, "state", info.state);

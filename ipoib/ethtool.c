@@ -30,6 +30,7 @@ static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
 	[IPOIB_MCAST_JOINS]		= "mcast_joins",
 	[IPOIB_MCAST_JOIN_FAILED]	= "mcast_join_failed",
 	[IPOIB_MCAST_BAD_RECORD]	= "mcast_bad_record",
+	[IPOIB_MCAST_OFFLOADED]		= "mcast_offloaded",
 	[IPOIB_CONN_OPENED]		= "conn_opened",
 	[IPOIB_CONN_FAILED_TO_OPEN]	= "conn_failed",
 	[IPOIB_CONN_LOST]		= "conn_lost",

@@ -69,7 +69,8 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	mutex_init(&priv->link.ctl);
 	INIT_LIST_HEAD(&priv->children);
 	INIT_DELAYED_WORK(&priv->link.gc_work, ipoib_gc_work);
-	INIT_WORK(&priv->link.mcast_work, ipoib_mcast_list_work);
+	INIT_DELAYED_WORK(&priv->link.mcast_work, ipoib_mcast_list_work);
+	INIT_LIST_HEAD(&priv->claims.list);
 	INIT_WORK(&priv->link.flush_work, ipoib_flush_work);
 	INIT_WORK(&priv->link.sync_work, ipoib_sync_work);
 	INIT_IB_EVENT_HANDLER(&priv->events, hca, ipoib_event);

@@ -26,6 +26,7 @@
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
+#include "state/claim.h"
 #include "state/cm.h"
 #include "state/counter.h"
 #include "state/dest.h"
@@ -108,6 +109,7 @@ struct ipoib_hdr {
  * @umcast:	leave user space's groups alone
  * @connected:	the mode; written under rtnl
  * @cm:		connections
+ * @claims:	memberships that user mode serves
  * @debug_mcg:	debugfs file; under rtnl
  * @debug_path:	debugfs file; under rtnl
  * @debug_conn:	debugfs file; under rtnl
@@ -155,6 +157,7 @@ struct ipoib_dev {
 	struct ipoib_dests dests;
 	struct ipoib_sa sa;
 	struct ipoib_cm cm;
+	struct ipoib_claims claims;
 
 	struct dentry *debug_mcg;
 	struct dentry *debug_path;
@@ -245,6 +248,11 @@ static inline bool ipoib_gid_is_bcast(struct ipoib_dev *priv,
 				      const union ib_gid *gid)
 {
 	return !memcmp(gid->raw, priv->broadcast + 4, sizeof(gid->raw));
+}
+
+static inline bool ipoib_mcast_is_bcast(struct ipoib_mcast *m)
+{
+	return ipoib_gid_is_bcast(m->dest.priv, &m->dest.gid);
 }
 
 static inline struct netdev_queue *ipoib_txq(struct ipoib_tx_queue *q)

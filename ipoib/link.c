@@ -230,7 +230,7 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_conns_reap(priv);
 		ipoib_conns_in_reap(priv);
 		if (priv->link.mcast_short)
-			queue_work(ipoib_wq, &priv->link.mcast_work);
+			mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
 		ipoib_gc_later(priv);
 	} else if (priv->link.admin_up) {
 		/* It comes up, or asks for this again. */

@@ -130,8 +130,13 @@ static int __init ipoib_module_init(void)
 	err = ib_register_client(&ipoib_client);
 	if (err)
 		goto unregister_link;
+	err = ipoib_genl_init();
+	if (err)
+		goto unregister_client;
 	return 0;
 
+unregister_client:
+	ib_unregister_client(&ipoib_client);
 unregister_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 unregister_sa:
@@ -143,6 +148,7 @@ unregister_sa:
 
 static void __exit ipoib_module_exit(void)
 {
+	ipoib_genl_exit();
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);

@@ -2,7 +2,7 @@
 /*
  * Multicast groups, RFC 4391 sections 3 to 5 and 10: the broadcast group, which
  * makes the link; groups that the stack listens to, joined as full member; and
- * groups that are only sent to.
+ * groups that are only sent to. Which the stack listens to is mcast_list.c's business.
  *
  * The core's callback only notes what it is told. The group's work, which alone
  * joins and leaves, takes it from there.
@@ -26,11 +26,6 @@
 	 IB_SA_MCMEMBER_REC_RATE_SELECTOR | IB_SA_MCMEMBER_REC_RATE |	\
 	 IB_SA_MCMEMBER_REC_TRAFFIC_CLASS | IB_SA_MCMEMBER_REC_SL |	\
 	 IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_HOP_LIMIT)
-
-static bool ipoib_mcast_is_bcast(struct ipoib_mcast *m)
-{
-	return ipoib_gid_is_bcast(m->dest.priv, &m->dest.gid);
-}
 
 static int ipoib_mcast_answer(int status, struct ib_sa_multicast *mc)
 {
@@ -104,6 +99,7 @@ static int ipoib_mcast_join(struct ipoib_mcast *m, bool listen)
 /* Gives up the membership, or the attempt. The queue pair stays attached. */
 static void ipoib_mcast_leave(struct ipoib_mcast *m)
 {
+	m->granted = false;
 	if (!m->mc)
 		return;
 
@@ -196,18 +192,32 @@ static bool ipoib_mcast_valid(struct ipoib_mcast *m,
 	       ib_rate_to_mbps(rec->rate) > 0;
 }
 
+static void ipoib_mcast_detach(struct ipoib_mcast *m)
+{
+	if (m->attached)
+		ib_detach_mcast(m->dest.priv->qp, &m->dest.gid, m->mlid);
+	WRITE_ONCE(m->attached, false);
+}
+
+/* Attaches the queue pair, unless user mode serves all members: then it detaches it. */
 static int ipoib_mcast_attach(struct ipoib_mcast *m, u16 mlid)
 {
 	struct ipoib_dev *priv = m->dest.priv;
+	bool offloaded;
 	int err;
 
-	if (m->attached && m->mlid == mlid)
+	spin_lock_bh(&m->dest.lock);
+	offloaded = m->offloaded;
+	spin_unlock_bh(&m->dest.lock);
+
+	if (m->attached && m->mlid == mlid && !offloaded)
 		return 0;
-	if (m->attached)
-		ib_detach_mcast(priv->qp, &m->dest.gid, m->mlid);
+	ipoib_mcast_detach(m);
+	if (offloaded)
+		return 0;
 
 	err = ib_attach_mcast(priv->qp, &m->dest.gid, mlid);
-	m->attached = !err;
+	WRITE_ONCE(m->attached, !err);
 	m->mlid = mlid;
 	return err;
 }
@@ -327,6 +337,7 @@ static int ipoib_mcast_use(struct ipoib_mcast *m,
 	if (IS_ERR(ah))
 		return PTR_ERR(ah);
 
+	m->granted = true;
 	ipoib_tx_publish(&m->dest, ah);
 	if (bcast)
 		ipoib_bcast_joined(priv, rec);
@@ -334,6 +345,29 @@ static int ipoib_mcast_use(struct ipoib_mcast *m,
 }
 
 /* --- the group's work ---------------------------------------------------- */
+
+static int ipoib_mcast_answered(struct ipoib_mcast *m)
+{
+	int err = m->status;
+
+	if (!err)
+		err = ipoib_mcast_use(m, &m->rec, m->join_state == IPOIB_JOIN_FULL);
+	if (err)
+		return err;
+
+	spin_lock_bh(&m->dest.lock);
+	m->backoff = HZ;
+	spin_unlock_bh(&m->dest.lock);
+	return 0;
+}
+
+/* Of a group that is joined and listened to, who its members are may have changed. */
+static int ipoib_mcast_follow_members(struct ipoib_mcast *m)
+{
+	if (!m->granted || m->join_state != IPOIB_JOIN_FULL)
+		return 0;
+	return ipoib_mcast_attach(m, be16_to_cpu(m->rec.mlid));
+}
 
 static void ipoib_mcast_step(struct ipoib_mcast *m)
 {
@@ -349,19 +383,11 @@ static void ipoib_mcast_step(struct ipoib_mcast *m)
 	m->answered = false;
 	spin_unlock_bh(&d->lock);
 
-	if (answered && m->mc) {
-		err = m->status;
-		if (!err)
-			err = ipoib_mcast_use(m, &m->rec,
-					      m->join_state == IPOIB_JOIN_FULL);
-		if (err) {
-			ipoib_mcast_leave(m);
-			ipoib_mcast_failed(m, listen, err);
-			return;
-		}
-		spin_lock_bh(&d->lock);
-		m->backoff = HZ;
-		spin_unlock_bh(&d->lock);
+	err = answered && m->mc ? ipoib_mcast_answered(m) : ipoib_mcast_follow_members(m);
+	if (err) {
+		ipoib_mcast_leave(m);
+		ipoib_mcast_failed(m, listen, err);
+		return;
 	}
 
 	/* Somebody listens now to what was only sent to. */
@@ -436,9 +462,7 @@ static void ipoib_mcast_release(struct ipoib_dest *d)
 {
 	struct ipoib_mcast *m = ipoib_to_mcast(d);
 
-	if (m->attached)
-		ib_detach_mcast(d->priv->qp, &d->gid, m->mlid);
-	m->attached = false;
+	ipoib_mcast_detach(m);
 	ipoib_mcast_leave(m);
 }
 
@@ -450,132 +474,3 @@ const struct ipoib_dest_kind ipoib_mcast_kind = {
 	.refresh	= ipoib_mcast_retry,
 	.renew		= ipoib_mcast_renew,
 };
-
-/* --- what the stack listens to ------------------------------------------- */
-
-/* Makes @d a group to listen to, unless it has just had to make room for another. */
-static bool ipoib_mcast_set_listen(struct ipoib_dest *d)
-{
-	struct ipoib_mcast *m = ipoib_to_mcast(d);
-	bool start, dead;
-
-	spin_lock_bh(&d->lock);
-	dead = d->state == IPOIB_DEST_DEAD;
-	start = !m->listen && !dead;
-	m->listen |= start;
-	spin_unlock_bh(&d->lock);
-
-	m->wanted = true;
-	if (start)
-		ipoib_dest_kick(d, 0);
-	return !dead;
-}
-
-/* Listens to a group. Called under ctl. Returns false where there is no room. */
-static bool ipoib_mcast_listen(struct ipoib_dev *priv, const union ib_gid *gid)
-{
-	struct ipoib_dest *d;
-
-	do
-		d = ipoib_dest_get(priv, gid);
-	while (d && !ipoib_mcast_set_listen(d));
-	return d;
-}
-
-/**
- * ipoib_mcast_start() - start joining the broadcast group, and then the others
- * @priv: the interface, up; under ctl
- *
- * Return: 0 or -ENOMEM.
- */
-int ipoib_mcast_start(struct ipoib_dev *priv)
-{
-	union ib_gid gid;
-
-	/* No partition, no link; a change of the P_Key starts all again. */
-	if (!(priv->pkey & ~IPOIB_FULL_MEMBER))
-		return 0;
-
-	ipoib_set_broadcast(priv);
-	memcpy(gid.raw, priv->broadcast + 4, sizeof(gid.raw));
-	if (!ipoib_mcast_listen(priv, &gid))
-		return -ENOMEM;
-	queue_work(ipoib_wq, &priv->link.mcast_work);
-	return 0;
-}
-
-/* An address of the stack's list that a group of this link has. */
-static bool ipoib_mcast_addr(struct ipoib_dev *priv, const u8 *addr,
-			     union ib_gid *gid)
-{
-	const u8 *bcast = priv->broadcast;
-
-	memcpy(gid->raw, addr + 4, sizeof(gid->raw));
-	return !memcmp(addr, bcast, 5) && (addr[5] & 0xf0) == 0x10 &&
-	       !memcmp(addr + 8, bcast + 8, 2);
-}
-
-/* User space that joined a group by itself may want to be the only one. */
-static bool ipoib_mcast_is_users(struct ipoib_dev *priv, union ib_gid *gid)
-{
-	struct ib_sa_mcmember_rec rec;
-	bool ours;
-
-	if (!READ_ONCE(priv->umcast))
-		return false;
-
-	rcu_read_lock();
-	ours = ipoib_dest_find(priv, gid);
-	rcu_read_unlock();
-	return !ours &&
-	       !ib_sa_get_mcmember_rec(priv->hca, priv->port, gid, &rec);
-}
-
-static void ipoib_mcast_unmark(struct ipoib_dest *d)
-{
-	if (ipoib_gid_is_mcast(&d->gid))
-		ipoib_to_mcast(d)->wanted = false;
-}
-
-static bool ipoib_mcast_unwanted(struct ipoib_dest *d)
-{
-	struct ipoib_mcast *m;
-
-	if (!ipoib_gid_is_mcast(&d->gid))
-		return false;
-	m = ipoib_to_mcast(d);
-	return m->listen && !m->wanted && !ipoib_mcast_is_bcast(m);
-}
-
-/**
- * ipoib_mcast_list_work() - join what the stack listens to, leave the rest
- * @work: mcast_work
- */
-void ipoib_mcast_list_work(struct work_struct *work)
-{
-	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      link.mcast_work);
-	struct netdev_hw_addr *ha;
-	union ib_gid gid;
-
-	mutex_lock(&priv->link.ctl);
-	if (!priv->link.up)
-		goto unlock;
-
-	priv->link.mcast_short = false;
-	ipoib_dest_for_each(priv, ipoib_mcast_unmark);
-
-	netif_addr_lock_bh(priv->dev);
-	netdev_for_each_mc_addr(ha, priv->dev) {
-		if (!ipoib_mcast_addr(priv, ha->addr, &gid) ||
-		    ipoib_mcast_is_users(priv, &gid))
-			continue;
-		if (!ipoib_mcast_listen(priv, &gid))
-			priv->link.mcast_short = true;
-	}
-	netif_addr_unlock_bh(priv->dev);
-
-	ipoib_dest_remove(priv, ipoib_mcast_unwanted);
-unlock:
-	mutex_unlock(&priv->link.ctl);
-}

@@ -122,7 +122,8 @@ static void ipoib_uninit(struct net_device *dev)
 	if (priv->listening)
 		ib_unregister_event_handler(&priv->events);
 	cancel_delayed_work_sync(&priv->link.gc_work);
-	cancel_work_sync(&priv->link.mcast_work);
+	cancel_delayed_work_sync(&priv->link.mcast_work);
+	ipoib_claims_release(priv);
 	cancel_work_sync(&priv->dests.evict_work);
 
 	/* The last packets' address handles wait for a grace period. */
@@ -227,7 +228,7 @@ static void ipoib_set_rx_mode(struct net_device *dev)
 {
 	struct ipoib_dev *priv = netdev_priv(dev);
 
-	queue_work(ipoib_wq, &priv->link.mcast_work);
+	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
 }
 
 static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)

@@ -41,7 +41,7 @@ enum ipoib_flush {
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
  * @gc_work:	forgets destinations that nobody uses
- * @mcast_work:	follows the stack's list of groups
+ * @mcast_work:	follows the stack's list of groups, and who their members are
  */
 struct ipoib_link {
 	struct mutex ctl;	/* opening, stopping, flushing, the works */
@@ -63,7 +63,7 @@ struct ipoib_link {
 	struct work_struct flush_work;
 	struct work_struct sync_work;
 	struct delayed_work gc_work;
-	struct work_struct mcast_work;
+	struct delayed_work mcast_work;
 };
 
 extern struct workqueue_struct *ipoib_wq;

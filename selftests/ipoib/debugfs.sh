@@ -5,28 +5,10 @@
 
 . "$(dirname "$0")/lib.sh"
 
-dir=/sys/kernel/debug/ipoib
+dir=$debugfs
 bcast=ff12:401b:ffff:0:0:0:ffff:ffff
 group=ff12:401b:ffff:0:0:0:f4d:707
 nowhere=02:00:00:00:00:00
-
-# name NODE: what its interface is called there.
-name() {
-	local long
-
-	long=ib0@$(netns_number "$1")
-	if [ -e "$dir/${long}_mcg" ]; then echo "$long"; else echo ib0; fi
-}
-
-# field FILE GID NAME: the values of that field in the entry of that GID.
-field() {
-	awk -v RS= -v gid="GID: $2" -v name="$3:" '
-		index($0, gid "\n") == 1 {
-			for (i = 1; i < NF; i++)
-				if ($i == name)
-					print $(i + 1)
-		}' "$dir/$1"
-}
 
 # has FILE GID NAME VALUE
 has() {
@@ -174,7 +156,7 @@ renamed() {
 renamed_back() {
 	ip link set other0 name ib0 && address_up node1 1 &&
 	[ ! -e $dir/other0_mcg ] && [ ! -e $dir/other0_path ] &&
-	me=$(name node1) && until_true 10 carrier &&
+	me=$(debugfs_name node1) && until_true 10 carrier &&
 	until_true 10 broadcast && broadcast
 }
 
@@ -194,7 +176,7 @@ open_file() {
 namespaces() {
 	local other
 
-	other=$(name node2)
+	other=$(debugfs_name node2)
 	on node2 ip neigh replace 10.77.0.200 dev ib0 nud permanent \
 		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:$nowhere:7f:fe
 	on node2 ping -q -c 1 -W 1 10.77.0.200
@@ -228,7 +210,7 @@ restless() {
 	done
 	touch /tmp/enough
 	wait
-	me=$(name node1)
+	me=$(debugfs_name node1)
 	return "$status"
 }
 
@@ -239,11 +221,11 @@ driver_gone() {
 
 driver_back() {
 	modprobe ib_ipoib && give_all && until_true 20 carrier &&
-	me=$(name node1) && until_true 10 broadcast && broadcast
+	me=$(debugfs_name node1) && until_true 10 broadcast && broadcast
 }
 
 if ours; then plan 17; else plan 14; fi
-me=$(name node1)
+me=$(debugfs_name node1)
 no_loss -q -c 1 10.77.0.2 > /dev/null
 check "broadcast group is joined" broadcast
 check "fields of groups" fields "$me"_mcg created queuelen complete send_only

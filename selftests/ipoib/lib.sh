@@ -133,6 +133,26 @@ joined() {
 			line[1] == g && /complete: *yes/ { yes = 1 } END { exit !yes }'
 }
 
+debugfs=/sys/kernel/debug/ipoib
+
+# debugfs_name NODE: what its interface is called there.
+debugfs_name() {
+	local long
+
+	long=ib0@$(netns_number "$1")
+	if [ -e "$debugfs/${long}_mcg" ]; then echo "$long"; else echo ib0; fi
+}
+
+# field FILE GID NAME: the values of that field in the entry of that GID.
+field() {
+	awk -v RS= -v gid="GID: $2" -v name="$3:" '
+		index($0, gid "\n") == 1 {
+			for (i = 1; i < NF; i++)
+				if ($i == name)
+					print $(i + 1)
+		}' "$debugfs/$1"
+}
+
 # lladdr NODE: the link-layer address of its interface.
 lladdr() {
 	on "$1" cat /sys/class/net/ib0/address
