@@ -81,7 +81,7 @@ MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke self
 ifeq ($(KERNEL),6.1)
   MODDIRS += selftests/ipoib/logged
 endif
-PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile tools/*/Makefile))
+PROGRAMS := $(patsubst %/Makefile,%,$(wildcard libsdpdev/Makefile libsdpmcast/Makefile tools/*/Makefile))
 SUITES   := $(patsubst %/Makefile,%,$(wildcard selftests/*/Makefile))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(filter-out $(SUITES:%=%/%),$(wildcard selftests/*/*.c)))
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * Addresses.
+ */
+#define _GNU_SOURCE
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Without the ports. */
+bool addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				  &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+void addr_fill(struct sockaddr_storage *to, sa_family_t family, const struct in6_addr *addr,
+	       in_port_t port)
+{
+	struct sockaddr_in6 *in6 = (void *)to;
+	struct sockaddr_in *in = (void *)to;
+
+	memset(to, 0, sizeof(*in6));
+	to->ss_family = family;
+	if (family == AF_INET) {
+		in->sin_port = port;
+		memcpy(&in->sin_addr, addr, sizeof(in->sin_addr));
+	} else {
+		in6->sin6_port = port;
+		in6->sin6_addr = *addr;
+	}
+}
+
+/* Only an address that is not link-local has its interface by itself. */
+static bool is_usable(const struct ifaddrs *at, const char *name, sa_family_t family)
+{
+	if (!at->ifa_addr || at->ifa_addr->sa_family != family || strcmp(at->ifa_name, name))
+		return false;
+	return family == AF_INET ||
+	       !IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)at->ifa_addr)->sin6_addr);
+}
+
+bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr_storage *to)
+{
+	char name[IF_NAMESIZE];
+	struct ifaddrs *all, *at;
+	bool found = false;
+
+	if (!if_indextoname(ifindex, name) || getifaddrs(&all))
+		return false;
+	for (at = all; at && !found; at = at->ifa_next) {
+		found = is_usable(at, name, family);
+		if (found)
+			memcpy(to, at->ifa_addr, family == AF_INET ? sizeof(struct sockaddr_in) :
+			       sizeof(struct sockaddr_in6));
+	}
+	freeifaddrs(all);
+	return found;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
+/*
+ * Receiving: completions of the queue pair, then the socket. What a datagram carries stays
+ * in its slot until the program gives that back.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- by the queue pair ---------------------------------------------------- */
+
+static void count_refused(struct sdpmcast *e, enum wire_verdict verdict)
+{
+	if (verdict == WIRE_OTHER)
+		e->stat.not_udp++;
+	else if (verdict == WIRE_BAD_SUM)
+		e->stat.bad_sum++;
+	else if (verdict == WIRE_FRAGMENT)
+		e->stat.fragments++;
+	else
+		e->stat.malformed++;
+}
+
+/* Is it the program's? Fragments make their group come by the socket: the kernel joins them. */
+static bool accept_datagram(struct sdpmcast *e, const struct ibv_wc *wc,
+			    struct sdpmcast_msg *msg)
+{
+	const uint8_t *packet = slot_at(e, wc->wr_id) + GRH_LEN;
+	bool sum_ok = wc->wc_flags & IBV_WC_IP_CSUM_OK;
+	enum wire_verdict verdict;
+	struct wire_ends ends;
+	struct group *g;
+
+	if (wc->byte_len < GRH_LEN) {
+		e->stat.malformed++;
+		return false;
+	}
+	verdict = wire_read(packet, wc->byte_len - GRH_LEN, sum_ok, &ends, &msg->data, &msg->len);
+	if (verdict != WIRE_OK && verdict != WIRE_FRAGMENT) {
+		count_refused(e, verdict);
+		return false;
+	}
+	addr_fill(&msg->from, ends.family, &ends.from, ends.from_port);
+	addr_fill(&msg->to, ends.family, &ends.to, ends.to_port);
+	g = group_find(e, &msg->to);
+	if (!g || g->way != SDPMCAST_QUEUE_PAIR || !group_wants(g, &msg->from)) {
+		e->stat.filtered++;
+		return false;
+	}
+	if (verdict == WIRE_FRAGMENT) {
+		count_refused(e, verdict);
+		group_set_way(e, g, SDPMCAST_FRAGMENTS);
+		return false;
+	}
+	if (ends.to_port != e->port) {
+		e->stat.other_port++;
+		return false;
+	}
+	msg->ttl = ends.ttl;
+	msg->slot = wc->wr_id;
+	e->stat.received++;
+	return true;
+}
+
+static unsigned int take_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs,
+				     unsigned int n)
+{
+	unsigned int looked = 0, got = 0, returned;
+	uint32_t back[BATCH];
+	struct ibv_wc wc[BATCH];
+	int i, count;
+
+	/* What others send may come for ever. */
+	while (got < n && looked < e->slots) {
+		count = ibv_poll_cq(e->cq, n - got < BATCH ? n - got : BATCH, wc);
+		if (count <= 0)
+			break;
+		looked += count;
+		returned = 0;
+		for (i = 0; i < count; i++) {
+			if (wc[i].status != IBV_WC_SUCCESS)
+				e->broken = true;
+			else if (accept_datagram(e, &wc[i], &msgs[got]))
+				got++;
+			else
+				back[returned++] = wc[i].wr_id;
+		}
+		if (!e->broken)
+			pair_post(e, back, returned);
+	}
+	if (e->broken)
+		groups_lost(e);
+	return got;
+}
+
+/* An event says no more than that there may be completions. */
+static void rearm(struct sdpmcast *e)
+{
+	struct ibv_cq *cq;
+	unsigned int n = 0;
+	void *context;
+
+	while (!ibv_get_cq_event(e->comp, &cq, &context))
+		n++;
+	if (n)
+		ibv_ack_cq_events(e->cq, n);
+	ibv_req_notify_cq(e->cq, 0);
+}
+
+/* --- by the socket -------------------------------------------------------- */
+
+/* Where the datagram was sent to, as the kernel tells it. */
+static void read_destination(const struct sdpmcast *e, struct msghdr *hdr,
+			     struct sdpmcast_msg *msg)
+{
+	struct in6_addr to = {};
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(hdr); c; c = CMSG_NXTHDR(hdr, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO)
+			memcpy(&to, &((struct in_pktinfo *)CMSG_DATA(c))->ipi_addr, 4);
+		else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO)
+			to = ((struct in6_pktinfo *)CMSG_DATA(c))->ipi6_addr;
+	}
+	addr_fill(&msg->to, e->family, &to, e->port);
+}
+
+static bool take_from_socket(struct sdpmcast *e, struct sdpmcast_msg *msg)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	} control;
+	uint32_t slot = e->free[e->free_count - 1];
+	struct iovec iov = { .iov_base = slot_at(e, slot), .iov_len = SOCKET_LEN };
+	struct msghdr hdr = {
+		.msg_name = &msg->from,
+		.msg_namelen = sizeof(msg->from),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
+	};
+	ssize_t len;
+
+	len = recvmsg(e->sock, &hdr, 0);
+	if (len < 0)
+		return false;
+	e->free_count--;
+	msg->data = iov.iov_base;
+	msg->len = len;
+	msg->ttl = 0;
+	msg->slot = slot;
+	read_destination(e, &hdr, msg);
+	e->stat.by_socket++;
+	return true;
+}
+
+/* --- both ------------------------------------------------------------------ */
+
+static unsigned int take_all(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
+{
+	unsigned int got = 0;
+
+	if (e->cq)
+		got = take_completions(e, msgs, n);
+	while (got < n && e->free_count && take_from_socket(e, &msgs[got]))
+		got++;
+	return got;
+}
+
+/*
+ * Up to @n datagrams. Where there are none, -1 and EAGAIN, and sdpmcast_fd() is readable
+ * when there may be some.
+ */
+__public int sdpmcast_recv(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
+{
+	unsigned int got;
+
+	got = take_all(e, msgs, n);
+	if (got)
+		return got;
+	group_events(e);
+	if (e->cq)
+		rearm(e);
+	got = take_all(e, msgs, n);
+	if (got || !n)
+		return got;
+	errno = EAGAIN;
+	return -1;
+}
+
+/* Gives the slots back: what the datagrams carried is gone after this. */
+__public void sdpmcast_release(struct sdpmcast *e, const struct sdpmcast_msg *msgs,
+			       unsigned int n)
+{
+	uint32_t back[BATCH];
+	unsigned int i, count = 0;
+
+	for (i = 0; i < n; i++) {
+		if (msgs[i].slot < SOCKET_SLOTS)
+			e->free[e->free_count++] = msgs[i].slot;
+		else
+			back[count++] = msgs[i].slot;
+		if (count == BATCH) {
+			pair_post(e, back, count);
+			count = 0;
+		}
+	}
+	if (count)
+		pair_post(e, back, count);
+}
