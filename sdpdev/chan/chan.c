@@ -273,6 +273,7 @@ static int sdp_chan_ask(struct sdp_chan *chan)
 {
 	const struct sdp_xprt_ops *xprt = sdp_xprt_route(chan->net, &chan->params);
 	struct sdp_xprt_conn *xc;
+	unsigned int len;
 
 	if (IS_ERR_OR_NULL(xprt))
 		return xprt ? PTR_ERR(xprt) : -ENETDOWN;
@@ -285,7 +286,8 @@ static int sdp_chan_ask(struct sdp_chan *chan)
 	chan->xprt = xprt;
 	/* Others look for it without the lock: pairs with sdp_chan_gone(). */
 	smp_store_release(&chan->xc, xc);
-	return xprt->connect(xc, &chan->params, sdp_chan_resolved, chan->pdata, chan->pdata_len);
+	len = xprt->names && chan->pdata_named ? chan->pdata_named : chan->pdata_len;
+	return xprt->connect(xc, &chan->params, sdp_chan_resolved, chan->pdata, len);
 }
 
 static int sdp_chan_answer(struct sdp_chan *chan)

@@ -165,6 +165,8 @@ struct sdp_chan_user {
  * @params: what the transport is asked; written before the work is queued
  * @pdata: private data of the request or the acceptance
  * @pdata_len: its bytes
+ * @pdata_named: those of a request that a transport gets which names the addresses itself;
+ *	zero: all.  Set before sdp_chan_connect()
  * @credit: messages that each end may send
  * @want: receive buffers that there are to be
  * @most: bytes of a message to the peer behind its base header
@@ -216,6 +218,7 @@ struct sdp_chan {
 	struct sdp_xprt_params params;
 	u8 pdata[SDP_XPRT_REQ_PDATA];
 	unsigned int pdata_len;
+	unsigned int pdata_named;
 	struct sdp_credit credit;
 	u32 want;
 	u32 most;

@@ -331,7 +331,7 @@ int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 	struct sdp_join join;
 	bool version;
 
-	if (!sdp_joined_parse_req(pdata, len, &join, &bufs, &version)) {
+	if (!sdp_joined_parse_req(pdata, len, NULL, &join, &bufs, &version)) {
 		sdp_count(SDP_CNT_LANE_BAD);
 		return -EPROTO;
 	}
@@ -404,6 +404,7 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
  */
 int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)
 {
+	const struct sdp_joined_names names = { .from = ev->peer, .to = ev->local };
 	struct sdp_joined_bufs peer;
 	struct sdp_carrier *c;
 	struct sdp_joined *j;
@@ -411,7 +412,8 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 	bool version;
 	int err;
 
-	if (!sdp_joined_parse_req(ev->pdata, ev->pdata_len, &join, &peer, &version))
+	if (!sdp_joined_parse_req(ev->pdata, ev->pdata_len, xc->ops->names ? &names : NULL,
+				  &join, &peer, &version))
 		return -EPROTO;
 	join.ifindex = ev->ifindex;
 	j = sdp_joined_new(ev->net, &join, GFP_KERNEL);
@@ -459,6 +461,7 @@ static int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct s
 	j->chan.memcg = sdp_carrier_memcg(c);
 	sdp_joined_params(join, &params);
 	sdp_joined_build_req(&req, join, &sdp_joined_own);
+	j->chan.pdata_named = SDP_JOINED_NAMED;
 	sdp_chan_connect(&j->chan, &params, &req, sizeof(req));
 	return 0;
 }

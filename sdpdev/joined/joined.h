@@ -52,6 +52,8 @@ enum sdp_joined_refusal {
  * @proof: of struct sdp_join
  * @from: address of the end that asks; IPv4 as ::ffff:0:0/96
  * @to: of the other end
+ *
+ * A transport that names the addresses itself carries what comes before @from.
  */
 struct sdp_joined_req {
 	struct sdp_bsdh bsdh;
@@ -67,6 +69,18 @@ struct sdp_joined_req {
 	struct in6_addr from;
 	struct in6_addr to;
 } __packed __aligned(4);
+
+#define SDP_JOINED_NAMED	offsetof(struct sdp_joined_req, from)
+
+/**
+ * struct sdp_joined_names - both ends as a transport names them
+ * @from: the end that asks
+ * @to: the other end
+ */
+struct sdp_joined_names {
+	const struct sockaddr_storage *from;
+	const struct sockaddr_storage *to;
+};
 
 /**
  * struct sdp_joined_rep - private data of an acceptance
@@ -127,7 +141,8 @@ struct sdp_joined_bufs {
 /* request.c */
 void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *join,
 			  const struct sdp_joined_bufs *own);
-bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *join,
+bool sdp_joined_parse_req(const void *pdata, unsigned int len,
+			  const struct sdp_joined_names *names, struct sdp_join *join,
 			  struct sdp_joined_bufs *peer, bool *version);
 void sdp_joined_build_rep(struct sdp_joined_rep *rep, const struct sdp_join *answer,
 			  const struct sdp_joined_bufs *own);

@@ -52,26 +52,42 @@ void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *joi
 	req->to = join->to;
 }
 
+static void sdp_joined_name(const struct sockaddr_storage *ss, struct in6_addr *addr)
+{
+	if (ss->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(((const struct sockaddr_in *)ss)->sin_addr.s_addr, addr);
+	else
+		*addr = ((const struct sockaddr_in6 *)ss)->sin6_addr;
+}
+
 /**
  * sdp_joined_parse_req() - the reverse
  * @pdata: the bytes
  * @len: how many there are
+ * @names: the addresses, where the bytes do not have them; or NULL
  * @join: out: what is asked; no interface
  * @peer: out: its receive buffers
  * @version: out: is there a version that both know?
  *
  * Return: false if it is no request.
  */
-bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *join,
+bool sdp_joined_parse_req(const void *pdata, unsigned int len,
+			  const struct sdp_joined_names *names, struct sdp_join *join,
 			  struct sdp_joined_bufs *peer, bool *version)
 {
 	const struct sdp_joined_req *req = pdata;
 
-	if (len < sizeof(*req) || !sdp_joined_check(pdata, len, sizeof(*req), req->size, peer))
+	if (len < (names ? SDP_JOINED_NAMED : sizeof(*req)) ||
+	    !sdp_joined_check(pdata, len, sizeof(*req), req->size, peer))
 		return false;
 	memset(join, 0, sizeof(*join));
-	join->from = req->from;
-	join->to = req->to;
+	if (names) {
+		sdp_joined_name(names->from, &join->from);
+		sdp_joined_name(names->to, &join->to);
+	} else {
+		join->from = req->from;
+		join->to = req->to;
+	}
 	join->from_port = req->from_port;
 	join->to_port = req->to_port;
 	join->nonce = req->nonce;
@@ -80,7 +96,7 @@ bool sdp_joined_parse_req(const void *pdata, unsigned int len, struct sdp_join *
 	join->proof = req->proof;
 	*version = req->lowest <= SDP_JOINED_VERSION && req->highest >= SDP_JOINED_VERSION;
 	return req->lowest <= req->highest &&
-	       ipv6_addr_v4mapped(&req->from) == ipv6_addr_v4mapped(&req->to);
+	       ipv6_addr_v4mapped(&join->from) == ipv6_addr_v4mapped(&join->to);
 }
 
 /**

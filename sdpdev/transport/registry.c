@@ -236,10 +236,12 @@ static struct sdp_xprt_port *sdp_xprt_port_make(struct net *net, u16 number)
 
 static void sdp_xprt_port_open(struct sdp_xprt_port *port, const struct sdp_xprt *xprt)
 {
-	if (xprt->ops->listen(port->net, port->port))
-		sdp_count(SDP_CNT_LISTEN_FAILED);
-	else
+	int err = xprt->ops->listen(port->net, port->port);
+
+	if (!err)
 		__set_bit(xprt->bit, &port->heard);
+	else if (err != -EOPNOTSUPP)
+		sdp_count(SDP_CNT_LISTEN_FAILED);
 }
 
 static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xprt *xprt)

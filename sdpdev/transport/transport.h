@@ -64,7 +64,7 @@ enum sdp_xprt_access {
 	SDP_XPRT_PEER_WRITES	= BIT(3),
 };
 
-/* Private data that a transport must carry with a request, in bytes. */
+/* Private data that a transport must carry with a request, in bytes; see @names of its ops. */
 #define SDP_XPRT_REQ_PDATA	76
 /* Private data that an acceptance carries, in bytes. */
 #define SDP_XPRT_REP_PDATA	76
@@ -314,9 +314,9 @@ struct sdp_xprt_event {
 
 /**
  * struct sdp_xprt_upcalls - what the protocol gives to every transport
- * @request_addrs: read the addresses out of a request's private data, which the
- *	transport needs to find the interface (and so the namespace) it is for:
- *	one port of a fabric can carry several IP addresses.  Zero or -EPROTO.
+ * @request_addrs: read the addresses out of a request's private data, which a
+ *	transport without @names needs to find the interface (and so the namespace) it
+ *	is for: one port of a fabric can carry several IP addresses.  Zero or -EPROTO.
  *	The port of @local stays zero: the transport knows it.  Any context
  * @event: an event of @conn.  The return value counts only where enum
  *	sdp_xprt_event_type says so.  Events of one connection come one at a
@@ -394,6 +394,8 @@ struct sdp_xprt_params {
  *	it, and takes itself back before it goes
  * @name: for people; no two transports have the same
  * @caps: what it can do besides messages: bits of enum sdp_xprt_caps
+ * @names: its requests name both addresses in a way of their own, so the protocol leaves them
+ *	out of private data, for which there may be less room
  * @max_msg: bytes of the largest message that one buffer can hold
  * @max_split: as @max_msg, of a buffer to receive with params.recv_head: the largest @size;
  *	a power of two
@@ -411,7 +413,8 @@ struct sdp_xprt_params {
  *	transport that cannot tell namespaces apart before it has the request may let in
  *	those for other ones, too: the protocol looks at the event's.  @net lives until
  *	unlisten().  Called one at a time.  Zero or a negative errno: then no unlisten()
- *	follows, and the port is not reached by this transport
+ *	follows, and the port is not reached by this transport; -EOPNOTSUPP: it has no such
+ *	port, which is no failure
  * @unlisten: (sleeps) the reverse; when it has returned for the last namespace no request
  *	for @port is under way: it waits for the handlers of SDP_XPRT_CONNECT_REQUEST, so
  *	the caller holds no lock that they take
@@ -478,6 +481,7 @@ struct sdp_xprt_ops {
 	struct module *owner;
 	const char *name;
 	u32 caps;
+	bool names;
 	u32 max_msg;
 	u32 max_split;
 

@@ -600,7 +600,7 @@ refusals() {
 
 # Also what an interrupted run has left
 if [ -e /sys/module/sdpdev ]; then
-	rmmod sdp_ib sdp_verbs 2> /dev/null
+	rmmod sdp_rdma sdp_ib sdp_verbs 2> /dev/null
 	rmmod sdpdev
 fi
 ip link set lo up

@@ -21,6 +21,8 @@ function own(path) {
 function module(path) {
 	if (path ~ /^sdpdev\/transport\/ib\//)
 		return "sdp_ib"
+	if (path ~ /^sdpdev\/transport\/rdma\//)
+		return "sdp_rdma"
 	if (path ~ /^sdpdev\/transport\/verbs\//)
 		return "sdp_verbs"
 	sub(/^tools\//, "", path)

@@ -212,6 +212,25 @@ void sdp_rc_conn_attach(struct sdp_rc_conn *conn)
 EXPORT_SYMBOL_GPL(sdp_rc_conn_attach);
 
 /**
+ * sdp_rc_conn_asked() - the same for a connection that the peer asks for
+ * @conn: the connection, which the protocol does not know yet: its work hands it up, as the
+ *	step of SDP_RC_EV_ADDR, before it does anything else
+ *
+ * The work may destroy it as soon as this has returned.
+ */
+void sdp_rc_conn_asked(struct sdp_rc_conn *conn)
+{
+	spin_lock_bh(&sdp_rc_conns_lock);
+	/* Whoever destroys it waits for the lock in sdp_rc_conn_detach(). */
+	list_add_tail(&conn->list, &sdp_rc_conns);
+	sdp_rc_conn_post(conn, SDP_RC_EV_ADDR);
+	if (conn->dev->gone)
+		sdp_rc_conn_post(conn, SDP_RC_EV_GONE);
+	spin_unlock_bh(&sdp_rc_conns_lock);
+}
+EXPORT_SYMBOL_GPL(sdp_rc_conn_asked);
+
+/**
  * sdp_rc_conns_device_gone() - tell all connections of a device, and those to
  *	come
  * @dev: the device, which is being removed or has broken

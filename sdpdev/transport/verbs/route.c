@@ -153,6 +153,8 @@ bool sdp_rc_peer_plausible(struct sdp_rc_conn *conn)
 		.local = conn->local,
 		.peer = conn->peer,
 		.uid = sock_net_uid(conn->net, NULL),
+		/* One that is asked for at the service is what each transport can have. */
+		.any_port = true,
 	};
 
 	return !conn->kind->ops->route(conn->net, &back);

@@ -199,7 +199,8 @@ enum sdp_rc_state {
 /**
  * enum sdp_rc_event - what happened to a connection, in the order in which it
  *	is dealt with when several things happened
- * @SDP_RC_EV_ADDR: the address is resolved, or is not; conn->status
+ * @SDP_RC_EV_ADDR: the address is resolved, or is not; conn->status.  Or the peer has asked:
+ *	sdp_rc_conn_asked()
  * @SDP_RC_EV_PATH: the path is, or is not; conn->status
  * @SDP_RC_EV_REPLY: the peer accepts; conn->pdata
  * @SDP_RC_EV_READY: the peer knows that it is accepted, or sends a message, which is as good
@@ -347,6 +348,7 @@ void sdp_rc_dev_put(struct sdp_rc_dev *dev);
 struct sdp_rc_conn *sdp_rc_conn_alloc(const struct sdp_rc_kind *kind, struct net *net);
 void sdp_rc_conn_put(struct sdp_rc_conn *conn);
 void sdp_rc_conn_attach(struct sdp_rc_conn *conn);
+void sdp_rc_conn_asked(struct sdp_rc_conn *conn);
 void sdp_rc_conn_detach(struct sdp_rc_conn *conn);
 void sdp_rc_conn_post(struct sdp_rc_conn *conn, enum sdp_rc_event ev);
 void sdp_rc_conn_end(struct sdp_rc_conn *conn, int error);

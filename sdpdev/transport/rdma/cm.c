@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The exchange with the peer's rdma_cm, which names both addresses in a header of its own.
+ */
+#include <linux/in.h>
+#include <linux/moduleparam.h>
+#include <rdma/ib_cm.h>
+
+#include "transport/rdma/rdma.h"
+
+unsigned int sdp_rdma_port = 1005;
+module_param_named(port, sdp_rdma_port, uint, 0444);
+MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both machines (1005)");
+
+/* A neighbour that has not answered by then is not there; as long as TCP's. */
+#define SDP_RDMA_NEIGH_MS	4000
+
+#define SDP_RDMA_RETRY_COUNT	7	/* of packets that are not acknowledged */
+#define SDP_RDMA_RNR_RETRY	7	/* without end: credits make it rare */
+
+/* --- what rdma_cm tells ------------------------------------------------------ */
+
+static void sdp_rdma_status(struct sdp_rc_conn *conn, int status, enum sdp_rc_event ev)
+{
+	spin_lock_irq(&conn->lock);
+	conn->status = status;
+	spin_unlock_irq(&conn->lock);
+	sdp_rc_conn_post(conn, ev);
+}
+
+static enum sdp_xprt_reject sdp_rdma_reason(int status)
+{
+	switch (status) {
+	case IB_CM_REJ_CONSUMER_DEFINED:
+		return SDP_XPRT_REJECT_CONSUMER;
+	case IB_CM_REJ_INVALID_SERVICE_ID:
+		return SDP_XPRT_REJECT_NO_SERVICE;
+	case IB_CM_REJ_STALE_CONN:
+		return SDP_XPRT_REJECT_STALE;
+	default:
+		return SDP_XPRT_REJECT_OTHER;
+	}
+}
+
+static void sdp_rdma_accepted(struct sdp_rc_conn *conn, const struct rdma_conn_param *param)
+{
+	if (!sdp_rc_conn_keep(conn, param->private_data, param->private_data_len, 0))
+		return;
+	/* Nobody looks at them before the work has this event. */
+	conn->reads_out = min(conn->reads_out, param->initiator_depth);
+	conn->reads_in = min(conn->reads_in, param->responder_resources);
+	sdp_rc_conn_post(conn, SDP_RC_EV_REPLY);
+}
+
+static void sdp_rdma_refused(struct sdp_rc_conn *conn, const struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+
+	if (sdp_rc_conn_keep(conn, param->private_data, param->private_data_len,
+			     sdp_rdma_reason(event->status)))
+		sdp_rc_conn_post(conn, SDP_RC_EV_REJECTED);
+	else
+		sdp_rc_conn_end(conn, -ECONNRESET);
+}
+
+/**
+ * sdp_rdma_handler() - rdma_cm's callback of a connection
+ * @id: whose
+ * @event: what
+ *
+ * Return: zero: this end destroys @id.
+ */
+int sdp_rdma_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct sdp_rc_conn *conn = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		sdp_rdma_status(conn, event->status, SDP_RC_EV_ADDR);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		sdp_rdma_status(conn, event->status, SDP_RC_EV_PATH);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		sdp_rdma_accepted(conn, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		sdp_rc_conn_post(conn, SDP_RC_EV_READY);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		sdp_rdma_refused(conn, event);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		sdp_rc_conn_end(conn, event->status ? : -ETIMEDOUT);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		/* A bond goes on by another port, where the queue pair is not. */
+		sdp_rc_conn_end(conn, -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		sdp_rc_conn_end(conn, 0);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		sdp_rc_conn_post(conn, SDP_RC_EV_GONE);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* --- the side that connects -------------------------------------------------- */
+
+/* The service's port instead of TCP's, which is at one place for both families. */
+static struct sockaddr_storage sdp_rdma_addr(const struct sockaddr_storage *addr, u16 port)
+{
+	struct sockaddr_storage ss = *addr;
+
+	((struct sockaddr_in *)&ss)->sin_port = htons(port);
+	return ss;
+}
+
+/**
+ * sdp_rdma_resolve() - struct sdp_rc_kind.resolve
+ * @conn: the connection
+ */
+int sdp_rdma_resolve(struct sdp_rc_conn *conn)
+{
+	struct sockaddr_storage src = sdp_rdma_addr(&conn->local, 0);
+	struct sockaddr_storage dst = sdp_rdma_addr(&conn->peer, sdp_rdma_port);
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(conn->net, sdp_rdma_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	sdp_rdma_conn(conn)->id = id;
+	/* By the route's interface: another one may have the address, too. */
+	id->route.addr.dev_addr.bound_dev_if = conn->params.ifindex;
+	rdma_set_service_type(id, conn->params.tos);
+	return rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
+				 min_t(u32, conn->params.timeout_ms, SDP_RDMA_NEIGH_MS));
+}
+
+/* Under conn->mutex. */
+static int sdp_rdma_path_start(struct sdp_rc_conn *conn)
+{
+	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
+
+	if (conn->status)
+		return -EHOSTUNREACH;
+	conn->dev = sdp_rdma_dev_get(id->device);
+	if (!conn->dev)
+		return -ENODEV;
+	conn->xc.dev = &conn->dev->xdev;
+	conn->port = id->port_num;
+	sdp_rc_conn_attach(conn);
+	return rdma_resolve_route(id, conn->params.timeout_ms);
+}
+
+/**
+ * sdp_rdma_addr_resolved() - rdma_cm has found the peer's link-layer address
+ * @conn: the connection
+ */
+void sdp_rdma_addr_resolved(struct sdp_rc_conn *conn)
+{
+	int ret = 0;
+
+	mutex_lock(&conn->mutex);
+	if (conn->state == SDP_RC_RESOLVING)
+		ret = sdp_rdma_path_start(conn);
+	mutex_unlock(&conn->mutex);
+	if (ret)
+		sdp_rc_conn_fail(conn, ret);
+}
+
+/**
+ * sdp_rdma_path_resolved() - and the path
+ * @conn: the connection
+ */
+void sdp_rdma_path_resolved(struct sdp_rc_conn *conn)
+{
+	if (conn->status)
+		sdp_rc_conn_fail(conn, -EHOSTUNREACH);
+	else
+		sdp_rc_path_known(conn);
+}
+
+/**
+ * sdp_rdma_request() - struct sdp_rc_kind.request
+ * @conn: the connection
+ */
+int sdp_rdma_request(struct sdp_rc_conn *conn)
+{
+	struct rdma_conn_param param = {
+		.private_data = conn->req_pdata,
+		.private_data_len = conn->req_len,
+		.responder_resources = conn->reads_in,
+		.initiator_depth = conn->reads_out,
+		.flow_control = 1,
+		.retry_count = SDP_RDMA_RETRY_COUNT,
+		.rnr_retry_count = SDP_RDMA_RNR_RETRY,
+		.qp_num = conn->qp->qp_num,
+	};
+
+	return rdma_connect(sdp_rdma_conn(conn)->id, &param);
+}
+
+/**
+ * sdp_rdma_confirm() - struct sdp_rc_kind.confirm
+ * @conn: the connection
+ * @ret: zero, or why this end cannot
+ */
+int sdp_rdma_confirm(struct sdp_rc_conn *conn, int ret)
+{
+	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
+
+	if (ret) {
+		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+		return ret;
+	}
+	rdma_lock_handler(id);
+	ret = rdma_accept(id, NULL);
+	rdma_unlock_handler(id);
+	return ret;
+}
+
+/* --- the side that accepts --------------------------------------------------- */
+
+/**
+ * sdp_rdma_accept() - struct sdp_rc_kind.accept
+ * @conn: the connection
+ * @pdata: private data
+ * @len: bytes of @pdata
+ */
+int sdp_rdma_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
+{
+	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
+	struct rdma_conn_param param = {
+		.private_data = pdata,
+		.private_data_len = len,
+		.responder_resources = conn->reads_in,
+		.initiator_depth = conn->reads_out,
+		.flow_control = 1,
+		.rnr_retry_count = SDP_RDMA_RNR_RETRY,
+		.qp_num = conn->qp->qp_num,
+	};
+	int ret;
+
+	rdma_lock_handler(id);
+	ret = rdma_accept(id, &param);
+	rdma_unlock_handler(id);
+	return ret;
+}
+
+/**
+ * sdp_rdma_reject() - struct sdp_rc_kind.reject
+ * @conn: the connection
+ * @pdata: private data
+ * @len: bytes of @pdata; what does not fit is left out
+ */
+void sdp_rdma_reject(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
+{
+	len = min_t(unsigned int, len, IB_CM_REJ_PRIVATE_DATA_SIZE);
+	rdma_reject(sdp_rdma_conn(conn)->id, pdata, len, IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* --- either side ------------------------------------------------------------- */
+
+/**
+ * sdp_rdma_cancel() - struct sdp_rc_kind.cancel: sdp_rdma_destroy() does it
+ * @conn: the connection
+ */
+void sdp_rdma_cancel(struct sdp_rc_conn *conn)
+{
+}
+
+/**
+ * sdp_rdma_destroy() - struct sdp_rc_kind.cm_destroy
+ * @conn: the connection
+ */
+void sdp_rdma_destroy(struct sdp_rc_conn *conn)
+{
+	if (sdp_rdma_conn(conn)->id)
+		rdma_destroy_id(sdp_rdma_conn(conn)->id);
+}
+
+/**
+ * sdp_rdma_qp_attr() - struct sdp_rc_kind.qp_attr
+ * @conn: the connection
+ * @attr: has the state to come, and gets what that needs
+ * @mask: out: what it needs
+ */
+int sdp_rdma_qp_attr(struct sdp_rc_conn *conn, struct ib_qp_attr *attr, int *mask)
+{
+	return rdma_init_qp_attr(sdp_rdma_conn(conn)->id, attr, mask);
+}

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# TCP connections of two machines that are joined over RoCE: the kernel's rdma_rxe, on the
+# Ethernet that TCP's packets take, too.
+
+. "$(dirname "$0")/two.sh"
+
+# counted NAME: a counter is not zero.
+counted() {
+	grep -q "^$1 [1-9]" /proc/net/sdp/snmp
+}
+
+unplugged() {
+	rdma link delete rxe0 && ask by tcp && ask more
+}
+
+plugged() {
+	rdma link add rxe0 type rxe netdev eth0 && ask more && ask by ib
+}
+
+# This machine does not hear the other one for a moment, again and again.
+flaps() {
+	local _
+
+	for _ in {1..10}; do
+		tc qdisc add dev eth0 ingress &&
+		tc filter add dev eth0 ingress matchall action drop && nap 0.2 &&
+		tc qdisc del dev eth0 ingress && nap 0.2 || return
+	done
+}
+
+# life COMMAND...: of connections with other addresses, or of more; COMMAND in the middle
+life() {
+	local ok
+
+	connections && ask by ib && "$@" && ask more && ended
+	ok=$?
+	kill "${pid[@]}"
+	return "$ok"
+}
+
+# A VLAN of both machines; its addresses are GIDs of their own.
+over_vlan() {
+	local vlan='ip link add link eth0 name eth0.7 type vlan id 7 && ip link set eth0.7 up'
+
+	machine 2 run sh -c "$vlan && ip address add 10.78.0.2/24 dev eth0.7" &&
+	sh -c "$vlan && ip address add 10.78.0.1/24 dev eth0.7" &&
+	to=10.78.0.2 life true
+}
+
+# A peer that speaks rdma_cm, and nothing of ours.
+stranger() {
+	! timeout 60 rping -c -a 10.77.0.2 -p 1005 -C 1 &&
+	machine 2 run grep "^rdma_req_refused [1-9]" /proc/net/sdp/snmp
+}
+
+pulled() {
+	unplugged && plugged
+}
+
+plan 21
+connections
+result $? "connections"
+check "they leave TCP" ask by ib
+check "they go on" ask more
+check "by a carrier that was joined" counted carrier_joined
+rdma resource show qp | grep -q 'rxe0/1 .*type RC .*\[sdp_rdma\]'
+result $? "whose queue pairs are RoCE's"
+check "as ss tells" eval "ss -tin | grep -q tcp-ulp-sdp-ib"
+check "the device goes: TCP has them" unplugged
+check "it comes back: so do they" plugged
+check "the transport goes" rmmod sdp_rdma
+check "TCP has them" ask by tcp
+check "they go on" ask more
+check "the transport comes back" modprobe sdp_rdma
+check "so do they" ask by ib
+check "the path flaps" flaps
+check "they go on" ask more
+check "by RoCE again" ask by ib
+check "all bytes are right" ended
+kill "${pid[@]}"
+to=fd77::2 v6=-6 check "over IPv6, too" life true
+n=100 check "a hundred connections; the device goes, and comes back" life pulled
+check "over a VLAN" over_vlan
+check "a stranger is refused" stranger
+finish
