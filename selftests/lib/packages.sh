@@ -83,15 +83,16 @@ install() {
 	inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb'
 }
 
-# has_modules VERSION RELEASE...: DKMS has them for these kernels, and they say so
+# has_modules VERSION RELEASE...: DKMS has put them in place for these kernels, and they say so. There
+# is no image of the kernels, so depmod has not listed any module.
 has_modules() {
-	local version=$1 m release
+	local version=$1 m release folder
 
 	shift
 	for release; do
+		folder=/lib/modules/$release/updates/dkms
 		for m in $modules; do
-			inside modinfo -k "$release" -n "$m" | grep '/updates/dkms/' &&
-			[ "$(inside modinfo -k "$release" -F version "$m")" = "$version" ] || return
+			[ "$(inside sh -c "modinfo -F version $folder/$m.ko*")" = "$version" ] || return
 		done
 	done
 }
