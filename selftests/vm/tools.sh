@@ -188,8 +188,8 @@ strings "$tmp/lib/program.o" | grep -q "nor in /two/lib/sdpdev\$"
 result $? "by sdprun as well"
 
 expected='60-sdpdev.rules ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so'
-expected+=' report sdp.h sdp_ib.ko sdp_rdma.ko sdp_ring.h sdp_sock.h sdp_verbs.ko sdpctl'
-expected+=' sdpdev.conf sdpdev.h sdpdev.ko sdprun sdpstat textfile'
+expected+=' report sdp.h sdp_diag.h sdp_ib.ko sdp_rdma.ko sdp_ring.h sdp_sock.h sdp_verbs.ko'
+expected+=' sdpctl sdpdev.conf sdpdev.h sdpdev.ko sdprun sdpstat textfile'
 output=$(installed)
 test "$output" = "$expected"
 result $? "make install: the drivers, the library and its tools"
