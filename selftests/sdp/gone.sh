@@ -21,9 +21,9 @@ goes() {
 	until_true 20 gone "$1"
 }
 
-# Only the transport has it.
+# Only other modules have it, the transports: each once.
 unused() {
-	[ "$(< /sys/module/sdpdev/refcnt)" -le 1 ]
+	[ "$(< /sys/module/sdpdev/refcnt)" -le "$(find /sys/module/sdpdev/holders -type l | wc -l)" ]
 }
 
 # take: one of a connection's pages is not the device's any more.
