@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 	step = atoi(argv[optind]);
 	tap_plan(sizeof(faults) / sizeof(*faults) + sizeof(scenes) / sizeof(*scenes));
 	for (i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		run_fault(&faults[i], step / faults[i].bytes ?: 1);
+		run_fault(&faults[i], (step / faults[i].bytes) ?: 1);
 	nth_open();
 	for (i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
 		nth_run(&scenes[i]);

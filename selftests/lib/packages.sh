@@ -67,7 +67,7 @@ bare_system() {
 	mirror=$(where '$(REPO_URI)' | grep -v security) &&
 	debootstrap --variant=minbase "$suite" "$bare" "$mirror" &&
 	sources "$mirror" > "$bare/etc/apt/sources.list" &&
-	mount -t proc proc "$bare/proc" &&
+	mount -t proc none "$bare/proc" &&
 	inside apt-get update -qq
 }
 
@@ -83,8 +83,8 @@ install() {
 	inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb'
 }
 
-# has_modules VERSION RELEASE...: DKMS has put them in place for these kernels, and they say so. There
-# is no image of the kernels, so depmod has not listed any module.
+# has_modules VERSION RELEASE...: DKMS has put them in place for these kernels, and they say
+# so. There is no image of the kernels, so depmod has not listed any module.
 has_modules() {
 	local version=$1 m release folder
 
@@ -92,7 +92,8 @@ has_modules() {
 	for release; do
 		folder=/lib/modules/$release/updates/dkms
 		for m in $modules; do
-			[ "$(inside sh -c "modinfo -F version $folder/$m.ko*")" = "$version" ] || return
+			[ "$(inside sh -c "modinfo -F version $folder/$m.ko*")" = "$version" ] ||
+				return
 		done
 	done
 }
@@ -105,13 +106,15 @@ runs() {
 		modprobe -a ib_core ib_cm &&
 		insmod '$bare'/lib/modules/${releases[0]}/updates/dkms/sdpdev.ko &&
 		chroot '$bare' sdprun --now perl -MIO::Socket::INET -e '
-			my \$l = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\") or die;
+			my \$l = IO::Socket::INET->new(Listen => 1,
+				LocalAddr => \"127.0.0.1\") or die;
 			if (!fork) {
 				my \$s = \$l->accept;
 				while (<\$s>) { print \$s \$_; \$s->flush; }
 				exit;
 			}
-			my \$c = IO::Socket::INET->new(PeerAddr => \"127.0.0.1\", PeerPort => \$l->sockport);
+			my \$c = IO::Socket::INET->new(PeerAddr => \"127.0.0.1\",
+				PeerPort => \$l->sockport);
 			for (1 .. 200) { print \$c \"\$_\n\"; \$c->flush; <\$c> == \$_ or die; }' &&
 		chroot '$bare' sdpstat -s | grep -E 'moved +[1-9]'" < /dev/null
 }

@@ -23,7 +23,9 @@ goes() {
 
 # Only other modules have it, the transports: each once.
 unused() {
-	[ "$(< /sys/module/sdpdev/refcnt)" -le "$(find /sys/module/sdpdev/holders -type l | wc -l)" ]
+	local sdpdev=/sys/module/sdpdev
+
+	[ "$(< "$sdpdev/refcnt")" -le "$(find "$sdpdev/holders" -type l | wc -l)" ]
 }
 
 # take: one of a connection's pages is not the device's any more.

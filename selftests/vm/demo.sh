@@ -11,7 +11,8 @@ trap 'rm -rf "$tmp"' EXIT
 # Digits of any base are one letter, and blanks one blank: tables are as wide as their numbers.
 # Behind a lost carrier the next look for one may have been answered already: "peer".
 shape() {
-	sed -E 's/ (lost|peer)( +nginx)/ lost\2/; s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g; s/ $//'
+	sed -E 's/ (lost|peer)( +nginx)/ lost\2/; s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g
+		s/ +/ /g; s/ $//'
 }
 
 plan 2

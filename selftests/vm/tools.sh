@@ -130,13 +130,15 @@ prometheus() {
 		#!/bin/sh
 		case $1 in
 		--counters)
-			printf '{"counters":{\n"moved":5,\n"stayed_peer":3,\n"stayed_young":4}}\n' ;;
+			printf '{"counters":{\n"moved":5,\n'
+			printf '"stayed_peer":3,\n"stayed_young":4}}\n' ;;
 		--all)
 			printf '{"endpoints":[{"kind":"socket","state":"LISTEN"},\n'
 			printf '{"kind":"socket","state":"ESTABLISHED","tx_carrier":"ib"}]}\n' ;;
 		esac
 	EOT
-	"$tmp/root/usr/local/lib/sdpdev/textfile" "$tmp/sdp.prom" && sort "$tmp/sdp.prom" | diff - <(
+	"$tmp/root/usr/local/lib/sdpdev/textfile" "$tmp/sdp.prom" &&
+		sort "$tmp/sdp.prom" | diff - <(
 		cat <<-'EOT'
 			# TYPE sdp_endpoints gauge
 			# TYPE sdp_moved_total counter

@@ -118,7 +118,8 @@ fetch_packages() {
 	mkdir -p "$debs"
 	(cd "$debs" && apt-get download -qq -o APT::Sandbox::User= "$@") || return
 	for deb in "$debs"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$into" --keep-directory-symlink || return
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -x -C "$into" --keep-directory-symlink || return
 	done
 	rm -rf "$debs"
 }

@@ -43,7 +43,8 @@ kernel_relocate() {
 	local tree=$1 release=$2 link target
 
 	# shellcheck disable=SC2016 # for make to expand
-	sed -i 's|/usr/src/|$(dir $(lastword $(MAKEFILE_LIST)))../|; s|^KBUILD_OUTPUT=|KBUILD_OUTPUT:=|' \
+	sed -i -e 's|/usr/src/|$(dir $(lastword $(MAKEFILE_LIST)))../|' \
+		-e 's|^KBUILD_OUTPUT=|KBUILD_OUTPUT:=|' \
 		"$tree/usr/src/linux-headers-$release/Makefile" || return
 	for link in build source; do
 		target=$(readlink "$tree/lib/modules/$release/$link") || continue

@@ -16,8 +16,8 @@ later_suites() {
 
 # The packages that compile modules
 later_tools() {
-	echo base-files bash coreutils diffutils findutils gcc-14 grep gzip kmod libelf1t64 make mawk \
-		perl sed util-linux xz-utils
+	echo base-files bash coreutils diffutils findutils gcc-14 grep gzip kmod libelf1t64 make \
+		mawk perl sed util-linux xz-utils
 }
 
 # later_root SUITE: unpacks the system; the lists are those of that suite
@@ -33,7 +33,7 @@ later_root() {
 	say "unpacking what builds modules in Debian's $1 into $tree"
 	# base-files makes the links to /usr that others' files go through.
 	# shellcheck disable=SC2086 # one argument a word
-	fetch_packages "$tmp" $(grep '^base-files=' <<< "$closure") &&
+	fetch_packages "$tmp" "$(grep '^base-files=' <<< "$closure")" &&
 	fetch_packages "$tmp" $closure &&
 	ln -s mawk "$tmp/usr/bin/awk" &&
 	ln -sf bash "$tmp/usr/bin/sh" &&
