@@ -162,6 +162,57 @@ static bool reads(int fd, char *to, size_t len, size_t piece, int flags)
 	return true;
 }
 
+static bool a_mebibyte(const int end[2])
+{
+	pid_t child = writer(end, 0, MIB, 0);
+
+	must(reads(end[1], in, MIB, MIB, MSG_WAITALL) && !ended(child));
+	return sent_by_read(end[0]) == MIB - FIRST && came_by_read(end[1]) == MIB - FIRST;
+}
+
+static bool the_other_way(const int end[2])
+{
+	pid_t child = writer(end, 1, MIB, 5);
+
+	must(reads(end[0], in, MIB, MIB, MSG_WAITALL) && !ended(child));
+	return sent_by_read(end[1]) == MIB - FIRST;
+}
+
+static bool in_parts(const int end[2])
+{
+	pid_t child = writer(end, 0, MIB, 0);
+
+	must(reads(end[1], in, MIB, 100000, MSG_WAITALL) && !ended(child));
+	return sent_by_read(end[0]) == MIB - FIRST;
+}
+
+static bool a_header_first(const int end[2])
+{
+	pid_t child = writer(end, 0, 200000, 0);
+
+	must(recv(end[1], in, 16, MSG_WAITALL) == 16 &&
+	     recv(end[1], in + 16, 200000 - 16, MSG_WAITALL) == 200000 - 16 && !ended(child) &&
+	     in[0] == byte(0) && in[199999] == byte(199999));
+	return sent_by_read(end[0]) == 200000 - FIRST;
+}
+
+/*
+ * All but the first bytes are read where they are.  A writer whose reader comes late copies
+ * instead, and on a busy machine any reader may: there are some more tries.
+ */
+static void by_read(int l, bool (*row)(const int end[2]), const char *name)
+{
+	bool good = false;
+	int end[2], tries;
+
+	for (tries = 0; tries < 5 && !good; tries++) {
+		join(l, end);
+		good = row(end);
+		unpair(end);
+	}
+	ok(good, "%s", name);
+}
+
 static void test_whole(int l)
 {
 	static const size_t sizes[] = { 65536, 65537, 100001, MIB, MIB + 77, 3 * MIB + 5 };
@@ -176,23 +227,10 @@ static void test_whole(int l)
 	}
 	ok(good, "messages of many sizes, at any address");
 	unpair(end);
-	join(l, end);
-	child = writer(end, 0, MIB, 0);
-	ok(reads(end[1], in, MIB, MIB, MSG_WAITALL) && !ended(child), "a MiB");
-	ok(sent_by_read(end[0]) == MIB - FIRST && came_by_read(end[1]) == MIB - FIRST,
-	   "all but the first bytes are read");
-	child = writer(end, 1, MIB, 5);
-	ok(reads(end[0], in, MIB, MIB, MSG_WAITALL) && !ended(child) &&
-	   sent_by_read(end[1]) == MIB - FIRST, "and the other way");
-	child = writer(end, 0, MIB, 0);
-	ok(reads(end[1], in, MIB, 100000, MSG_WAITALL) && !ended(child) &&
-	   sent_by_read(end[0]) == 2 * (MIB - FIRST), "in parts, too");
-	child = writer(end, 0, 200000, 0);
-	ok(recv(end[1], in, 16, MSG_WAITALL) == 16 &&
-	   recv(end[1], in + 16, 200000 - 16, MSG_WAITALL) == 200000 - 16 && !ended(child) &&
-	   in[0] == byte(0) && in[199999] == byte(199999) &&
-	   sent_by_read(end[0]) == 2 * (MIB - FIRST) + 200000 - FIRST, "a header first");
-	unpair(end);
+	by_read(l, a_mebibyte, "all but the first bytes are read");
+	by_read(l, the_other_way, "and the other way");
+	by_read(l, in_parts, "in parts, too");
+	by_read(l, a_header_first, "a header first");
 }
 
 static void test_copied(int l)
@@ -411,7 +449,7 @@ int main(int argc, char **argv)
 	int l;
 
 	must(argc == 2);
-	tap_plan(6 + 6 + 1 + 5 + 2 + 3 + 1);
+	tap_plan(5 + 6 + 1 + 5 + 2 + 3 + 1);
 	out = mmap(NULL, MOST + MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	in = mmap(NULL, MOST + MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(out != MAP_FAILED && in != MAP_FAILED);
