@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a round trip makes the kernel do, and no more than it did: switches from task to
+# task, and allocations. Both ends are counted, and the fabric, too.
+
+. "$(dirname "$0")/lib.sh"
+
+tracing=/sys/kernel/tracing
+mountpoint -q $tracing || mount -t tracefs none $tracing || exit
+
+# The proof that both ends are of one host is lost in packets that an adapter has sent.
+here=(-l 127.0.0.1 -S node1 -c 127.0.0.1 -C node1)
+there=(-w -l "$to" -S node2 -c "$to" -C node1)
+
+# count BYTES tcp|moved PLACE...: $went and $allocated of a round trip
+count() {
+	local said status
+
+	said=$("$build/selftests/joined/counts" "${@:3}" "$1" "$2")
+	status=$?
+	read -r went allocated <<< "$said"
+	echo "# $2, $1 bytes: $said"
+	return $status
+}
+
+# most NUMBER LIMIT
+most() {
+	awk -v is="$1" -v limit="$2" 'BEGIN { exit !(is != "" && is + 0 <= limit) }'
+}
+
+# rows NAME BYTES SWITCHES ALLOCATIONS PLACE...: the limits
+rows() {
+	count "$2" moved "${@:5}"
+	result $? "$1, $2 bytes"
+	check "at most $3 switches" most "$went" "$3"
+	check "at most $4 allocations" most "$allocated" "$4"
+}
+
+plan 14
+count 64 tcp "${there[@]}"
+result $? "TCP"
+rows memory 64 2.2 0.2 "${here[@]}"
+rows memory 16384 2.2 0.2 "${here[@]}"
+check "only InfiniBand" only_ib
+rows InfiniBand 64 2.2 8.5 "${there[@]}"
+rows InfiniBand 16384 11.5 57 "${there[@]}"
+finish
