@@ -24,7 +24,7 @@
 #define TRACING		"/sys/kernel/tracing/events/"
 /* Until paths, caches and thresholds are warm. */
 #define WARM		300
-#define ROUNDS		500
+#define ROUNDS		1000
 #define MOST_CPUS	8
 
 #define COUNT(list)	(sizeof(list) / sizeof(*(list)))

@@ -29,7 +29,8 @@ most() {
 	awk -v is="$1" -v limit="$2" 'BEGIN { exit !(is != "" && is + 0 <= limit) }'
 }
 
-# rows NAME BYTES SWITCHES ALLOCATIONS PLACE...: the limits
+# rows NAME BYTES SWITCHES ALLOCATIONS PLACE...: the limits, with room for what else the machine
+# does meanwhile, which is counted, too, and for less than one more
 rows() {
 	count "$2" moved "${@:5}"
 	result $? "$1, $2 bytes"
@@ -40,9 +41,9 @@ rows() {
 plan 14
 count 64 tcp "${there[@]}"
 result $? "TCP"
-rows memory 64 2.2 0.2 "${here[@]}"
-rows memory 16384 2.2 0.2 "${here[@]}"
+rows memory 64 2.4 0.9 "${here[@]}"
+rows memory 16384 2.4 0.9 "${here[@]}"
 check "only InfiniBand" only_ib
-rows InfiniBand 64 2.2 8.5 "${there[@]}"
-rows InfiniBand 16384 11.5 57 "${there[@]}"
+rows InfiniBand 64 2.4 8.9 "${there[@]}"
+rows InfiniBand 16384 11.6 57 "${there[@]}"
 finish
