@@ -73,7 +73,7 @@ all_nodes() {
 	done
 }
 
-# Both nodes are one kernel, whose memory would carry everything. Programs connect and say
+# Both nodes are one kernel, whose memory is not to carry anything. Programs connect and say
 # little, so they leave TCP at once.
 by_ib() {
 	all_nodes carriers ib && all_nodes move_messages 0

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # For tests of TCP connections that are joined over InfiniBand. The nodes of one machine
-# share a kernel, and would use its memory: they are told not to.
+# share a kernel, whose memory is not to carry anything.
 
 . "$(dirname "$0")/../tap.sh"
 
