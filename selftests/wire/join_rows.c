@@ -524,7 +524,7 @@ static bool end_taken_in(void)
  * @say: what it does then, NULL for nothing
  * @arg: for @say
  * @after: what comes of it, NULL if @begin has looked
- * @counter: who has noticed, NULL for nobody; it counts between @begin and @after
+ * @counter: what has to rise between @begin and @after; NULL: nothing
  */
 struct talk {
 	const char *name;

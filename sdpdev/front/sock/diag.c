@@ -161,7 +161,7 @@ static const struct genl_ops sdp_diag_ops[] = {
 	},
 };
 
-/* Nobody else's request that waits holds one up here. */
+/* A request that waits holds up no other one. */
 static struct genl_family sdp_diag_family __ro_after_init = {
 	.name		= SDP_DIAG_NAME,
 	.version	= SDP_DIAG_VERSION,
