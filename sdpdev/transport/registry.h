@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The transports that there are: for the protocol, which is on this side of transport.h.
- * Transports include transport.h alone.
+ * Transports include transport.h and share.h alone.
  *
  * A mutex serialises registration and the ports listened on; nobody may hold a lock that a
  * transport's upcall takes when calling sdp_xprt_listen() or sdp_xprt_unlisten().  The

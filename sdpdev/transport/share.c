@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 
 #include "transport/registry.h"
+#include "transport/share.h"
 
 static void sdp_share_init(struct sdp_xprt_share *share)
 {

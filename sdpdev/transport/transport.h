@@ -23,12 +23,10 @@
 #include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
-#include <linux/xarray.h>
 #include <net/net_namespace.h>
 
 /**
@@ -72,34 +70,10 @@ enum sdp_xprt_access {
 struct bio_vec;
 struct net_device;
 struct page;
+struct sdp_xprt_dev;
 struct sdp_xprt_event;
 struct sdp_xprt_ops;
 struct seq_file;
-
-/**
- * struct sdp_xprt_share - how much of something that a device has is in use
- * @all: of all owners
- * @owners: how many of them each owner has, by struct sdp_xprt_params.owner
- */
-struct sdp_xprt_share {
-	u32 all;
-	struct xarray owners;
-};
-
-/**
- * struct sdp_xprt_dev - a device of a transport
- * @lock: the counts; taken inside of every mutex of a transport
- * @conns: connections
- * @mems: registrations of memory
- *
- * Embedded in the transport's structure, and set up by sdp_xprt_dev_init().  Lives until
- * all of its connections have been destroyed, and freed.
- */
-struct sdp_xprt_dev {
-	struct mutex lock;	/* counts */
-	struct sdp_xprt_share conns;
-	struct sdp_xprt_share mems;
-};
 
 /**
  * struct sdp_xprt_conn - one connection of a transport
@@ -109,7 +83,7 @@ struct sdp_xprt_dev {
  * @event: gets the events of this connection, as struct sdp_xprt_upcalls.event says; NULL:
  *	that function does.  Set by the protocol together with @ctx: when conn_create() has
  *	returned, or within SDP_XPRT_CONNECT_REQUEST
- * @dev: its device; NULL until known
+ * @dev: its device; NULL until known.  See share.h
  * @pieces: how many pieces post_gather() takes at most, which the device may make fewer
  *	than params.send_pieces; set when buffers can be made
  * @max_mem: bytes that mem_alloc() takes at most, where the transport can do that at all;
@@ -567,51 +541,5 @@ int sdp_xprt_register(const struct sdp_xprt_ops *ops,
  * Context: process context.
  */
 void sdp_xprt_unregister(const struct sdp_xprt_ops *ops);
-
-/**
- * sdp_xprt_dev_init() - set up a device, which has no connections
- * @dev: the device
- *
- * There is nothing to be undone once all of its connections have been uncharged.
- */
-void sdp_xprt_dev_init(struct sdp_xprt_dev *dev);
-
-/**
- * sdp_xprt_charge() - count a connection of a device, unless too few would be left
- * @conn: the connection, whose device is known
- * @params: whose share of the device it is
- * @most: how many connections the device may have
- *
- * Context: process context.
- * Return: zero, -EDQUOT, or -ENOBUFS.
- */
-int sdp_xprt_charge(struct sdp_xprt_conn *conn, const struct sdp_xprt_params *params, u32 most);
-
-/**
- * sdp_xprt_uncharge() - the reverse, once
- * @conn: a connection that has been charged
- *
- * Context: process context.
- */
-void sdp_xprt_uncharge(struct sdp_xprt_conn *conn);
-
-/**
- * sdp_xprt_charge_mem() - count a registration of memory, unless too few would be left
- * @conn: the connection that it is for, which has been charged
- * @most: how many the device may have
- *
- * Context: process context.
- * Return: zero, -EDQUOT, or -ENOBUFS.
- */
-int sdp_xprt_charge_mem(struct sdp_xprt_conn *conn, u32 most);
-
-/**
- * sdp_xprt_uncharge_mem() - the reverse
- * @conn: the connection, still charged or not
- * @n: how many of its registrations
- *
- * Context: process context.
- */
-void sdp_xprt_uncharge_mem(struct sdp_xprt_conn *conn, u32 n);
 
 #endif /* _SDP_TRANSPORT_H */

@@ -25,12 +25,7 @@
 static void sdp_ib_addr_cb(int status, struct sockaddr *src,
 			   struct rdma_dev_addr *addr, void *context)
 {
-	struct sdp_rc_conn *conn = context;
-
-	spin_lock_irq(&conn->lock);
-	conn->status = status;
-	spin_unlock_irq(&conn->lock);
-	sdp_rc_conn_post(conn, SDP_RC_EV_ADDR);
+	sdp_rc_told_status(context, status, SDP_RC_EV_ADDR);
 }
 
 /**

@@ -20,10 +20,6 @@
  */
 #define SDP_IB_CM_TIMEOUT	18	/* 1.07 s */
 #define SDP_IB_CM_RETRIES	7
-/* How long the peer shall wait if it repeats a REQ that is being looked at */
-
-#define SDP_IB_RETRY_COUNT	7	/* of packets that are not acknowledged */
-#define SDP_IB_RNR_RETRY	7	/* without end: credits make it rare */
 
 #define SDP_IB_PSN_MASK		0xffffff
 
@@ -176,42 +172,6 @@ static int sdp_ib_cm_req_handler(struct ib_cm_id *cm_id,
 
 /* --- everything else that ib_cm tells -------------------------------------- */
 
-static enum sdp_xprt_reject sdp_ib_cm_reason(enum ib_cm_rej_reason reason)
-{
-	switch (reason) {
-	case IB_CM_REJ_CONSUMER_DEFINED:
-		return SDP_XPRT_REJECT_CONSUMER;
-	case IB_CM_REJ_INVALID_SERVICE_ID:
-		return SDP_XPRT_REJECT_NO_SERVICE;
-	case IB_CM_REJ_STALE_CONN:
-		return SDP_XPRT_REJECT_STALE;
-	default:
-		return SDP_XPRT_REJECT_OTHER;
-	}
-}
-
-static void sdp_ib_cm_rej_received(struct sdp_rc_conn *conn,
-				   const struct ib_cm_event *event)
-{
-	if (sdp_rc_conn_keep(conn, event->private_data, IB_CM_REJ_PRIVATE_DATA_SIZE,
-			     sdp_ib_cm_reason(event->param.rej_rcvd.reason)))
-		sdp_rc_conn_post(conn, SDP_RC_EV_REJECTED);
-	else
-		sdp_rc_conn_end(conn, -ECONNRESET);
-}
-
-static void sdp_ib_cm_rep_received(struct sdp_rc_conn *conn, const struct ib_cm_event *event)
-{
-	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
-
-	if (!sdp_rc_conn_keep(conn, event->private_data, IB_CM_REP_PRIVATE_DATA_SIZE, 0))
-		return;
-	/* Nobody looks at them before the work has this event. */
-	conn->reads_out = min(conn->reads_out, rep->initiator_depth);
-	conn->reads_in = min(conn->reads_in, rep->responder_resources);
-	sdp_rc_conn_post(conn, SDP_RC_EV_REPLY);
-}
-
 /**
  * sdp_ib_cm_handler() - ib_cm's callback, of listeners and of connections
  * @cm_id: whose
@@ -221,6 +181,7 @@ static void sdp_ib_cm_rep_received(struct sdp_rc_conn *conn, const struct ib_cm_
  */
 int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
+	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
 	struct sdp_rc_conn *conn = cm_id->context;
 
 	switch (event->event) {
@@ -230,13 +191,15 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		/* Not a service for datagrams: destroying it says so. */
 		return -EOPNOTSUPP;
 	case IB_CM_REP_RECEIVED:
-		sdp_ib_cm_rep_received(conn, event);
+		sdp_rc_told_accepted(conn, event->private_data, IB_CM_REP_PRIVATE_DATA_SIZE,
+				     rep->initiator_depth, rep->responder_resources);
 		break;
 	case IB_CM_RTU_RECEIVED:
 		sdp_rc_conn_post(conn, SDP_RC_EV_READY);
 		break;
 	case IB_CM_REJ_RECEIVED:
-		sdp_ib_cm_rej_received(conn, event);
+		sdp_rc_told_refused(conn, event->private_data, IB_CM_REJ_PRIVATE_DATA_SIZE,
+				    event->param.rej_rcvd.reason);
 		break;
 	case IB_CM_DREQ_RECEIVED:
 		ib_send_cm_drep(cm_id, NULL, 0);
@@ -278,8 +241,8 @@ int sdp_ib_cm_request(struct sdp_rc_conn *conn)
 		.flow_control = 1,
 		.remote_cm_response_timeout = SDP_IB_CM_TIMEOUT,
 		.local_cm_response_timeout = SDP_IB_CM_TIMEOUT,
-		.retry_count = SDP_IB_RETRY_COUNT,
-		.rnr_retry_count = SDP_IB_RNR_RETRY,
+		.retry_count = SDP_RC_RETRY_COUNT,
+		.rnr_retry_count = SDP_RC_RNR_RETRY,
 		.max_cm_retries = SDP_IB_CM_RETRIES,
 	};
 	struct ib_cm_id *cm_id;
@@ -325,7 +288,7 @@ int sdp_ib_cm_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int l
 		.responder_resources = conn->reads_in,
 		.initiator_depth = conn->reads_out,
 		.flow_control = 1,
-		.rnr_retry_count = SDP_IB_RNR_RETRY,
+		.rnr_retry_count = SDP_RC_RNR_RETRY,
 	};
 
 	return ib_send_cm_rep(ib->cm_id, &rep);

@@ -117,6 +117,11 @@ static inline __be64 sdp_ib_conn_service(const struct sdp_rc_conn *conn)
 	return sdp_ib_service_id(conn->params.any_port ? 0 : ntohs(dst->sin_port));
 }
 
+static inline struct sdp_ib_dev *sdp_ib_dev(struct sdp_rc_dev *rc)
+{
+	return container_of(rc, struct sdp_ib_dev, rc);
+}
+
 static inline struct sdp_ib_conn *sdp_ib_conn(struct sdp_rc_conn *conn)
 {
 	return container_of(conn, struct sdp_ib_conn, rc);

@@ -15,53 +15,7 @@ MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both mac
 /* A neighbour that has not answered by then is not there; as long as TCP's. */
 #define SDP_RDMA_NEIGH_MS	4000
 
-#define SDP_RDMA_RETRY_COUNT	7	/* of packets that are not acknowledged */
-#define SDP_RDMA_RNR_RETRY	7	/* without end: credits make it rare */
-
 /* --- what rdma_cm tells ------------------------------------------------------ */
-
-static void sdp_rdma_status(struct sdp_rc_conn *conn, int status, enum sdp_rc_event ev)
-{
-	spin_lock_irq(&conn->lock);
-	conn->status = status;
-	spin_unlock_irq(&conn->lock);
-	sdp_rc_conn_post(conn, ev);
-}
-
-static enum sdp_xprt_reject sdp_rdma_reason(int status)
-{
-	switch (status) {
-	case IB_CM_REJ_CONSUMER_DEFINED:
-		return SDP_XPRT_REJECT_CONSUMER;
-	case IB_CM_REJ_INVALID_SERVICE_ID:
-		return SDP_XPRT_REJECT_NO_SERVICE;
-	case IB_CM_REJ_STALE_CONN:
-		return SDP_XPRT_REJECT_STALE;
-	default:
-		return SDP_XPRT_REJECT_OTHER;
-	}
-}
-
-static void sdp_rdma_accepted(struct sdp_rc_conn *conn, const struct rdma_conn_param *param)
-{
-	if (!sdp_rc_conn_keep(conn, param->private_data, param->private_data_len, 0))
-		return;
-	/* Nobody looks at them before the work has this event. */
-	conn->reads_out = min(conn->reads_out, param->initiator_depth);
-	conn->reads_in = min(conn->reads_in, param->responder_resources);
-	sdp_rc_conn_post(conn, SDP_RC_EV_REPLY);
-}
-
-static void sdp_rdma_refused(struct sdp_rc_conn *conn, const struct rdma_cm_event *event)
-{
-	const struct rdma_conn_param *param = &event->param.conn;
-
-	if (sdp_rc_conn_keep(conn, param->private_data, param->private_data_len,
-			     sdp_rdma_reason(event->status)))
-		sdp_rc_conn_post(conn, SDP_RC_EV_REJECTED);
-	else
-		sdp_rc_conn_end(conn, -ECONNRESET);
-}
 
 /**
  * sdp_rdma_handler() - rdma_cm's callback of a connection
@@ -72,25 +26,28 @@ static void sdp_rdma_refused(struct sdp_rc_conn *conn, const struct rdma_cm_even
  */
 int sdp_rdma_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	const struct rdma_conn_param *param = &event->param.conn;
 	struct sdp_rc_conn *conn = id->context;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		sdp_rdma_status(conn, event->status, SDP_RC_EV_ADDR);
+		sdp_rc_told_status(conn, event->status, SDP_RC_EV_ADDR);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		sdp_rdma_status(conn, event->status, SDP_RC_EV_PATH);
+		sdp_rc_told_status(conn, event->status, SDP_RC_EV_PATH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		sdp_rdma_accepted(conn, &event->param.conn);
+		sdp_rc_told_accepted(conn, param->private_data, param->private_data_len,
+				     param->initiator_depth, param->responder_resources);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		sdp_rc_conn_post(conn, SDP_RC_EV_READY);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		sdp_rdma_refused(conn, event);
+		sdp_rc_told_refused(conn, param->private_data, param->private_data_len,
+				    event->status);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -201,8 +158,8 @@ int sdp_rdma_request(struct sdp_rc_conn *conn)
 		.responder_resources = conn->reads_in,
 		.initiator_depth = conn->reads_out,
 		.flow_control = 1,
-		.retry_count = SDP_RDMA_RETRY_COUNT,
-		.rnr_retry_count = SDP_RDMA_RNR_RETRY,
+		.retry_count = SDP_RC_RETRY_COUNT,
+		.rnr_retry_count = SDP_RC_RNR_RETRY,
 		.qp_num = conn->qp->qp_num,
 	};
 
@@ -245,7 +202,7 @@ int sdp_rdma_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int le
 		.responder_resources = conn->reads_in,
 		.initiator_depth = conn->reads_out,
 		.flow_control = 1,
-		.rnr_retry_count = SDP_RDMA_RNR_RETRY,
+		.rnr_retry_count = SDP_RC_RNR_RETRY,
 		.qp_num = conn->qp->qp_num,
 	};
 	int ret;

@@ -7,7 +7,6 @@
  */
 #include <linux/init.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 
 #include "transport/rdma/rdma.h"
 
@@ -36,18 +35,14 @@ static bool sdp_rdma_dev_usable(struct ib_device *device)
 static int sdp_rdma_add(struct ib_device *device)
 {
 	struct sdp_rdma_dev *dev;
-	int ret;
+	struct sdp_rc_dev *rc;
 
 	if (!sdp_rdma_dev_usable(device))
 		return -EOPNOTSUPP;
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-	if (!dev)
-		return -ENOMEM;
-	ret = sdp_rc_dev_init(&dev->rc, &sdp_rdma_kind, device);
-	if (ret) {
-		kfree(dev);
-		return ret;
-	}
+	rc = sdp_rc_dev_new(&sdp_rdma_kind, device);
+	if (IS_ERR(rc))
+		return PTR_ERR(rc);
+	dev = sdp_rdma_dev(rc);
 	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		ibdev_info(device, "no fast registration: SDP copies all bytes\n");
 	sdp_rdma_dev_add(dev);
@@ -62,8 +57,7 @@ static void sdp_rdma_remove(struct ib_device *device, void *client_data)
 
 	/* First no new connections, then an end to those there are. */
 	sdp_rdma_dev_del(dev);
-	sdp_rc_dev_exit(&dev->rc);
-	kfree(dev);
+	sdp_rc_dev_end(&dev->rc);
 }
 
 static struct ib_client sdp_rdma_client = {
@@ -85,12 +79,7 @@ static void sdp_rdma_addr_step(struct sdp_rc_conn *conn)
 static const sdp_rc_step sdp_rdma_steps[SDP_RC_EV_NUM] = {
 	[SDP_RC_EV_ADDR]	= sdp_rdma_addr_step,
 	[SDP_RC_EV_PATH]	= sdp_rdma_path_resolved,
-	[SDP_RC_EV_REPLY]	= sdp_rc_replied,
-	[SDP_RC_EV_READY]	= sdp_rc_ready,
-	[SDP_RC_EV_REJECTED]	= sdp_rc_rejected,
-	[SDP_RC_EV_END]		= sdp_rc_ended,
-	[SDP_RC_EV_TIMEOUT]	= sdp_rc_timed_out,
-	[SDP_RC_EV_GONE]	= sdp_rc_device_gone,
+	SDP_RC_STEPS,
 };
 
 static struct sdp_xprt_conn *sdp_rdma_conn_create(struct net *net, void *ctx)
@@ -101,39 +90,20 @@ static struct sdp_xprt_conn *sdp_rdma_conn_create(struct net *net, void *ctx)
 static const struct sdp_xprt_ops sdp_rdma_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "rdma",
-	.caps		= SDP_XPRT_CAPS,
 	.names		= true,
-	.max_msg	= SDP_RC_MAX_BUF,
-	.max_split	= SDP_RC_MAX_SPLIT,
 	.route		= sdp_rdma_route,
 	.takes		= sdp_rdma_takes,
 	.listen		= sdp_rdma_listen,
 	.unlisten	= sdp_rdma_unlisten,
 	.conn_create	= sdp_rdma_conn_create,
-	.connect	= sdp_rc_connect,
-	.prepare	= sdp_rc_prepare,
-	.accept		= sdp_rc_accept,
-	.reject		= sdp_rc_reject,
-	.conn_destroy	= sdp_rc_conn_destroy,
-	.buf_alloc	= sdp_rc_buf_alloc,
-	.buf_free	= sdp_rc_buf_free,
-	.buf_take	= sdp_rc_buf_take,
-	.post_send	= sdp_rc_post_send,
-	.post_gather	= sdp_rc_post_gather,
-	.post_recv	= sdp_rc_post_recv,
 	.show_stats	= sdp_rdma_show_stats,
-	.max_mem	= SDP_RC_MAX_MEM,
-	.mem_alloc	= sdp_rc_mem_alloc,
-	.mem_free	= sdp_rc_mem_free,
-	.invalidate	= sdp_rc_invalidate,
-	.post_read	= sdp_rc_post_read,
-	.post_write	= sdp_rc_post_write,
-	.post_send_inv	= sdp_rc_post_send_inv,
+	SDP_RC_OPS,
 };
 
 struct sdp_rc_kind sdp_rdma_kind = {
 	.module		= KBUILD_MODNAME,
 	.ops		= &sdp_rdma_ops,
+	.dev_size	= sizeof(struct sdp_rdma_dev),
 	.conn_size	= sizeof(struct sdp_rdma_conn),
 	.steps		= sdp_rdma_steps,
 	.qp_errors	= &sdp_rdma_stats[SDP_RDMA_STAT_QP_ERRORS],
@@ -152,25 +122,12 @@ struct sdp_rc_kind sdp_rdma_kind = {
 
 static int __init sdp_rdma_init(void)
 {
-	int ret;
-
-	/* As in sdp_ib. */
-	ret = sdp_xprt_register(&sdp_rdma_ops, &sdp_rdma_kind.up);
-	if (ret)
-		return ret;
-	ret = ib_register_client(&sdp_rdma_client);
-	if (ret) {
-		sdp_xprt_unregister(&sdp_rdma_ops);
-		sdp_rc_conns_flush();
-	}
-	return ret;
+	return sdp_rc_start(&sdp_rdma_kind, &sdp_rdma_client);
 }
 
 static void __exit sdp_rdma_exit(void)
 {
-	sdp_xprt_unregister(&sdp_rdma_ops);
-	ib_unregister_client(&sdp_rdma_client);
-	sdp_rc_conns_flush();
+	sdp_rc_stop(&sdp_rdma_kind, &sdp_rdma_client);
 }
 
 module_init(sdp_rdma_init);

@@ -61,6 +61,11 @@ enum sdp_rdma_stat {
 	SDP_RDMA_STAT_NUM,
 };
 
+static inline struct sdp_rdma_dev *sdp_rdma_dev(struct sdp_rc_dev *rc)
+{
+	return container_of(rc, struct sdp_rdma_dev, rc);
+}
+
 static inline struct sdp_rdma_conn *sdp_rdma_conn(struct sdp_rc_conn *conn)
 {
 	return container_of(conn, struct sdp_rdma_conn, rc);

@@ -76,35 +76,6 @@ void sdp_rc_conn_end(struct sdp_rc_conn *conn, int error)
 EXPORT_SYMBOL_GPL(sdp_rc_conn_end);
 
 /**
- * sdp_rc_conn_keep() - keep an answer's private data for the work
- * @conn: the connection
- * @pdata: the bytes
- * @len: how many there are
- * @reason: of a refusal
- *
- * Context: any but hard interrupts.
- * Return: false where there is an answer already, which stays.
- */
-bool sdp_rc_conn_keep(struct sdp_rc_conn *conn, const void *pdata, unsigned int len,
-		      enum sdp_xprt_reject reason)
-{
-	unsigned long flags;
-	bool first;
-
-	spin_lock_irqsave(&conn->lock, flags);
-	first = !conn->replied;
-	if (first) {
-		conn->replied = true;
-		conn->reason = reason;
-		conn->pdata_len = min_t(unsigned int, len, sizeof(conn->pdata));
-		memcpy(conn->pdata, pdata, conn->pdata_len);
-	}
-	spin_unlock_irqrestore(&conn->lock, flags);
-	return first;
-}
-EXPORT_SYMBOL_GPL(sdp_rc_conn_keep);
-
-/**
  * sdp_rc_conn_event() - hand an event to the protocol
  * @conn: the connection
  * @ev: the event
@@ -275,15 +246,3 @@ struct sdp_xprt_conn *sdp_rc_conn_create(const struct sdp_rc_kind *kind, struct 
 	return &conn->xc;
 }
 EXPORT_SYMBOL_GPL(sdp_rc_conn_create);
-
-/**
- * sdp_rc_conns_flush() - wait for what connections are doing
- *
- * For a transport that goes, and has no connections any more: the work of one that was
- * destroyed by its own work may be on its way out.
- */
-void sdp_rc_conns_flush(void)
-{
-	flush_workqueue(sdp_rc_wq);
-}
-EXPORT_SYMBOL_GPL(sdp_rc_conns_flush);

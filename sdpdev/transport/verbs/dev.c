@@ -2,6 +2,8 @@
 /*
  * Devices that come and go.
  */
+#include <linux/slab.h>
+
 #include "transport/verbs/verbs.h"
 
 /**
@@ -39,37 +41,43 @@ static void sdp_rc_dev_event(struct ib_event_handler *handler, struct ib_event *
 }
 
 /**
- * sdp_rc_dev_init() - a device has come
- * @dev: the device
+ * sdp_rc_dev_new() - a device has come
  * @kind: the transport
  * @device: ib_core's
  *
- * Return: zero or a negative errno.
+ * Return: the device, as the first member of the transport's structure, or ERR_PTR().
  */
-int sdp_rc_dev_init(struct sdp_rc_dev *dev, const struct sdp_rc_kind *kind,
-		    struct ib_device *device)
+struct sdp_rc_dev *sdp_rc_dev_new(const struct sdp_rc_kind *kind, struct ib_device *device)
 {
+	struct sdp_rc_dev *dev = kzalloc(kind->dev_size, GFP_KERNEL);
+	struct ib_pd *pd;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	pd = ib_alloc_pd(device, 0);
+	if (IS_ERR(pd)) {
+		kfree(dev);
+		return ERR_CAST(pd);
+	}
 	dev->kind = kind;
 	dev->device = device;
+	dev->pd = pd;
 	refcount_set(&dev->refs, 1);
 	sdp_xprt_dev_init(&dev->xdev);
 	init_completion(&dev->unused);
-	dev->pd = ib_alloc_pd(device, 0);
-	if (IS_ERR(dev->pd))
-		return PTR_ERR(dev->pd);
 	INIT_IB_EVENT_HANDLER(&dev->events, device, sdp_rc_dev_event);
 	ib_register_event_handler(&dev->events);
-	return 0;
+	return dev;
 }
-EXPORT_SYMBOL_GPL(sdp_rc_dev_init);
+EXPORT_SYMBOL_GPL(sdp_rc_dev_new);
 
 /**
- * sdp_rc_dev_exit() - a device goes
+ * sdp_rc_dev_end() - a device goes
  * @dev: the device, which gets no new connections
  *
- * Ends its connections, and waits until nobody has a reference.
+ * Ends its connections, waits until nobody has a reference, and frees it.
  */
-void sdp_rc_dev_exit(struct sdp_rc_dev *dev)
+void sdp_rc_dev_end(struct sdp_rc_dev *dev)
 {
 	ib_unregister_event_handler(&dev->events);
 	sdp_rc_conns_device_gone(dev);
@@ -79,5 +87,6 @@ void sdp_rc_dev_exit(struct sdp_rc_dev *dev)
 		dev->kind->up->gone(dev->kind->ops, &dev->xdev);
 	while (!wait_for_completion_timeout(&dev->unused, HZ / 4));
 	ib_dealloc_pd(dev->pd);
+	kfree(dev);
 }
-EXPORT_SYMBOL_GPL(sdp_rc_dev_exit);
+EXPORT_SYMBOL_GPL(sdp_rc_dev_end);

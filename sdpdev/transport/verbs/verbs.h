@@ -17,11 +17,14 @@
  *	  |
  *	mr.c				regions of memory
  *	  |
- *	conn.c     route.c		a connection as an object; the kernel's routes
- *	  |           |
- *	  +-----------+
- *	dev.c				devices
+ *	told.c     route.c		what a manager tells; the kernel's routes
+ *	  |          |
+ *	  +----------+
+ *	conn.c				a connection as an object
  *	  |
+ *	dev.c      kind.c		devices; transports
+ *	  |          |
+ *	  +----------+
  *	main.c				the module, the workqueue
  *
  * The lower files note an event for struct sdp_rc_conn.work, and the kind's table says which
@@ -56,6 +59,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
+#include "transport/share.h"
 #include "transport/transport.h"
 
 /*
@@ -84,6 +88,10 @@
 #define SDP_RC_MAX_SPLIT	SZ_32K
 #endif
 
+/* How often what is not acknowledged is repeated; and without end what found no buffer */
+#define SDP_RC_RETRY_COUNT	7
+#define SDP_RC_RNR_RETRY	7	/* credits make it rare */
+
 /* Room for the private data of an answer: those of a REP (IBA 12.6.8) */
 #define SDP_RC_PDATA		196
 
@@ -100,6 +108,7 @@ typedef int (*sdp_rc_check)(struct net *net, const struct net_device *ndev);
  * @module: its name, which the kernel's lists show
  * @ops: what the protocol calls
  * @up: the protocol; set by sdp_xprt_register()
+ * @dev_size: bytes of its devices
  * @conn_size: bytes of its connections
  * @steps: what each of enum sdp_rc_event leads to
  * @qp_errors: counts connections that ended by an error of the queue pair
@@ -121,6 +130,7 @@ struct sdp_rc_kind {
 	const char *module;
 	const struct sdp_xprt_ops *ops;
 	const struct sdp_xprt_upcalls *up;
+	size_t dev_size;
 	size_t conn_size;
 	const sdp_rc_step *steps;
 	atomic_long_t *qp_errors;
@@ -143,13 +153,13 @@ struct sdp_rc_kind {
  * @kind: its transport
  * @pd: protection domain of connections that have no memory
  * @events: tells of a fatal error, and of what may bring peers within reach
- * @refs: one from sdp_rc_dev_init() to sdp_rc_dev_exit(), one for each connection, and for
+ * @refs: one from sdp_rc_dev_new() to sdp_rc_dev_end(), one for each connection, and for
  *	what the transport has there
  * @gone: being removed, or broken; sdp_rc_conns_lock
  * @unused: @refs is zero: the device may go
  *
- * Embedded in the transport's structure.  Lives from ib_core's add() to its remove(), which
- * waits for @unused.
+ * The first member of the transport's structure.  Lives from ib_core's add() to its remove(),
+ * which waits for @unused.
  */
 struct sdp_rc_dev {
 	struct sdp_xprt_dev xdev;
@@ -338,10 +348,14 @@ static inline struct sdp_rc_conn *sdp_rc_conn(struct sdp_xprt_conn *xc)
 /* main.c */
 extern struct workqueue_struct *sdp_rc_wq;
 
+/* kind.c */
+void sdp_rc_conns_flush(void);
+int sdp_rc_start(struct sdp_rc_kind *kind, struct ib_client *client);
+void sdp_rc_stop(struct sdp_rc_kind *kind, struct ib_client *client);
+
 /* dev.c */
-int sdp_rc_dev_init(struct sdp_rc_dev *dev, const struct sdp_rc_kind *kind,
-		    struct ib_device *device);
-void sdp_rc_dev_exit(struct sdp_rc_dev *dev);
+struct sdp_rc_dev *sdp_rc_dev_new(const struct sdp_rc_kind *kind, struct ib_device *device);
+void sdp_rc_dev_end(struct sdp_rc_dev *dev);
 void sdp_rc_dev_put(struct sdp_rc_dev *dev);
 
 /* conn.c */
@@ -356,11 +370,15 @@ int sdp_rc_conn_event(struct sdp_rc_conn *conn,
 		      const struct sdp_xprt_event *ev);
 void sdp_rc_conn_set_timer(struct sdp_rc_conn *conn, unsigned int ms);
 void sdp_rc_conns_device_gone(struct sdp_rc_dev *dev);
-bool sdp_rc_conn_keep(struct sdp_rc_conn *conn, const void *pdata, unsigned int len,
-		      enum sdp_xprt_reject reason);
 struct sdp_xprt_conn *sdp_rc_conn_create(const struct sdp_rc_kind *kind, struct net *net,
 					 void *ctx);
-void sdp_rc_conns_flush(void);
+
+/* told.c */
+void sdp_rc_told_status(struct sdp_rc_conn *conn, int status, enum sdp_rc_event ev);
+void sdp_rc_told_accepted(struct sdp_rc_conn *conn, const void *pdata, unsigned int len,
+			  u8 reads_out, u8 reads_in);
+void sdp_rc_told_refused(struct sdp_rc_conn *conn, const void *pdata, unsigned int len,
+			 int reason);
 
 /* route.c */
 void sdp_rc_set_scope(struct sockaddr_storage *ss, int ifindex);
@@ -430,5 +448,38 @@ void sdp_rc_reject(struct sdp_xprt_conn *xc, const void *pdata, unsigned int len
 void sdp_rc_ended(struct sdp_rc_conn *conn);
 void sdp_rc_timed_out(struct sdp_rc_conn *conn);
 void sdp_rc_device_gone(struct sdp_rc_conn *conn);
+
+/* What transports on kernel verbs have in common of their struct sdp_xprt_ops. */
+#define SDP_RC_OPS \
+	.caps		= SDP_XPRT_CAPS, \
+	.max_msg	= SDP_RC_MAX_BUF, \
+	.max_split	= SDP_RC_MAX_SPLIT, \
+	.max_mem	= SDP_RC_MAX_MEM, \
+	.connect	= sdp_rc_connect, \
+	.prepare	= sdp_rc_prepare, \
+	.accept		= sdp_rc_accept, \
+	.reject		= sdp_rc_reject, \
+	.conn_destroy	= sdp_rc_conn_destroy, \
+	.buf_alloc	= sdp_rc_buf_alloc, \
+	.buf_free	= sdp_rc_buf_free, \
+	.buf_take	= sdp_rc_buf_take, \
+	.post_send	= sdp_rc_post_send, \
+	.post_gather	= sdp_rc_post_gather, \
+	.post_recv	= sdp_rc_post_recv, \
+	.mem_alloc	= sdp_rc_mem_alloc, \
+	.mem_free	= sdp_rc_mem_free, \
+	.invalidate	= sdp_rc_invalidate, \
+	.post_read	= sdp_rc_post_read, \
+	.post_write	= sdp_rc_post_write, \
+	.post_send_inv	= sdp_rc_post_send_inv
+
+/* The same of struct sdp_rc_kind.steps. */
+#define SDP_RC_STEPS \
+	[SDP_RC_EV_REPLY]	= sdp_rc_replied, \
+	[SDP_RC_EV_READY]	= sdp_rc_ready, \
+	[SDP_RC_EV_REJECTED]	= sdp_rc_rejected, \
+	[SDP_RC_EV_END]		= sdp_rc_ended, \
+	[SDP_RC_EV_TIMEOUT]	= sdp_rc_timed_out, \
+	[SDP_RC_EV_GONE]	= sdp_rc_device_gone
 
 #endif /* _SDP_VERBS_H */

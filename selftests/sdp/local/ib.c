@@ -203,8 +203,10 @@ static int try_register(const struct sdp_xprt_ops *ops, const struct sdp_xprt_up
 
 #define sdp_xprt_register(ops, up)	try_register(ops, up)
 
+#include "transport/verbs/kind.c"
 #include "transport/verbs/dev.c"
 #include "transport/verbs/conn.c"
+#include "transport/verbs/told.c"
 #include "transport/verbs/route.c"
 #include "transport/verbs/mr.c"
 #include "transport/verbs/qp.c"

@@ -23,6 +23,7 @@
 
 #include "carry.h"
 #include "local.h"
+#include "transport/share.h"
 
 MODULE_DESCRIPTION("Sockets Direct Protocol: a transport within one host, for tests");
 MODULE_LICENSE("GPL");
