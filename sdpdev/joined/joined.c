@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The carrier: a joined connection's messages, and its life.
+ * The carrier: what a joined connection's end receives, and its life.
  *
  *	the end that asks			the end that was asked
  *	ops->ask()	--- request, proof 1 -->	sdp_carrier_answer()
@@ -10,17 +10,12 @@
  *
  * The end that was asked sends nothing, and uses nothing, before the third proof.
  */
-#include <linux/module.h>
-#include <linux/sdp_sock.h>
 #include <linux/slab.h>
 
 #include "chan/chan.h"
 #include "compat.h"
 #include "core/core.h"
 #include "joined/joined.h"
-#include "transport/registry.h"
-
-#define SDP_JOINED_SIZE		(SDP_CHAN_SIZE + sizeof(struct sdp_bsdh))
 
 /* Milliseconds that joining may take, and that the third proof may. */
 #define SDP_JOINED_ASK_MS	10000
@@ -30,37 +25,6 @@
 #define SDP_JOINED_SOON_MS	100
 #define SDP_JOINED_RETRY_MS	10000
 #define SDP_JOINED_MOST_MS	600000
-
-/**
- * struct sdp_joined - a joined connection, or one that is asked for
- * @chan: its channel
- * @c: the carrier, referenced
- * @join: the request
- * @answer: the answer
- * @peer: the peer's buffers
- * @ready: the carrier can be used: softirq, or open()
- * @deadline: of the third proof
- *
- * Lives as long as its channel, of which the switch has the user's reference until
- * ops->end().
- */
-struct sdp_joined {
-	struct sdp_chan chan;
-	struct sdp_carrier *c;
-	struct sdp_join join;
-	struct sdp_join answer;
-	struct sdp_joined_bufs peer;
-	bool ready;
-	struct timer_list deadline;
-};
-
-static struct sdp_carrier_ops sdp_joined_ops;
-static struct sdp_xprt_port *sdp_joined_port;
-
-static struct sdp_joined *sdp_joined_of(struct sdp_chan *chan)
-{
-	return container_of(chan, struct sdp_joined, chan);
-}
 
 static __be64 sdp_joined_third(const struct sdp_joined *j)
 {
@@ -394,7 +358,8 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
 }
 
 /**
- * sdp_joined_request() - a peer asks
+ * sdp_joined_answer() - a peer asks
+ * @ops: for a carrier of this kind
  * @xc: the transport's new connection
  * @ev: the request
  *
@@ -402,7 +367,8 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
  *
  * Return: zero, or a negative errno that refuses it.
  */
-int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)
+int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *xc,
+		      const struct sdp_xprt_event *ev)
 {
 	const struct sdp_joined_names names = { .from = ev->peer, .to = ev->local };
 	struct sdp_joined_bufs peer;
@@ -422,7 +388,7 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 	j->peer = peer;
 	/* The switch's reference, beside this function's. */
 	refcount_inc(&j->chan.refs);
-	c = version ? sdp_carrier_answer(&sdp_joined_ops, ev->net, &join, &j->answer, j) :
+	c = version ? sdp_carrier_answer(ops, ev->net, &join, &j->answer, j) :
 		      ERR_PTR(-EPROTONOSUPPORT);
 	if (IS_ERR(c)) {
 		/* The switch has none. */
@@ -441,14 +407,15 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 	return err;
 }
 
-/* --- what the switch calls ----------------------------------------------------- */
+/* --- this end asks --------------------------------------------------------------- */
 
-static bool sdp_joined_fits(struct net *net, const struct net_device *dev)
-{
-	return sdp_xprt_takes(dev);
-}
-
-static int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct sdp_join *join)
+/**
+ * sdp_joined_ask() - struct sdp_carrier_ops.ask
+ * @c: the carrier
+ * @net: the connection's namespace
+ * @join: the request
+ */
+int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct sdp_join *join)
 {
 	struct sdp_joined *j = sdp_joined_new(net, join, GFP_ATOMIC);
 	struct sdp_xprt_params params;
@@ -460,134 +427,9 @@ static int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct s
 	c->priv = j;
 	j->chan.memcg = sdp_carrier_memcg(c);
 	sdp_joined_params(join, &params);
+	params.by = c->ops->kind;
 	sdp_joined_build_req(&req, join, &sdp_joined_own);
 	j->chan.pdata_named = SDP_JOINED_NAMED;
 	sdp_chan_connect(&j->chan, &params, &req, sizeof(req));
 	return 0;
-}
-
-static int sdp_joined_send_switch(struct sdp_joined *j, struct sdp_chan_out *out,
-				  const struct sdp_lane_msg *msg)
-{
-	struct sdp_joined_switch sw = {
-		.n = cpu_to_be32(msg->n),
-		.pos = cpu_to_be64(msg->pos),
-		.token = { cpu_to_be64(msg->token.key[0]), cpu_to_be64(msg->token.key[1]) },
-	};
-
-	out->mid = SDP_MID_SWITCH;
-	out->ext = &sw;
-	out->ext_len = sizeof(sw);
-	return sdp_chan_send(&j->chan, out);
-}
-
-static int sdp_joined_send(struct sdp_carrier *c, struct sk_buff *skb)
-{
-	const struct sdp_lane_msg *msg = sdp_lane_msg(skb);
-	struct sdp_joined *j = c->priv;
-	struct sdp_chan_out out = {
-		.flags = (msg->sure ? SDP_CHAN_F_SURE : 0) | (msg->ask ? SDP_CHAN_F_ASK : 0),
-		.class = SDP_CHAN_ANSWER,
-	};
-	const __be32 zero = 0;
-
-	switch (msg->type) {
-	case SDP_MSG_DATA:
-		out.mid = SDP_MID_DATA;
-		out.class = SDP_CHAN_STREAM;
-		out.skb = skb;
-		return sdp_chan_send(&j->chan, &out);
-	case SDP_MSG_SWITCH:
-		return sdp_joined_send_switch(j, &out, msg);
-	default:
-		out.mid = msg->type == SDP_MSG_LEAVE ? SDP_MID_LEAVE :
-			  msg->type == SDP_MSG_END ? SDP_MID_END : SDP_MID_NOTE;
-		out.ext = &zero;
-		out.ext_len = sizeof(zero);
-		return sdp_chan_send(&j->chan, &out);
-	}
-}
-
-static bool sdp_joined_busy(struct sdp_carrier *c)
-{
-	struct sdp_joined *j = c->priv;
-
-	return sdp_chan_busy(&j->chan);
-}
-
-static void sdp_joined_taken(struct sdp_carrier *c, u32 count)
-{
-	struct sdp_joined *j = c->priv;
-
-	sdp_chan_taken(&j->chan, count);
-}
-
-static void sdp_joined_freed(struct sdp_carrier *c, u32 count)
-{
-	struct sdp_joined *j = c->priv;
-
-	sdp_chan_freed(&j->chan, count);
-}
-
-static void sdp_joined_end(struct sdp_carrier *c)
-{
-	struct sdp_joined *j = c->priv;
-
-	sdp_chan_end(&j->chan);
-	sdp_chan_put(&j->chan);
-}
-
-static struct sdp_carrier_ops sdp_joined_ops = {
-	.name	= "ib",
-	.owner	= THIS_MODULE,
-	.kind	= SDP_SOCK_BY_IB,
-	.rank	= 10,
-	.terms	= SDP_JOINED_TERMS(SDP_JOINED_VERSION, SDP_JOINED_VERSION, SDP_CHAN_BUFS_FIRST,
-				   SDP_JOINED_SIZE),
-	.most	= SDP_CHAN_MOST,
-	.fits	= sdp_joined_fits,
-	.ask	= sdp_joined_ask,
-	.send	= sdp_joined_send,
-	.busy	= sdp_joined_busy,
-	.taken	= sdp_joined_taken,
-	.freed	= sdp_joined_freed,
-	.end	= sdp_joined_end,
-};
-
-/**
- * sdp_joined_start() - connections can be joined from now on
- *
- * Return: zero or a negative errno.
- */
-int sdp_joined_start(void)
-{
-	int err = sdp_carrier_register(&sdp_joined_ops);
-
-	if (err)
-		return err;
-	/* A request names a namespace by its address; the service has none of its own. */
-	sdp_joined_port = sdp_xprt_listen(&init_net, SDP_JOINED_PORT);
-	if (sdp_joined_port)
-		return 0;
-	sdp_carrier_unregister(&sdp_joined_ops);
-	return -ENOMEM;
-}
-
-/**
- * sdp_joined_changed() - peers that were out of reach may be there
- *
- * Context: any.
- */
-void sdp_joined_changed(void)
-{
-	sdp_carrier_changed(&sdp_joined_ops);
-}
-
-/**
- * sdp_joined_stop() - the reverse; no endpoint is left
- */
-void sdp_joined_stop(void)
-{
-	sdp_xprt_unlisten(sdp_joined_port);
-	sdp_carrier_unregister(&sdp_joined_ops);
 }

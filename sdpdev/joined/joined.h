@@ -3,12 +3,14 @@
  * Joined connections: the carrier of messages (offload/carrier.h) that goes over the Sockets
  * Direct Protocol, on a channel (chan/chan.h) of its own for each TCP connection.
  *
- * request.c reads and writes what the two ends tell each other when they join; joined.c has the
- * messages, and the carrier's life; events.c sends each transport's events where they belong.
+ * kind.c has the kinds of carriers, and what an end sends; joined.c, which it calls, what an end
+ * receives, and the carrier's life; request.c, which that one calls, reads and writes what the
+ * two ends tell each other when they join.
  */
 #ifndef _SDP_JOINED_H
 #define _SDP_JOINED_H
 
+#include "chan/chan.h"
 #include "offload/carrier.h"
 #include "sdp/wire.h"
 #include "transport/transport.h"
@@ -138,6 +140,37 @@ struct sdp_joined_bufs {
 	u32 size;
 };
 
+/* Bytes of a receive buffer. */
+#define SDP_JOINED_SIZE		(SDP_CHAN_SIZE + sizeof(struct sdp_bsdh))
+
+/**
+ * struct sdp_joined - a joined connection, or one that is asked for
+ * @chan: its channel
+ * @c: the carrier, referenced
+ * @join: the request
+ * @answer: the answer
+ * @peer: the peer's buffers
+ * @ready: the carrier can be used: softirq, or open()
+ * @deadline: of the third proof
+ *
+ * Lives as long as its channel, of which the switch has the user's reference until
+ * ops->end().
+ */
+struct sdp_joined {
+	struct sdp_chan chan;
+	struct sdp_carrier *c;
+	struct sdp_join join;
+	struct sdp_join answer;
+	struct sdp_joined_bufs peer;
+	bool ready;
+	struct timer_list deadline;
+};
+
+static inline struct sdp_joined *sdp_joined_of(struct sdp_chan *chan)
+{
+	return container_of(chan, struct sdp_joined, chan);
+}
+
 /* request.c */
 void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *join,
 			  const struct sdp_joined_bufs *own);
@@ -152,11 +185,16 @@ void sdp_joined_addrs(const struct sdp_join *join, struct sockaddr_storage *from
 		      struct sockaddr_storage *to);
 
 /* joined.c */
-int sdp_joined_start(void);
-void sdp_joined_stop(void);
-void sdp_joined_changed(void);
 int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer);
+int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *xc,
+		      const struct sdp_xprt_event *ev);
+int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);
+
+/* kind.c */
+int sdp_joined_start(void);
+void sdp_joined_stop(void);
+void sdp_joined_changed(const struct sdp_xprt_ops *xprt);
 int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev);
 
 #endif /* _SDP_JOINED_H */

@@ -22,6 +22,19 @@ static u64 sdp_lane_put_count(const struct sdp_sock *ss)
 	return tp->bytes_acked + (u32)(tp->write_seq - tp->snd_una) - !ss->accepted;
 }
 
+/* The ULP as ss(8) names it. */
+static const struct tcp_ulp_ops *sdp_lane_ulp(const struct sdp_sock *ss)
+{
+	switch (ss->lane->kind) {
+	case SDP_SOCK_BY_IB:
+		return ss->base->ulp_ib;
+	case SDP_SOCK_BY_RDMA:
+		return ss->base->ulp_rdma;
+	default:
+		return ss->base->ulp_local;
+	}
+}
+
 static void sdp_lane_moved(struct sdp_sock *ss)
 {
 	struct sock *sk = ss->sk;
@@ -31,8 +44,7 @@ static void sdp_lane_moved(struct sdp_sock *ss)
 	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK) && sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
 	sdp_stay_set(ss, SDP_STAY_NOT, false);
-	sdp_tx_moved(ss, ss->lane->kind == SDP_SOCK_BY_IB ? ss->base->ulp_ib :
-							    ss->base->ulp_local);
+	sdp_tx_moved(ss, sdp_lane_ulp(ss));
 }
 
 /* Were the messages made for a carrier that takes larger ones? */

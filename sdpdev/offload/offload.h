@@ -121,6 +121,7 @@ enum sdp_stay {
  * @ulp: the ULP, as ss(8) names it while the bytes go by TCP
  * @ulp_local: the same ULP, while they go by memory of the host
  * @ulp_ib: while they go over InfiniBand
+ * @ulp_rdma: while they go over another RDMA network
  */
 struct sdp_base {
 	struct proto *prot;
@@ -130,6 +131,7 @@ struct sdp_base {
 	const struct tcp_ulp_ops *ulp;
 	const struct tcp_ulp_ops *ulp_local;
 	const struct tcp_ulp_ops *ulp_ib;
+	const struct tcp_ulp_ops *ulp_rdma;
 };
 
 /**

@@ -159,7 +159,7 @@ static struct sdp_xprt *sdp_xprt_next(struct sdp_xprt *prev)
  * Transports are asked in the order of their registration.
  *
  * Context: process context.
- * Return: the first transport that takes it, referenced; NULL without any transport; or
+ * Return: the first transport that takes it, referenced; NULL without any such transport; or
  * an ERR_PTR: the first error that says more than that the route leaves by another kind of
  * interface, else -EOPNOTSUPP.
  */
@@ -170,6 +170,8 @@ const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_param
 	int err, told = 0;
 
 	while ((xprt = sdp_xprt_next(xprt))) {
+		if (params->by && params->by != xprt->ops->by)
+			continue;
 		found = *params;
 		err = xprt->ops->route(net, &found);
 		if (!err) {
@@ -185,18 +187,19 @@ const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_param
 /**
  * sdp_xprt_takes() - might a connection that leaves by a device use a transport?
  * @dev: the device
+ * @by: of struct sdp_xprt_ops
  *
  * Context: any.
  * Return: false where sdp_xprt_route() finds none.
  */
-bool sdp_xprt_takes(const struct net_device *dev)
+bool sdp_xprt_takes(const struct net_device *dev, u8 by)
 {
 	struct sdp_xprt *xprt;
 	bool takes = false;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(xprt, &sdp_xprts, list)
-		if (xprt->ops->takes && xprt->ops->takes(dev)) {
+		if (xprt->ops->by == by && xprt->ops->takes && xprt->ops->takes(dev)) {
 			takes = true;
 			break;
 		}

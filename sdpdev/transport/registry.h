@@ -20,7 +20,7 @@ void sdp_xprt_init(const struct sdp_xprt_upcalls *up);
 bool sdp_xprt_get(const struct sdp_xprt_ops *ops);
 void sdp_xprt_put(const struct sdp_xprt_ops *ops);
 const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params);
-bool sdp_xprt_takes(const struct net_device *dev);
+bool sdp_xprt_takes(const struct net_device *dev, u8 by);
 struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 port);
 void sdp_xprt_unlisten(struct sdp_xprt_port *port);
 void sdp_xprt_stats(struct seq_file *seq);

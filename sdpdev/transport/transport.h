@@ -322,6 +322,7 @@ struct sdp_xprt_upcalls {
  *	have so many; see struct sdp_xprt_conn.pieces
  * @recv_head: bytes of each message received that go to struct sdp_xprt_buf.head, the rest
  *	into whole pages.  Zero: all of it goes to one place
+ * @by: the transport has to have this struct sdp_xprt_ops.by; zero: any may do
  * @any_port: the request goes to the service of port 0, whatever the port of @peer is; that one
  *	is for routing rules
  * @brief: its bytes have another way, so it ends where the peer's transport acknowledges
@@ -348,6 +349,7 @@ struct sdp_xprt_params {
 	u32 recv_depth;
 	u32 send_pieces;
 	u32 recv_head;
+	u8 by;
 	bool any_port;
 	bool brief;
 	u32 rdma_depth;
@@ -367,6 +369,7 @@ struct sdp_xprt_params {
  * @owner: its module, for whoever looks at the structure: a transport is kept by what uses
  *	it, and takes itself back before it goes
  * @name: for people; no two transports have the same
+ * @by: SDP_SOCK_BY_* of joined connections, which programs are told; zero: it has none
  * @caps: what it can do besides messages: bits of enum sdp_xprt_caps
  * @names: its requests name both addresses in a way of their own, so the protocol leaves them
  *	out of private data, for which there may be less room
@@ -454,6 +457,7 @@ struct sdp_xprt_params {
 struct sdp_xprt_ops {
 	struct module *owner;
 	const char *name;
+	u8 by;
 	u32 caps;
 	bool names;
 	u32 max_msg;

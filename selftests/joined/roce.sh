@@ -16,7 +16,7 @@ unplugged() {
 }
 
 plugged() {
-	rdma link add rxe0 type rxe netdev eth0 && ask more && ask by ib
+	rdma link add rxe0 type rxe netdev eth0 && ask more && ask by rdma
 }
 
 # This machine does not hear the other one for a moment, again and again.
@@ -34,7 +34,7 @@ flaps() {
 life() {
 	local ok
 
-	connections && ask by ib && "$@" && ask more && ended
+	connections && ask by rdma && "$@" && ask more && ended
 	ok=$?
 	kill "${pid[@]}"
 	return "$ok"
@@ -62,22 +62,22 @@ pulled() {
 plan 21
 connections
 result $? "connections"
-check "they leave TCP" ask by ib
+check "they leave TCP" ask by rdma
 check "they go on" ask more
 check "by a carrier that was joined" counted carrier_joined
 rdma resource show qp | grep -q 'rxe0/1 .*type RC .*\[sdp_rdma\]'
 result $? "whose queue pairs are RoCE's"
-check "as ss tells" eval "ss -tin | grep -q tcp-ulp-sdp-ib"
+check "as ss tells" eval "ss -tin | grep -q tcp-ulp-sdp-rdma"
 check "the device goes: TCP has them" unplugged
 check "it comes back: so do they" plugged
 check "the transport goes" rmmod sdp_rdma
 check "TCP has them" ask by tcp
 check "they go on" ask more
 check "the transport comes back" modprobe sdp_rdma
-check "so do they" ask by ib
+check "so do they" ask by rdma
 check "the path flaps" flaps
 check "they go on" ask more
-check "by RoCE again" ask by ib
+check "by RoCE again" ask by rdma
 check "all bytes are right" ended
 kill "${pid[@]}"
 to=fd77::2 v6=-6 check "over IPv6, too" life true

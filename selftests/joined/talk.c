@@ -450,7 +450,8 @@ static void ask(const char *line)
 	} else if (!strcmp(word, "by")) {
 		question.answered = sends_by;
 		question.carrier = !strcmp(more, "tcp") ? SDP_SOCK_BY_TCP :
-				   !strcmp(more, "ib") ? SDP_SOCK_BY_IB : SDP_SOCK_BY_LOCAL;
+				   !strcmp(more, "ib") ? SDP_SOCK_BY_IB :
+				   !strcmp(more, "rdma") ? SDP_SOCK_BY_RDMA : SDP_SOCK_BY_LOCAL;
 	} else if (!strcmp(word, "all")) {
 		question.answered = has_all;
 	} else if (!strcmp(word, "silent") || !strcmp(word, "loud")) {

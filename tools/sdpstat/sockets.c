@@ -48,6 +48,7 @@ static const char * const carriers[] = {
 	[SDP_SOCK_BY_TCP]	= "TCP",
 	[SDP_SOCK_BY_LOCAL]	= "local",
 	[SDP_SOCK_BY_IB]	= "ib",
+	[SDP_SOCK_BY_RDMA]	= "rdma",
 	[SDP_SOCK_BY_TEST]	= "test",
 };
 

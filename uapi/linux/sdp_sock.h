@@ -47,6 +47,7 @@
 #define SDP_SOCK_BY_TCP		0
 #define SDP_SOCK_BY_LOCAL	1	/* memory of the host that both ends are on */
 #define SDP_SOCK_BY_IB		2	/* the Sockets Direct Protocol over InfiniBand */
+#define SDP_SOCK_BY_RDMA	3	/* the same over another RDMA network: RoCE */
 #define SDP_SOCK_BY_TEST	255	/* a carrier of messages that a test has loaded */
 
 #define SDP_STAY_LEN		16

@@ -37,7 +37,7 @@ static int sdp_events_request(struct sdp_xprt_conn *xc, void *ctx,
 
 static void sdp_events_changed(const struct sdp_xprt_ops *ops)
 {
-	sdp_joined_changed();
+	sdp_joined_changed(ops);
 }
 
 const struct sdp_xprt_upcalls sdp_events = {

@@ -38,6 +38,7 @@ static int sdp_family_learn(int family, struct sdp_family *fam)
 	fam->base.ulp = &sdp_ulp;
 	fam->base.ulp_local = &sdp_ulp_local;
 	fam->base.ulp_ib = &sdp_ulp_ib;
+	fam->base.ulp_rdma = &sdp_ulp_rdma;
 	fam->prot = *fam->base.prot;
 	fam->ops = *fam->base.ops;
 	sdp_proto_build(fam);

@@ -62,7 +62,7 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said);
 void sdp_proto_build(struct sdp_family *fam);
 
 /* ulp.c */
-extern struct tcp_ulp_ops sdp_ulp, sdp_ulp_local, sdp_ulp_ib;
+extern struct tcp_ulp_ops sdp_ulp, sdp_ulp_local, sdp_ulp_ib, sdp_ulp_rdma;
 int sdp_sock_attach(struct sock *sk);
 int sdp_sock_give_up(struct sock *sk);
 int sdp_sock_init(void);
@@ -89,7 +89,8 @@ static inline bool sdp_ulp_ours(const struct sock *sk)
 {
 	const struct tcp_ulp_ops *ulp = READ_ONCE(inet_csk(sk)->icsk_ulp_ops);
 
-	return ulp == &sdp_ulp || ulp == &sdp_ulp_local || ulp == &sdp_ulp_ib;
+	return ulp == &sdp_ulp || ulp == &sdp_ulp_local || ulp == &sdp_ulp_ib ||
+	       ulp == &sdp_ulp_rdma;
 }
 
 /**

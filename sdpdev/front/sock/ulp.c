@@ -31,6 +31,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 struct tcp_ulp_ops sdp_ulp __read_mostly = SDP_ULP("sdp");
 struct tcp_ulp_ops sdp_ulp_local __read_mostly = SDP_ULP("sdp-local");
 struct tcp_ulp_ops sdp_ulp_ib __read_mostly = SDP_ULP("sdp-ib");
+struct tcp_ulp_ops sdp_ulp_rdma __read_mostly = SDP_ULP("sdp-rdma");
 
 static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, gfp_t gfp)
 {

@@ -7,6 +7,7 @@
  */
 #include <linux/init.h>
 #include <linux/module.h>
+#include <linux/sdp_sock.h>
 
 #include "transport/ib/ib.h"
 
@@ -79,6 +80,7 @@ static struct sdp_xprt_conn *sdp_ib_conn_create(struct net *net, void *ctx)
 static const struct sdp_xprt_ops sdp_ib_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "ib",
+	.by		= SDP_SOCK_BY_IB,
 	.route		= sdp_ib_route,
 	.takes		= sdp_ib_takes,
 	.listen		= sdp_ib_listen,

@@ -7,6 +7,7 @@
  */
 #include <linux/init.h>
 #include <linux/module.h>
+#include <linux/sdp_sock.h>
 
 #include "transport/rdma/rdma.h"
 
@@ -90,6 +91,7 @@ static struct sdp_xprt_conn *sdp_rdma_conn_create(struct net *net, void *ctx)
 static const struct sdp_xprt_ops sdp_rdma_ops = {
 	.owner		= THIS_MODULE,
 	.name		= "rdma",
+	.by		= SDP_SOCK_BY_RDMA,
 	.names		= true,
 	.route		= sdp_rdma_route,
 	.takes		= sdp_rdma_takes,

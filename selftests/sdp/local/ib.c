@@ -253,8 +253,9 @@ static int try_takes(char *text, int at, const struct carry_via *via)
 {
 	struct net_device *dev = dev_get_by_index(via->net, via->params.ifindex);
 
-	at = carry_tell(text, at, dev && sdp_xprt_takes(dev) &&
-			!sdp_xprt_takes(via->net->loopback_dev),
+	at = carry_tell(text, at, dev && sdp_xprt_takes(dev, SDP_SOCK_BY_IB) &&
+			!sdp_xprt_takes(dev, SDP_SOCK_BY_RDMA) &&
+			!sdp_xprt_takes(via->net->loopback_dev, SDP_SOCK_BY_IB),
 			"by which device a connection might use it");
 	dev_put(dev);
 	return at;

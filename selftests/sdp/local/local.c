@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rwsem.h>
+#include <linux/sdp_sock.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -568,6 +569,7 @@ static void local_show_stats(struct seq_file *seq)
 
 struct sdp_xprt_ops local_ops = {
 	.owner		= THIS_MODULE,
+	.by		= SDP_SOCK_BY_IB,
 	.caps		= SDP_XPRT_CAPS,
 	.max_msg	= LOCAL_MAX_MSG,
 	.max_split	= LOCAL_MAX_SPLIT,
