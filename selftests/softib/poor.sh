@@ -19,7 +19,7 @@ limit() {
 }
 
 limits() {
-	limit max_cqe 2047 && limit max_sge 2 && limit max_srq 0 && limit max_qp_rd_atom 1
+	limit max_cqe 2047 && limit max_sge 1 && limit max_srq 0 && limit max_qp_rd_atom 1
 }
 
 # pings SIZE
@@ -56,10 +56,15 @@ sdp() {
 	grep '^carrier_joined [1-9]' /proc/net/sdp/snmp
 }
 
+# What the transport makes of it
+told() {
+	dmesg | grep "softib0: one piece for a receive"
+}
+
 few=$(fewer 20)
 head -c "$(fewer 3000000)" /dev/urandom > "$file"
 
-plan 14
+plan 15
 check "a fabric" up 2 poor=Y
 check "its adapters tell how poor they are" limits
 check "they take no inline data" "$programs/inline" none
@@ -69,6 +74,7 @@ check "a file" transfer
 check "connected mode" connected
 check "a file" transfer
 check "SDP" sdp
+check "which says what it does without" told
 check "ib_send_lat" pair ib_send_lat -F -n "$few"
 check "ib_send_bw" pair ib_send_bw -F -n "$few"
 check "ib_write_bw" pair ib_write_bw -F -n "$few"

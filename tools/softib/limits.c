@@ -36,7 +36,8 @@ MODULE_PARM_DESC(poor, "HCAs made from now on can do as little as old ones (defa
 /**
  * struct limits - what differs between common HCAs and poor ones
  * @cqe:	entries of a CQ
- * @sge:	pieces of a send or receive
+ * @sge:	pieces of a send
+ * @recv_sge:	pieces of a receive
  * @inline_data: bytes of inline data
  * @fast_pages:	pages that are registered fast at once
  * @rd_atomic:	RDMA reads and atomics under way on a QP, in each direction
@@ -45,6 +46,7 @@ MODULE_PARM_DESC(poor, "HCAs made from now on can do as little as old ones (defa
 struct limits {
 	u32 cqe;
 	u8 sge;
+	u8 recv_sge;
 	u16 inline_data;
 	u16 fast_pages;
 	u8 rd_atomic;
@@ -54,6 +56,7 @@ struct limits {
 static const struct limits common_limits = {
 	.cqe = 4194303,
 	.sge = MAX_SGE,
+	.recv_sge = MAX_SGE,
 	.inline_data = 512,
 	.fast_pages = 4096,
 	.rd_atomic = SOFTIB_MAX_RD_ATOMIC,
@@ -64,6 +67,7 @@ static const struct limits common_limits = {
 static const struct limits poor_limits = {
 	.cqe = 2047,
 	.sge = 2,
+	.recv_sge = 1,
 	.fast_pages = 16,
 	.rd_atomic = 1,
 };
@@ -75,7 +79,7 @@ static void set_props(struct ib_device_attr *props, const struct limits *limits)
 	props->max_qp = 131072;
 	props->max_qp_wr = 16384;
 	props->max_send_sge = min_t(u32, READ_ONCE(send_sge), limits->sge);
-	props->max_recv_sge = limits->sge;
+	props->max_recv_sge = limits->recv_sge;
 	props->max_sge_rd = limits->sge;
 	props->max_cq = 65536;
 	props->max_cqe = limits->cqe;
@@ -85,7 +89,7 @@ static void set_props(struct ib_device_attr *props, const struct limits *limits)
 	if (READ_ONCE(srq) && limits->srq) {
 		props->max_srq = limits->srq;
 		props->max_srq_wr = 16384;
-		props->max_srq_sge = limits->sge;
+		props->max_srq_sge = limits->recv_sge;
 	}
 	props->max_fast_reg_page_list_len = limits->fast_pages;
 	props->max_qp_rd_atom = limits->rd_atomic;

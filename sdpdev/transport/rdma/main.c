@@ -44,8 +44,6 @@ static int sdp_rdma_add(struct ib_device *device)
 	if (IS_ERR(rc))
 		return PTR_ERR(rc);
 	dev = sdp_rdma_dev(rc);
-	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
-		ibdev_info(device, "no fast registration: SDP copies all bytes\n");
 	sdp_rdma_dev_add(dev);
 	ib_set_client_data(device, &sdp_rdma_client, dev);
 	sdp_rdma_kind.up->changed(&sdp_rdma_ops);

@@ -19,8 +19,10 @@
  * @conn: the connection, referenced
  * @dir: DMA_FROM_DEVICE to receive, DMA_TO_DEVICE to send
  * @head: bytes at @xb.head
+ * @whole: where the device puts a message that goes to @xb.head and @xb.data, if it cannot
+ *	put it into two places; else NULL
  * @pieces: how many follow @xb.data in the message that is posted
- * @sge: as the device sees it: @xb.head if there is one, @xb.data, and the pieces
+ * @sge: as the device sees it: @whole; or @xb.head if there is one, @xb.data, and the pieces
  */
 struct sdp_rc_buf {
 	struct sdp_xprt_buf xb;
@@ -28,6 +30,7 @@ struct sdp_rc_buf {
 	struct sdp_rc_conn *conn;
 	enum dma_data_direction dir;
 	u32 head;
+	void *whole;
 	u32 pieces;
 	struct ib_sge sge[];
 };
@@ -87,8 +90,11 @@ static int sdp_rc_sge_map(struct sdp_rc_buf *buf, struct ib_sge *sge, void *data
 
 static int sdp_rc_buf_map(struct sdp_rc_buf *buf)
 {
-	int ret = sdp_rc_sge_map(buf, sdp_rc_buf_sge(buf), buf->xb.data, buf->xb.size);
+	int ret;
 
+	if (buf->whole)
+		return sdp_rc_sge_map(buf, &buf->sge[0], buf->whole, buf->head + buf->xb.size);
+	ret = sdp_rc_sge_map(buf, sdp_rc_buf_sge(buf), buf->xb.data, buf->xb.size);
 	if (ret || !buf->head)
 		return ret;
 	ret = sdp_rc_sge_map(buf, &buf->sge[0], buf->xb.head, buf->head);
@@ -102,6 +108,10 @@ static void sdp_rc_buf_unmap(struct sdp_rc_buf *buf)
 {
 	struct ib_device *device = sdp_rc_buf_device(buf);
 
+	if (buf->whole) {
+		ib_dma_unmap_single(device, buf->sge[0].addr, buf->head + buf->xb.size, buf->dir);
+		return;
+	}
 	if (buf->head)
 		ib_dma_unmap_single(device, buf->sge[0].addr, buf->head, buf->dir);
 	ib_dma_unmap_single(device, sdp_rc_buf_sge(buf)->addr, buf->xb.size, buf->dir);
@@ -125,6 +135,11 @@ static bool sdp_rc_buf_memory(struct sdp_rc_buf *buf)
 	}
 	buf->xb.head = kmalloc(buf->head, SDP_RC_BUF_GFP);
 	buf->xb.data = sdp_rc_page_alloc(size, SDP_RC_BUF_GFP);
+	if (sdp_rc_dev_whole(buf->conn->dev)) {
+		buf->whole = kmalloc(buf->head + size, SDP_RC_BUF_GFP);
+		if (!buf->whole)
+			return false;
+	}
 	return buf->xb.head && buf->xb.data;
 }
 
@@ -133,6 +148,7 @@ static void sdp_rc_buf_release(struct sdp_rc_buf *buf)
 	if (buf->xb.data)
 		sdp_rc_data_free(buf, buf->xb.data);
 	kfree(buf->xb.head);
+	kfree(buf->whole);
 	kfree(buf);
 }
 
@@ -217,13 +233,14 @@ struct page *sdp_rc_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	data = sdp_rc_page_replace(page, xb->size);
 	if (!data)
 		return NULL;
-	if (sdp_rc_sge_map(buf, sge, data, xb->size)) {
+	if (!buf->whole && sdp_rc_sge_map(buf, sge, data, xb->size)) {
 		sge->addr = dma;
 		sdp_rc_data_free(buf, data);
 		return NULL;
 	}
 	/* Nobody has written to it since it came back: so this loses nothing. */
-	ib_dma_unmap_single(sdp_rc_buf_device(buf), dma, xb->size, buf->dir);
+	if (!buf->whole)
+		ib_dma_unmap_single(sdp_rc_buf_device(buf), dma, xb->size, buf->dir);
 	xb->data = data;
 	return page;
 }
@@ -237,6 +254,12 @@ static void sdp_rc_buf_arrived(struct sdp_rc_buf *buf, u32 len)
 	struct ib_device *device = sdp_rc_buf_device(buf);
 	u32 head = min(len, buf->head);
 
+	if (buf->whole) {
+		ib_dma_sync_single_for_cpu(device, buf->sge[0].addr, len, buf->dir);
+		memcpy(buf->xb.head, buf->whole, head);
+		memcpy(buf->xb.data, buf->whole + head, len - head);
+		return;
+	}
 	if (head)
 		ib_dma_sync_single_for_cpu(device, buf->sge[0].addr, head, buf->dir);
 	if (len > head)
@@ -407,7 +430,7 @@ int sdp_rc_post_recv(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 	struct ib_recv_wr wr = {
 		.wr_cqe = &buf->cqe,
 		.sg_list = buf->sge,
-		.num_sge = buf->head ? 2 : 1,
+		.num_sge = buf->head && !buf->whole ? 2 : 1,
 	};
 	int ret, i;
 

@@ -41,6 +41,33 @@ static void sdp_rc_dev_event(struct ib_event_handler *handler, struct ib_event *
 }
 
 /**
+ * sdp_rc_dev_mem() - what a device can do with memory
+ * @device: ib_core's
+ *
+ * Return: bytes to be registered at once, or zero.
+ */
+u32 sdp_rc_dev_mem(const struct ib_device *device)
+{
+	u32 pages = min_t(u32, device->attrs.max_fast_reg_page_list_len, SDP_RC_MEM_PAGES);
+
+	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) || pages < 2)
+		return 0;
+	/* It may begin anywhere in the first page. */
+	return (pages - 1) * PAGE_SIZE;
+}
+
+/* What is slower by this device than it could be, once. */
+static void sdp_rc_dev_tell(const struct sdp_rc_dev *dev)
+{
+	if (!sdp_rc_dev_mem(dev->device))
+		ibdev_info(dev->device, "no fast registration: SDP copies all bytes\n");
+	if (sdp_rc_dev_whole(dev))
+		ibdev_info(dev->device, "one piece for a receive: SDP copies what arrives twice\n");
+	if (dev->device->attrs.max_send_sge < 2)
+		ibdev_info(dev->device, "one piece for a send: SDP copies what it sends\n");
+}
+
+/**
  * sdp_rc_dev_new() - a device has come
  * @kind: the transport
  * @device: ib_core's
@@ -67,6 +94,7 @@ struct sdp_rc_dev *sdp_rc_dev_new(const struct sdp_rc_kind *kind, struct ib_devi
 	init_completion(&dev->unused);
 	INIT_IB_EVENT_HANDLER(&dev->events, device, sdp_rc_dev_event);
 	ib_register_event_handler(&dev->events);
+	sdp_rc_dev_tell(dev);
 	return dev;
 }
 EXPORT_SYMBOL_GPL(sdp_rc_dev_new);

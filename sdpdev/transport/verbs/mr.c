@@ -14,17 +14,6 @@
 /* One in so many of a device's regions is not for SDP. */
 #define SDP_RC_MR_RESERVE	8
 
-/* What the device can do with memory: bytes to be registered at once, or zero. */
-static u32 sdp_rc_mr_bytes(const struct ib_device *device)
-{
-	u32 pages = min_t(u32, device->attrs.max_fast_reg_page_list_len, SDP_RC_MEM_PAGES);
-
-	if (!(device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) || pages < 2)
-		return 0;
-	/* It may begin anywhere in the first page. */
-	return (pages - 1) * PAGE_SIZE;
-}
-
 static void sdp_rc_mr_reads(struct sdp_rc_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->dev->device->attrs;
@@ -46,7 +35,7 @@ int sdp_rc_mrs_init(struct sdp_rc_conn *conn, const struct sdp_xprt_params *para
 {
 	struct ib_pd *pd;
 
-	conn->xc.max_mem = params->rdma_depth ? sdp_rc_mr_bytes(conn->dev->device) : 0;
+	conn->xc.max_mem = params->rdma_depth ? sdp_rc_dev_mem(conn->dev->device) : 0;
 	conn->max_mrs = conn->xc.max_mem ? params->rdma_depth : 0;
 	sdp_rc_mr_reads(conn);
 	conn->pd = conn->dev->pd;

@@ -164,13 +164,24 @@ static u32 sdp_rc_send_depth(const struct sdp_xprt_params *params)
 	return params->send_depth + SDP_RC_MEM_WRS * params->rdma_depth;
 }
 
-static bool sdp_rc_qp_params_ok(const struct ib_device *device,
-				const struct sdp_xprt_params *params)
+/*
+ * Can the device queue so much?  ib_core would look for a completion queue of such a size without
+ * end.
+ */
+static bool sdp_rc_qp_params_ok(struct sdp_rc_dev *dev, const struct sdp_xprt_params *params)
 {
-	return params->send_depth && params->recv_depth &&
-	       sdp_rc_send_depth(params) <= device->attrs.max_qp_wr &&
-	       params->recv_depth <= device->attrs.max_qp_wr &&
-	       (!params->recv_head || device->attrs.max_recv_sge >= 2);
+	const struct ib_device_attr *attrs = &dev->device->attrs;
+	u32 send = sdp_rc_send_depth(params), recv = params->recv_depth;
+
+	if (!send || !recv)
+		return false;
+	if (max(send, recv) <= attrs->max_qp_wr && send + recv <= attrs->max_cqe)
+		return true;
+	if (!test_and_set_bit(SDP_RC_DEV_F_SHALLOW, &dev->flags))
+		ibdev_warn(dev->device,
+			   "queues of %d, completion queues of %d: SDP needs %u and %u\n",
+			   attrs->max_qp_wr, attrs->max_cqe, max(send, recv), send + recv);
+	return false;
 }
 
 /* How many pieces a message may have behind its buffer. */
@@ -200,14 +211,14 @@ int sdp_rc_qp_create(struct sdp_rc_conn *conn,
 		.cap.max_send_wr = sdp_rc_send_depth(params),
 		.cap.max_recv_wr = params->recv_depth,
 		.cap.max_send_sge = 1 + sdp_rc_qp_pieces(device, params),
-		.cap.max_recv_sge = params->recv_head ? 2 : 1,
+		.cap.max_recv_sge = params->recv_head && !sdp_rc_dev_whole(conn->dev) ? 2 : 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_qp *qp;
 	int ret;
 
-	if (!sdp_rc_qp_params_ok(device, params))
+	if (!sdp_rc_qp_params_ok(conn->dev, params))
 		return -EINVAL;
 
 	ret = sdp_xprt_charge(&conn->xc, params, sdp_rc_qp_most(conn->dev));

@@ -156,6 +156,7 @@ struct sdp_rc_kind {
  * @refs: one from sdp_rc_dev_new() to sdp_rc_dev_end(), one for each connection, and for
  *	what the transport has there
  * @gone: being removed, or broken; sdp_rc_conns_lock
+ * @flags: SDP_RC_DEV_F_*
  * @unused: @refs is zero: the device may go
  *
  * The first member of the transport's structure.  Lives from ib_core's add() to its remove(),
@@ -169,8 +170,17 @@ struct sdp_rc_dev {
 	struct ib_event_handler events;
 	refcount_t refs;
 	bool gone;
+	unsigned long flags;
 	struct completion unused;
 };
+
+#define SDP_RC_DEV_F_SHALLOW	0	/* the log says that its queues are too short */
+
+/* Does the device put a message into one place only? */
+static inline bool sdp_rc_dev_whole(const struct sdp_rc_dev *dev)
+{
+	return dev->device->attrs.max_recv_sge < 2;
+}
 
 /**
  * struct sdp_rc_mr - a region, which memory is registered with
@@ -354,6 +364,7 @@ int sdp_rc_start(struct sdp_rc_kind *kind, struct ib_client *client);
 void sdp_rc_stop(struct sdp_rc_kind *kind, struct ib_client *client);
 
 /* dev.c */
+u32 sdp_rc_dev_mem(const struct ib_device *device);
 struct sdp_rc_dev *sdp_rc_dev_new(const struct sdp_rc_kind *kind, struct ib_device *device);
 void sdp_rc_dev_end(struct sdp_rc_dev *dev);
 void sdp_rc_dev_put(struct sdp_rc_dev *dev);
