@@ -6,6 +6,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -38,6 +40,33 @@ void addr_fill(struct sockaddr_storage *to, sa_family_t family, const struct in6
 	}
 }
 
+/* The address; of IPv4 the first four bytes. */
+void addr_read(const struct sockaddr_storage *from, struct in6_addr *addr, in_port_t *port)
+{
+	const struct sockaddr_in6 *in6 = (const void *)from;
+	const struct sockaddr_in *in = (const void *)from;
+
+	memset(addr, 0, sizeof(*addr));
+	if (from->ss_family == AF_INET)
+		memcpy(addr, &in->sin_addr, sizeof(in->sin_addr));
+	else
+		*addr = in6->sin6_addr;
+	if (port)
+		*port = from->ss_family == AF_INET ? in->sin_port : in6->sin6_port;
+}
+
+/* Where it has none. */
+void addr_set_port(struct sockaddr_storage *addr, in_port_t port)
+{
+	struct sockaddr_in6 *in6 = (void *)addr;
+	struct sockaddr_in *in = (void *)addr;
+
+	if (addr->ss_family == AF_INET && !in->sin_port)
+		in->sin_port = port;
+	else if (addr->ss_family == AF_INET6 && !in6->sin6_port)
+		in6->sin6_port = port;
+}
+
 /* Only an address that is not link-local has its interface by itself. */
 static bool is_usable(const struct ifaddrs *at, const char *name, sa_family_t family)
 {
@@ -63,4 +92,19 @@ bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr
 	}
 	freeifaddrs(all);
 	return found;
+}
+
+/* Or 0. */
+unsigned int addr_mtu(unsigned int ifindex)
+{
+	struct ifreq req = {};
+	int fd, err;
+
+	if (!if_indextoname(ifindex, req.ifr_name))
+		return 0;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	err = fd < 0 ? -1 : ioctl(fd, SIOCGIFMTU, &req);
+	if (fd >= 0)
+		close(fd);
+	return err ? 0 : req.ifr_mtu;
 }

@@ -47,7 +47,7 @@ static int open_memory(struct sdpmcast *e, unsigned int slots)
 	unsigned int i;
 
 	e->slots = slots + SOCKET_SLOTS;
-	e->len = SOCKET_SLOTS * SOCKET_LEN + (size_t)slots * SLOT_LEN;
+	e->len = SOCKET_SLOTS * SOCKET_LEN + (size_t)(slots + SEND_SLOTS) * SLOT_LEN;
 	if (posix_memalign((void **)&e->memory, sysconf(_SC_PAGESIZE), e->len)) {
 		e->memory = NULL;
 		errno = ENOMEM;
@@ -89,7 +89,8 @@ __public struct sdpmcast *sdpmcast_open(const char *interface, sa_family_t famil
 	e->epoll = -1;
 	e->netlink = -1;
 	e->ifindex = if_nametoindex(interface);
-	if (!e->ifindex || open_socket(e) || open_memory(e, slots) || open_epoll(e)) {
+	if (!e->ifindex || open_socket(e) || send_open(e) || open_memory(e, slots) ||
+	    open_epoll(e)) {
 		error = errno;
 		sdpmcast_close(e);
 		errno = error;

@@ -51,7 +51,7 @@ int filter_set(const struct sdpmcast *e)
 	if (!f)
 		return -1;
 	for (g = e->groups; g; g = g->next) {
-		if (g->way != SDPMCAST_QUEUE_PAIR)
+		if (!g->receives || g->way != SDPMCAST_QUEUE_PAIR)
 			continue;
 		if (n + 10 > BPF_MAXINSNS) {
 			free(f);

@@ -35,6 +35,21 @@ bool group_wants(const struct group *g, const struct sockaddr_storage *source)
 	return !g->source_count || source_find(g, source) >= 0;
 }
 
+/* The socket's filter, and the claim, as the way wants them. */
+static void group_receive(struct sdpmcast *e, struct group *g)
+{
+	bool fits = !filter_set(e);
+
+	if (g->way != SDPMCAST_QUEUE_PAIR)
+		return;
+	if (!fits) {
+		g->way = SDPMCAST_REFUSED;
+		filter_set(e);
+	} else if (!claim_send(e, g, true)) {
+		e->stat.claimed++;
+	}
+}
+
 /* The one function that changes the way, once group_start() has begun it. */
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 {
@@ -42,18 +57,14 @@ void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 
 	if (g->way == way)
 		return;
-	if (was && !claim_send(e, g, false))
+	if (was && g->receives && !claim_send(e, g, false))
 		e->stat.claimed--;
 	g->way = way;
-	if (way == SDPMCAST_QUEUE_PAIR) {
-		if (filter_set(e)) {
-			g->way = SDPMCAST_REFUSED;
-			filter_set(e);
-		} else if (!claim_send(e, g, true)) {
-			e->stat.claimed++;
-		}
-	} else if (was) {
-		filter_set(e);
+	if (g->receives && (was || way == SDPMCAST_QUEUE_PAIR))
+		group_receive(e, g);
+	if (g->way != SDPMCAST_QUEUE_PAIR && g->ah) {
+		ibv_destroy_ah(g->ah);
+		g->ah = NULL;
 	}
 	if (g->joined && g->way != SDPMCAST_QUEUE_PAIR && g->way != SDPMCAST_JOINING) {
 		g->joined = false;
@@ -63,12 +74,19 @@ void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 
 static void group_start(struct sdpmcast *e, struct group *g)
 {
+	struct rdma_cm_join_mc_attr_ex attr = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+		.join_flags = g->receives ? RDMA_MC_JOIN_FLAG_FULLMEMBER :
+			      RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.addr = (struct sockaddr *)&g->addr,
+	};
+
 	g->way = SDPMCAST_JOINING;
 	if (!e->id || e->broken) {
 		g->way = SDPMCAST_NO_DEVICE;
 		return;
 	}
-	g->joined = !rdma_join_multicast(e->id, (struct sockaddr *)&g->addr, g);
+	g->joined = !rdma_join_multicast_ex(e->id, &attr, g);
 	if (!g->joined)
 		g->way = SDPMCAST_REFUSED;
 }
@@ -86,9 +104,13 @@ static struct group *group_of_event(const struct sdpmcast *e, const struct rdma_
 
 /* A membership that is lost is asked for again; one that was refused is not. */
 static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_type type,
-			int status)
+			int status, struct rdma_ud_param *ud)
 {
 	if (type == RDMA_CM_EVENT_MULTICAST_JOIN && !status) {
+		/* Without one it only receives. */
+		g->ah = ibv_create_ah(e->pd, &ud->ah_attr);
+		g->qpn = ud->qp_num;
+		g->qkey = ud->qkey;
 		group_set_way(e, g, SDPMCAST_QUEUE_PAIR);
 	} else if (g->way == SDPMCAST_QUEUE_PAIR) {
 		group_set_way(e, g, SDPMCAST_REFUSED);
@@ -112,12 +134,14 @@ void group_events(struct sdpmcast *e)
 {
 	struct rdma_cm_event *event;
 	enum rdma_cm_event_type type;
+	struct rdma_ud_param ud;
 	struct group *g;
 	int status;
 
 	while (e->channel && !rdma_get_cm_event(e->channel, &event)) {
 		type = event->event;
 		status = event->status;
+		ud = event->param.ud;
 		g = NULL;
 		if (type == RDMA_CM_EVENT_MULTICAST_JOIN || type == RDMA_CM_EVENT_MULTICAST_ERROR)
 			g = group_of_event(e, event);
@@ -127,7 +151,7 @@ void group_events(struct sdpmcast *e)
 			groups_lost(e);
 		}
 		if (g)
-			group_event(e, g, type, status);
+			group_event(e, g, type, status, &ud);
 	}
 }
 
@@ -168,13 +192,19 @@ static int source_add(struct group *g, const struct sockaddr_storage *source)
 	return 0;
 }
 
-static int check(const struct sdpmcast *e, const struct sockaddr *group,
-		 const struct sockaddr *source)
+/* Takes the addresses of a call; false, with errno set, if one is of another family. */
+static bool take(const struct sdpmcast *e, const struct sockaddr *group,
+		 const struct sockaddr *source, struct sockaddr_storage *to,
+		 struct sockaddr_storage *from)
 {
-	if (group->sa_family == e->family && (!source || source->sa_family == e->family))
-		return 0;
-	errno = EAFNOSUPPORT;
-	return -1;
+	if (group->sa_family != e->family || (source && source->sa_family != e->family)) {
+		errno = EAFNOSUPPORT;
+		return false;
+	}
+	store(to, group);
+	if (source)
+		store(from, source);
+	return true;
 }
 
 static void group_free(struct group *g)
@@ -183,44 +213,22 @@ static void group_free(struct group *g)
 	free(g);
 }
 
-/* A group is wanted from all sources or from some, as the kernel has it. */
-__public int sdpmcast_join(struct sdpmcast *e, const struct sockaddr *group,
-			   const struct sockaddr *source)
+static struct group *group_make(const struct sockaddr_storage *addr, bool receives)
 {
-	struct sockaddr_storage to, from;
-	struct group *g, *fresh = NULL;
+	struct group *g = calloc(1, sizeof(*g));
 
-	if (check(e, group, source))
-		return -1;
-	store(&to, group);
-	if (source)
-		store(&from, source);
-	g = group_find(e, &to);
-	if (!g) {
-		fresh = calloc(1, sizeof(*fresh));
-		if (!fresh)
-			return -1;
-		fresh->addr = to;
-		g = fresh;
+	if (g) {
+		g->addr = *addr;
+		g->receives = receives;
 	}
-	/* Refused by the kernel if the group is there, but for a source more. */
-	if (socket_group(e, &to, source ? &from : NULL, true))
-		goto free_group;
-	if (source && source_add(g, &from)) {
-		socket_group(e, &to, &from, false);
-		goto free_group;
-	}
-	if (fresh) {
-		g->next = e->groups;
-		e->groups = g;
-		group_start(e, g);
-	}
-	return 0;
+	return g;
+}
 
-free_group:
-	if (fresh)
-		group_free(fresh);
-	return -1;
+static void group_add(struct sdpmcast *e, struct group *g)
+{
+	g->next = e->groups;
+	e->groups = g;
+	group_start(e, g);
 }
 
 static void group_remove(struct sdpmcast *e, struct group *g)
@@ -234,18 +242,64 @@ static void group_remove(struct sdpmcast *e, struct group *g)
 	group_free(g);
 }
 
+/* The group, which is joined to send only if the endpoint is not in it; or NULL. */
+struct group *group_to_send(struct sdpmcast *e, const struct sockaddr_storage *addr)
+{
+	struct group *g = group_find(e, addr);
+
+	if (g)
+		return g;
+	g = group_make(addr, false);
+	if (g)
+		group_add(e, g);
+	return g;
+}
+
+/* A group is wanted from all sources or from some, as the kernel has it. */
+__public int sdpmcast_join(struct sdpmcast *e, const struct sockaddr *group,
+			   const struct sockaddr *source)
+{
+	struct sockaddr_storage to, from;
+	struct group *g, *fresh = NULL;
+
+	if (!take(e, group, source, &to, &from))
+		return -1;
+	g = group_find(e, &to);
+	if (!g || !g->receives) {
+		fresh = group_make(&to, true);
+		if (!fresh)
+			return -1;
+	}
+	/* Refused by the kernel if the group is there, but for a source more. */
+	if (socket_group(e, &to, source ? &from : NULL, true))
+		goto free_group;
+	if (source && source_add(fresh ?: g, &from)) {
+		socket_group(e, &to, &from, false);
+		goto free_group;
+	}
+	/* The connection manager knows memberships by their addresses, so there is one. */
+	if (fresh && g)
+		group_remove(e, g);
+	if (fresh)
+		group_add(e, fresh);
+	return 0;
+
+free_group:
+	if (fresh)
+		group_free(fresh);
+	return -1;
+}
+
 __public int sdpmcast_leave(struct sdpmcast *e, const struct sockaddr *group,
 			    const struct sockaddr *source)
 {
 	struct sockaddr_storage to, from;
 	struct group *g;
+	bool received;
 	int i;
 
-	if (check(e, group, source))
+	if (!take(e, group, source, &to, &from))
 		return -1;
-	store(&to, group);
-	if (source)
-		store(&from, source);
 	g = group_find(e, &to);
 	i = g && source ? source_find(g, &from) : 0;
 	if (!g || i < 0) {
@@ -256,8 +310,9 @@ __public int sdpmcast_leave(struct sdpmcast *e, const struct sockaddr *group,
 		g->sources[i] = g->sources[--g->source_count];
 		return socket_group(e, &to, &from, false);
 	}
+	received = g->receives;
 	group_remove(e, g);
-	return socket_group(e, &to, source ? &from : NULL, false);
+	return received ? socket_group(e, &to, source ? &from : NULL, false) : 0;
 }
 
 __public enum sdpmcast_way sdpmcast_way(const struct sdpmcast *e, const struct sockaddr *group)

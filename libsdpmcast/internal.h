@@ -23,21 +23,31 @@
 #define SOCKET_SLOTS	32
 #define SOCKET_LEN	65536
 #define BATCH		32
+/* Packets that are on their way to the adapter, at most; a power of two. */
+#define SEND_SLOTS	64
 
 /**
- * struct group - a group that the endpoint is in
+ * struct group - a group that the endpoint is in, or sends to
  * @next:	the endpoint's next group
  * @addr:	the address; the port is the endpoint's
- * @way:	by which way its datagrams come; changed by group_set_way() only
+ * @receives:	the socket is in it; otherwise the queue pair joins to send only
+ * @way:	by which way its datagrams go; changed by group_set_way() only
  * @joined:	the queue pair is in it, or asked for
+ * @ah:		where the queue pair sends to, or NULL; with @qpn and @qkey
+ * @qpn:	of multicast
+ * @qkey:	the group's
  * @sources:	from which it is wanted; from all of them if there are none
  * @source_count: how many
  */
 struct group {
 	struct group *next;
 	struct sockaddr_storage addr;
+	bool receives;
 	enum sdpmcast_way way;
 	bool joined;
+	struct ibv_ah *ah;
+	uint32_t qpn;
+	uint32_t qkey;
 	struct sockaddr_storage *sources;
 	unsigned int source_count;
 };
@@ -55,12 +65,20 @@ struct group {
  * @id:		the connection manager's
  * @pd:		protection domain
  * @comp:	tells when @cq has something
- * @cq:		completions
+ * @cq:		completions of what it receives
+ * @send_cq:	and of what it sends
  * @broken:	the queue pair receives nothing any more
+ * @local:	the interface's address when the queue pair was made
  * @mr:		@memory, known to the adapter
- * @memory:	slots: SOCKET_SLOTS of SOCKET_LEN bytes, then those that are posted, of SLOT_LEN
+ * @memory:	slots: SOCKET_SLOTS of SOCKET_LEN bytes, then those that are posted, of SLOT_LEN,
+ *		then SEND_SLOTS likewise
  * @len:	its bytes
- * @slots:	how many
+ * @slots:	how many, without those to send
+ * @send_head:	packets that were posted
+ * @send_tail:	of them, those that are known to have gone
+ * @send_most:	bytes that a datagram in one packet carries
+ * @ttl:	of what is sent, or hop limit
+ * @loop:	sockets of the host are to receive it, too
  * @free:	those of the socket that are free, @free_count of them
  * @free_count:	how many
  * @groups:	the groups
@@ -80,11 +98,18 @@ struct sdpmcast {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *comp;
 	struct ibv_cq *cq;
+	struct ibv_cq *send_cq;
 	bool broken;
+	struct sockaddr_storage local;
 	struct ibv_mr *mr;
 	uint8_t *memory;
 	size_t len;
 	unsigned int slots;
+	uint32_t send_head;
+	uint32_t send_tail;
+	uint32_t send_most;
+	int ttl;
+	bool loop;
 	uint32_t free[SOCKET_SLOTS];
 	unsigned int free_count;
 
@@ -103,6 +128,9 @@ static inline uint8_t *slot_at(const struct sdpmcast *e, uint32_t slot)
 bool addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 void addr_fill(struct sockaddr_storage *to, sa_family_t family, const struct in6_addr *addr,
 	       in_port_t port);
+void addr_read(const struct sockaddr_storage *from, struct in6_addr *addr, in_port_t *port);
+void addr_set_port(struct sockaddr_storage *addr, in_port_t port);
+unsigned int addr_mtu(unsigned int ifindex);
 bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr_storage *to);
 
 /* claim.c */
@@ -117,7 +145,11 @@ int pair_open(struct sdpmcast *e);
 void pair_close(struct sdpmcast *e);
 int pair_post(struct sdpmcast *e, const uint32_t *slots, unsigned int n);
 
+/* send.c */
+int send_open(struct sdpmcast *e);
+
 /* group.c */
+struct group *group_to_send(struct sdpmcast *e, const struct sockaddr_storage *addr);
 struct group *group_find(const struct sdpmcast *e, const struct sockaddr_storage *addr);
 bool group_wants(const struct group *g, const struct sockaddr_storage *source);
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way);

@@ -66,11 +66,28 @@ static int post_all(struct sdpmcast *e)
 	return 0;
 }
 
+/*
+ * What a packet carries beside its headers. The broadcast group has the MTU of the link, which the
+ * interface has, too, but for the connected mode: there 2044 bytes are what all links take.
+ */
+static int find_most(struct sdpmcast *e)
+{
+	unsigned int mtu = addr_mtu(e->ifindex);
+	struct ibv_port_attr port;
+
+	if (ibv_query_port(e->id->verbs, e->id->port_num, &port))
+		return -1;
+	if (!mtu || mtu + 4 > 128U << port.active_mtu)
+		mtu = 2044;
+	e->send_most = mtu - (WIRE_MAX_HEADERS - 4) + (e->family == AF_INET ? 20 : 0);
+	return 0;
+}
+
 static int make_pair(struct sdpmcast *e)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_UD,
-		.cap = { .max_recv_wr = e->slots - SOCKET_SLOTS, .max_send_wr = 1,
+		.cap = { .max_recv_wr = e->slots - SOCKET_SLOTS, .max_send_wr = SEND_SLOTS,
 			 .max_recv_sge = 1, .max_send_sge = 1 },
 	};
 
@@ -78,14 +95,16 @@ static int make_pair(struct sdpmcast *e)
 	if (!e->pd)
 		return -1;
 	e->mr = ibv_reg_mr(e->pd, slot_at(e, SOCKET_SLOTS),
-			   (size_t)(e->slots - SOCKET_SLOTS) * SLOT_LEN, IBV_ACCESS_LOCAL_WRITE);
+			   (size_t)(e->slots - SOCKET_SLOTS + SEND_SLOTS) * SLOT_LEN,
+			   IBV_ACCESS_LOCAL_WRITE);
 	e->comp = ibv_create_comp_channel(e->id->verbs);
 	if (!e->mr || !e->comp)
 		return -1;
 	e->cq = ibv_create_cq(e->id->verbs, e->slots, NULL, e->comp, 0);
-	if (!e->cq)
+	e->send_cq = ibv_create_cq(e->id->verbs, SEND_SLOTS, NULL, e->comp, 0);
+	if (!e->cq || !e->send_cq || find_most(e))
 		return -1;
-	attr.send_cq = e->cq;
+	attr.send_cq = e->send_cq;
 	attr.recv_cq = e->cq;
 	if (rdma_create_qp(e->id, e->pd, &attr) || post_all(e))
 		return -1;
@@ -96,10 +115,9 @@ static int make_pair(struct sdpmcast *e)
 /* Returns 0 or -1; then there is none, and everything comes by the socket. */
 int pair_open(struct sdpmcast *e)
 {
-	struct sockaddr_storage addr;
 	int error;
 
-	if (!addr_of_interface(e->ifindex, e->family, &addr)) {
+	if (!addr_of_interface(e->ifindex, e->family, &e->local)) {
 		errno = EADDRNOTAVAIL;
 		return -1;
 	}
@@ -107,7 +125,7 @@ int pair_open(struct sdpmcast *e)
 	if (!e->channel)
 		return -1;
 	if (!rdma_create_id(e->channel, &e->id, e, RDMA_PS_IPOIB) &&
-	    !rdma_bind_addr(e->id, (struct sockaddr *)&addr) && e->id->verbs && !make_pair(e))
+	    !rdma_bind_addr(e->id, (struct sockaddr *)&e->local) && e->id->verbs && !make_pair(e))
 		return 0;
 	error = errno;
 	pair_close(e);
@@ -121,6 +139,8 @@ void pair_close(struct sdpmcast *e)
 		rdma_destroy_qp(e->id);
 	if (e->cq)
 		ibv_destroy_cq(e->cq);
+	if (e->send_cq)
+		ibv_destroy_cq(e->send_cq);
 	if (e->comp)
 		ibv_destroy_comp_channel(e->comp);
 	if (e->mr)
@@ -132,6 +152,7 @@ void pair_close(struct sdpmcast *e)
 	if (e->channel)
 		rdma_destroy_event_channel(e->channel);
 	e->cq = NULL;
+	e->send_cq = NULL;
 	e->comp = NULL;
 	e->mr = NULL;
 	e->pd = NULL;

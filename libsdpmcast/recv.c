@@ -23,6 +23,13 @@ static void count_refused(struct sdpmcast *e, enum wire_verdict verdict)
 		e->stat.malformed++;
 }
 
+/* Has the endpoint sent it? An adapter gives a copy to each queue pair in the group. */
+static bool is_own(const struct sdpmcast *e, const struct ibv_wc *wc,
+		   const struct sdpmcast_msg *msg)
+{
+	return wc->src_qp == e->id->qp->qp_num && addr_equal(&msg->from, &e->local);
+}
+
 /* Is it the program's? Fragments make their group come by the socket: the kernel joins them. */
 static bool accept_datagram(struct sdpmcast *e, const struct ibv_wc *wc,
 			    struct sdpmcast_msg *msg)
@@ -45,7 +52,8 @@ static bool accept_datagram(struct sdpmcast *e, const struct ibv_wc *wc,
 	addr_fill(&msg->from, ends.family, &ends.from, ends.from_port);
 	addr_fill(&msg->to, ends.family, &ends.to, ends.to_port);
 	g = group_find(e, &msg->to);
-	if (!g || g->way != SDPMCAST_QUEUE_PAIR || !group_wants(g, &msg->from)) {
+	if (!g || !g->receives || g->way != SDPMCAST_QUEUE_PAIR ||
+	    !group_wants(g, &msg->from) || is_own(e, wc, msg)) {
 		e->stat.filtered++;
 		return false;
 	}
@@ -99,13 +107,10 @@ static unsigned int take_completions(struct sdpmcast *e, struct sdpmcast_msg *ms
 static void rearm(struct sdpmcast *e)
 {
 	struct ibv_cq *cq;
-	unsigned int n = 0;
 	void *context;
 
 	while (!ibv_get_cq_event(e->comp, &cq, &context))
-		n++;
-	if (n)
-		ibv_ack_cq_events(e->cq, n);
+		ibv_ack_cq_events(cq, 1);
 	ibv_req_notify_cq(e->cq, 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
 /*
- * libsdpmcast: multicast datagrams of UDP over InfiniBand, received by a queue pair of the
- * program: sdpmcast(3). A group whose datagrams cannot come that way comes by a socket, and
+ * libsdpmcast: multicast datagrams of UDP over InfiniBand, received and sent by a queue pair of
+ * the program: sdpmcast(3). A group whose datagrams cannot come that way comes by a socket, and
  * sdpmcast_way() says why. One thread at a time uses an endpoint.
  */
 #ifndef SDPMCAST_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,14 +39,20 @@ struct sdpmcast_msg {
 	uint32_t slot;
 };
 
-/* By which way the datagrams of a group come, or why not by the queue pair. */
+/* By which way the datagrams of a group come and go, or why not by the queue pair. */
 enum sdpmcast_way {
 	SDPMCAST_QUEUE_PAIR,
 	SDPMCAST_JOINING,	/* by the socket, for now */
 	SDPMCAST_NO_DEVICE,	/* no queue pair is to be had on the interface */
 	SDPMCAST_REFUSED,	/* the fabric's manager, or the adapter, did not take the join */
 	SDPMCAST_FRAGMENTS,	/* its datagrams are larger than the link's MTU */
-	SDPMCAST_NO_GROUP,	/* the endpoint is not in it */
+	SDPMCAST_NO_GROUP,	/* the endpoint is not in it, and has not sent to it */
+};
+
+/* What sdpmcast_set() sets: the values, and what it is before. */
+enum sdpmcast_option {
+	SDPMCAST_TTL,		/* of what is sent, or hop limit: 0 to 255; 1 */
+	SDPMCAST_LOOP,		/* sockets of this host receive it: 0 or 1; 0 */
 };
 
 /**
@@ -59,6 +66,8 @@ enum sdpmcast_way {
  * @fragments:	fragments; their groups then come by the socket
  * @not_udp:	no UDP
  * @claimed:	groups that the interface has been told not to receive
+ * @sent:	datagrams that the queue pair has sent
+ * @sent_by_socket: those that the socket has sent
  */
 struct sdpmcast_stat {
 	uint64_t received;
@@ -70,6 +79,8 @@ struct sdpmcast_stat {
 	uint64_t fragments;
 	uint64_t not_udp;
 	uint64_t claimed;
+	uint64_t sent;
+	uint64_t sent_by_socket;
 };
 
 struct sdpmcast *sdpmcast_open(const char *interface, sa_family_t family, in_port_t port,
@@ -82,6 +93,9 @@ enum sdpmcast_way sdpmcast_way(const struct sdpmcast *e, const struct sockaddr *
 int sdpmcast_fd(const struct sdpmcast *e);
 int sdpmcast_recv(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n);
 void sdpmcast_release(struct sdpmcast *e, const struct sdpmcast_msg *msgs, unsigned int n);
+int sdpmcast_send(struct sdpmcast *e, const struct sockaddr *group,
+		  const struct iovec *datagrams, unsigned int n);
+int sdpmcast_set(struct sdpmcast *e, enum sdpmcast_option option, int value);
 void sdpmcast_stat(const struct sdpmcast *e, struct sdpmcast_stat *stat, size_t size);
 void sdpmcast_close(struct sdpmcast *e);
 

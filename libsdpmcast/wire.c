@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * Reads the headers of a datagram. No length is believed before it has been held
- * against what has arrived. Structures are copied out, as nothing is aligned.
+ * Reads the headers of a datagram, and writes them. No length is believed before it has been held
+ * against what has arrived. Structures are copied, as nothing is aligned.
  */
 #define _DEFAULT_SOURCE
 #include <arpa/inet.h>
@@ -210,4 +210,68 @@ enum wire_verdict wire_read(const void *packet, size_t len, bool sum_ok, struct 
 	*data = r.data;
 	*data_len = r.len;
 	return verdict;
+}
+
+/* --- writing ------------------------------------------------------------- */
+
+static size_t write_ip(uint8_t *to, const struct wire_ends *ends, size_t udp_len)
+{
+	struct ip ip = {
+		.ip_v = 4,
+		.ip_hl = sizeof(ip) / 4,
+		.ip_len = htons(sizeof(ip) + udp_len),
+		/* So it needs no identification (RFC 6864). */
+		.ip_off = htons(IP_DF),
+		.ip_ttl = ends->ttl,
+		.ip_p = IPPROTO_UDP,
+	};
+	struct ip6_hdr ip6 = {
+		.ip6_flow = htonl(6U << 28),
+		.ip6_plen = htons(udp_len),
+		.ip6_nxt = IPPROTO_UDP,
+		.ip6_hlim = ends->ttl,
+		.ip6_src = ends->from,
+		.ip6_dst = ends->to,
+	};
+
+	if (ends->family == AF_INET6) {
+		memcpy(to, &ip6, sizeof(ip6));
+		return sizeof(ip6);
+	}
+	memcpy(&ip.ip_src, &ends->from, sizeof(ip.ip_src));
+	memcpy(&ip.ip_dst, &ends->to, sizeof(ip.ip_dst));
+	ip.ip_sum = ~sum_fold(sum_add(0, &ip, sizeof(ip)));
+	memcpy(to, &ip, sizeof(ip));
+	return sizeof(ip);
+}
+
+/*
+ * Writes a packet: headers, and @len bytes of @data. Returns its length, which is no more than
+ * @len + WIRE_MAX_HEADERS. The caller knows that a link takes it.
+ */
+size_t wire_write(void *packet, const struct wire_ends *ends, const void *data, size_t len)
+{
+	uint16_t encap[2] = { htons(ends->family == AF_INET ? TYPE_IPV4 : TYPE_IPV6) };
+	struct udphdr udp = {
+		.uh_sport = ends->from_port,
+		.uh_dport = ends->to_port,
+		.uh_ulen = htons(sizeof(udp) + len),
+	};
+	uint8_t *at = packet;
+	uint64_t sum;
+
+	memcpy(at, encap, sizeof(encap));
+	at += sizeof(encap);
+	at += write_ip(at, ends, sizeof(udp) + len);
+	if (len)
+		memcpy(at + sizeof(udp), data, len);
+
+	sum = sum_add(sum_pseudo(ends, sizeof(udp) + len), &udp, sizeof(udp));
+	sum = sum_add(sum, at + sizeof(udp), len);
+	udp.uh_sum = ~sum_fold(sum);
+	/* Zero would say that there is none. */
+	if (!udp.uh_sum)
+		udp.uh_sum = 0xffff;
+	memcpy(at, &udp, sizeof(udp));
+	return at + sizeof(udp) + len - (uint8_t *)packet;
 }

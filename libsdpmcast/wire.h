@@ -37,6 +37,10 @@ struct wire_ends {
 	uint8_t ttl;
 };
 
+/* What wire_write() puts in front of a datagram, at most. */
+#define WIRE_MAX_HEADERS	52
+
+size_t wire_write(void *packet, const struct wire_ends *ends, const void *data, size_t len);
 enum wire_verdict wire_read(const void *packet, size_t len, bool sum_ok, struct wire_ends *ends,
 			    const void **data, size_t *data_len);
 

@@ -218,6 +218,81 @@ static bool not_udp(void)
 	return ok && gives(&p, WIRE_OTHER);
 }
 
+/* Writes what make_ipv4() or make_ipv6() made. Both ends are those that are read. */
+static bool writes(struct packet *p, size_t len)
+{
+	struct packet got = { .len = 0 };
+	struct wire_ends ends, back;
+	const void *data;
+	bool ok;
+
+	if (wire_read(p->data, p->len, false, &ends, &data, &got.len) != WIRE_OK)
+		return false;
+	got.len = wire_write(got.data, &ends, TEXT, len);
+	ok = look(&got, &back, &len) == WIRE_OK && !memcmp(&ends, &back, sizeof(ends));
+	if (!ok)
+		printf("# of %zu bytes\n", len);
+	return ok;
+}
+
+static bool written(void)
+{
+	struct packet p;
+	bool ok = true;
+	size_t len;
+
+	for (len = 0; len <= strlen(TEXT); len++) {
+		make_ipv4(&p, 0);
+		ok &= writes(&p, len);
+		make_ipv6(&p, 17);
+		ok &= writes(&p, len);
+	}
+	return ok;
+}
+
+/* But for the identification, and what follows from it, they are the ones made here. */
+static bool written_alike(void)
+{
+	struct packet p, got = { .len = 0 };
+	struct wire_ends ends;
+	const void *data;
+	size_t len;
+
+	make_ipv4(&p, 0);
+	put16(&p, 8, 0);
+	put16(&p, 14, 0);
+	put16(&p, 14, fold(add_words(0, p.data + 4, 20)));
+	wire_read(p.data, p.len, false, &ends, &data, &len);
+	if (wire_write(got.data, &ends, TEXT, strlen(TEXT)) != p.len ||
+	    memcmp(got.data, p.data, p.len))
+		return false;
+	make_ipv6(&p, 17);
+	wire_read(p.data, p.len, false, &ends, &data, &len);
+	return wire_write(got.data, &ends, TEXT, strlen(TEXT)) == p.len &&
+	       !memcmp(got.data, p.data, p.len);
+}
+
+/* A sum of zero says that there is none. Two bytes make it that, by turns. */
+static bool written_sum(void)
+{
+	struct wire_ends ends;
+	const void *data;
+	struct packet p;
+	uint8_t text[2];
+	size_t len, i;
+
+	for (i = 0; i < 65536; i++) {
+		make_ipv6(&p, 17);
+		wire_read(p.data, p.len, false, &ends, &data, &len);
+		text[0] = i >> 8;
+		text[1] = i;
+		p.len = wire_write(p.data, &ends, text, sizeof(text));
+		if (wire_read(p.data, p.len, false, &ends, &data, &len) != WIRE_OK)
+			return false;
+	}
+	return true;
+}
+
 static bool random_ones(void)
 {
 	struct wire_ends ends;
@@ -243,7 +318,7 @@ int main(void)
 {
 	struct packet p;
 
-	tap_plan(9);
+	tap_plan(12);
 	ok(right_ones(), "packets that are right");
 	make_ipv4(&p, 0);
 	/* The encapsulation and the kind of service are nobody's business. */
@@ -257,6 +332,9 @@ int main(void)
 	ok(fragments(), "fragments");
 	ok(without_sum(), "without a checksum");
 	ok(not_udp(), "what is not UDP");
+	ok(written(), "what is written is read as it was meant");
+	ok(written_alike(), "what is written has the bytes that the standards say");
+	ok(written_sum(), "a sum of zero is written as the other zero");
 	ok(random_ones(), "random packets");
 	return tap_exit();
 }
