@@ -13,7 +13,8 @@ BUILD=${BUILD:-$ROOT/build}
 
 work=$(mktemp -d -p "$BUILD")
 bare=$work/bare
-packages='libsdpdev2 libsdpdev-dev sdpdev-utils sdpdev-dkms softib-dkms'
+packages='libsdpdev2 libsdpdev-dev libsdpmcast1 libsdpmcast-dev
+	sdpdev-utils sdpdev-dkms softib-dkms'
 modules='ib_ipoib sdp_ib sdp_rdma sdp_verbs sdpdev softib'
 version=$(cat "$ROOT/VERSION")
 suite=bookworm kernels='6.1 6.12' planned=12
