@@ -17,7 +17,7 @@ packages='libsdpdev2 libsdpdev-dev libsdpmcast1 libsdpmcast-dev
 	sdpdev-utils sdpdev-dkms softib-dkms'
 modules='ib_ipoib sdp_ib sdp_rdma sdp_verbs sdpdev softib'
 version=$(cat "$ROOT/VERSION")
-suite=bookworm kernels='6.1 6.12' planned=12
+suite=bookworm kernels='6.1 6.12' planned=13
 [ "$VARIANT" != trixie ] || suite=trixie kernels='newest' planned=7
 
 finish_all() {
@@ -42,6 +42,18 @@ builds() {
 	echo "$1" > "$tree/VERSION" &&
 	sed -i "1s/(.*)/($1)/" "$tree/debian/changelog" &&
 	(cd "$tree" && dpkg-buildpackage -us -uc -b)
+}
+
+# rpms VERSION: the same packages by rpmbuild, which finds a file that is in none of them. What
+# they need is Debian's here, so rpmbuild is not to look for it.
+rpms() {
+	local top=$work/rpm
+
+	mkdir -p "$top/SOURCES" &&
+	tar -cz -C "$work/$1" --exclude=build -f "$top/SOURCES/sdpdev-$1.tar.gz" "sdpdev-$1" &&
+	rpmbuild -bb --nodeps --define "_topdir $top" --define "version $1" \
+		"$work/$1/sdpdev-$1/rpm/sdpdev.spec" &&
+	[ "$(find "$top/RPMS" -name '*.rpm' | wc -l)" -eq 7 ]
 }
 
 # Where this machine's packages are from, in apt-get's own words
@@ -144,6 +156,7 @@ if [ $suite = bookworm ]; then
 	result $? "the packages have the version of the rest"
 	check "lintian finds nothing" logged lintian --fail-on error,warning \
 		"$work/$version/sdpdev_${version}_amd64.changes"
+	check "rpmbuild builds its packages" logged rpms "$version"
 	# One kernel is enough for what follows.
 	logged inside apt-get purge -y -qq "linux-headers-${releases[1]}"
 	check "a later version" logged builds "$version.1"
