@@ -132,7 +132,7 @@ $(CACHE)/kernel/%/build/Makefile:
 
 user: $(PROGRAMS) tests
 
-tools/bench: libsdpdev
+tools/bench: libsdpdev libsdpmcast
 
 $(PROGRAMS):
 	@mkdir -p $(BUILD)/$@
