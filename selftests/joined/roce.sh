@@ -55,11 +55,30 @@ stranger() {
 	machine 2 run grep "^rdma_req_refused [1-9]" /proc/net/sdp/snmp
 }
 
+# hostile CASE: a peer that knows what a Join looks like
+hostile() {
+	"$build/selftests/joined/stranger" 10.77.0.2 1005 "$1"
+}
+
+# The kernel's queue pairs that machine 2 makes are counted there from now on.
+watch_qps() {
+	machine 2 run sh -c "mount -t tracefs none /sys/kernel/tracing 2> /dev/null
+		cd /sys/kernel/tracing && echo 'p:qps ib_create_qp_kernel' > kprobe_events &&
+		echo 1 > events/kprobes/qps/enable"
+}
+
+# made PATTERN: how many there were
+made() {
+	# shellcheck disable=SC2016 # awk's
+	machine 2 run awk '$1 == "qps" { print $2 }' /sys/kernel/tracing/kprobe_profile |
+		grep -x "$1"
+}
+
 pulled() {
 	unplugged && plugged
 }
 
-plan 21
+plan 30
 connections
 result $? "connections"
 check "they leave TCP" ask by rdma
@@ -84,4 +103,13 @@ to=fd77::2 v6=-6 check "over IPv6, too" life true
 n=100 check "a hundred connections; the device goes, and comes back" life pulled
 check "over a VLAN" over_vlan
 check "a stranger is refused" stranger
+check "queue pairs are counted" watch_qps
+check "bytes that are no request are refused" hostile bytes
+check "so is another version" hostile version
+check "a proof that is none" hostile proof
+check "a flood of them" hostile flood
+check "and requests that are taken back" hostile gone
+check "no queue pair was made for them" made 0
+check "connections still leave TCP" life true
+check "whose queue pairs are counted" made '[1-9][0-9]*'
 finish
