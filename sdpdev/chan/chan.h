@@ -9,7 +9,8 @@
  *	    \________________________________________________________\___> OVER ---> GONE
  *	                  sdp_chan_end(), or the transport's end            its work
  *
- * chan.c has its life, tx.c what is sent, rx.c what comes, mem.c memory that is read.
+ * chan.c has its life, tx.c what is sent, rx.c what comes, mem.c memory that is read
+ * or written.
  *
  * Locks: sdp_chan.lock is taken inside of a socket's, and nothing but what the transport's post
  * functions take is taken inside of it.  The user's functions are called without it.
@@ -314,6 +315,8 @@ int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_
 		      u32 access);
 int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 		      const struct sdp_xprt_remote *from);
+int sdp_chan_mem_write(struct sdp_chan *chan, struct sdp_chan_mem *cm,
+		       const struct sdp_xprt_remote *to);
 int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm);
 void sdp_chan_mem_free(struct sdp_chan *chan, struct sdp_chan_mem *cm);
 

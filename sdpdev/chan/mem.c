@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of this host that the peer reads, or that the peer's is read into.
+ * Memory of this host that the peer uses, or that the peer's is read into or written from.
  *
  * The transport's part outlives all calls of mem_alloc(), and the transport all of the memory:
  * sdp_chan_finish() waits for both.
@@ -68,6 +68,29 @@ int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 	spin_lock_bh(&chan->lock);
 	if (chan->state == SDP_CHAN_OPEN)
 		err = chan->xprt->post_read(chan->xc, cm->mem, 0, from);
+	spin_unlock_bh(&chan->lock);
+	return err;
+}
+
+/**
+ * sdp_chan_mem_write() - write into the peer's memory
+ * @chan: the channel
+ * @cm: where the bytes are
+ * @to: the peer's
+ *
+ * The peer has the bytes before any message that is sent later.
+ *
+ * Context: any with bottom halves.
+ * Return: zero, and sdp_chan_mem_wait() follows; or a negative errno.
+ */
+int sdp_chan_mem_write(struct sdp_chan *chan, struct sdp_chan_mem *cm,
+		       const struct sdp_xprt_remote *to)
+{
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == SDP_CHAN_OPEN)
+		err = chan->xprt->post_write(chan->xc, cm->mem, 0, to);
 	spin_unlock_bh(&chan->lock);
 	return err;
 }
