@@ -37,14 +37,19 @@ enum sdp_counter {
 	SDP_CNT_REFUSED_BAD_HELLO,
 	SDP_CNT_LISTEN_FAILED,
 	SDP_CNT_OVER_LIMIT,
-	/* Read Zcopy of direct SDP: advertised; cancelled; what the peer advertises: read, or
-	 * not; what could not be pinned.
+	/* Without a copy, of direct SDP: advertised to be read; cancelled; what the peer
+	 * advertises: read, or not; what could not be pinned.  Advertised to be written into;
+	 * cancelled; what the peer advertises: written into, or stale.
 	 */
 	SDP_CNT_ZCOPY_OFFERED,
 	SDP_CNT_ZCOPY_CANCELLED,
 	SDP_CNT_ZCOPY_READ,
 	SDP_CNT_ZCOPY_REFUSED,
 	SDP_CNT_ZCOPY_UNPINNED,
+	SDP_CNT_ZCOPY_INVITED,
+	SDP_CNT_ZCOPY_UNINVITED,
+	SDP_CNT_ZCOPY_WRITTEN,
+	SDP_CNT_ZCOPY_STALE,
 	/* A child has not inherited the rule of its process, for want of memory. */
 	SDP_CNT_RULE_LOST,
 	/* One for each kind of bad message: enum sdp_bad. */

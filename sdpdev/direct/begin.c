@@ -13,6 +13,7 @@
 static const struct sdp_hello sdp_direct_own = {
 	.bufs = SDP_CHAN_BUFS_FIRST,
 	.rcv_sz = SDP_DIRECT_SIZE,
+	.adverts = SDP_MAX_ADVERTS,
 };
 
 /* Gives a socket a connection that is nowhere yet, and that @payer's control group pays for. */
@@ -38,15 +39,23 @@ static struct sdp_direct_link *sdp_direct_new_link(struct sock *sk, const struct
 	direct->src = (struct sdp_src){};
 	direct->src_skip = 0;
 	direct->src_misses = 0;
+	direct->src_hits = 0;
+	direct->src_enough = SDP_DIRECT_HITS;
 	direct->sink = (struct sdp_sink){};
+	direct->room = (struct sdp_room){};
+	direct->room_skip = 0;
+	direct->room_misses = 0;
+	direct->target = (struct sdp_target){};
 	direct->rx_mode = SDP_MODE_COMBINED;
 	direct->tx_mode = SDP_MODE_COMBINED;
-	direct->cancel_acks = 0;
+	direct->tx_mode_told = SDP_MODE_COMBINED;
 	direct->buf_acks = 0;
 	direct->tx_bytes = 0;
 	direct->rx_bytes = 0;
 	direct->tx_zcopy = 0;
 	direct->rx_zcopy = 0;
+	direct->tx_written = 0;
+	direct->rx_written = 0;
 	sk->sk_state = TCP_SYN_SENT;
 	spin_unlock_bh(&direct->lock);
 	return link;
@@ -143,6 +152,7 @@ static int sdp_direct_take(struct sock *sk, struct sock *parent, struct sdp_xprt
 	sdp_owner_share(sdp_direct(parent)->payer, &params.owner, &params.share);
 	params.share = READ_ONCE(sdp_user_share);
 	sdp_build_hello_ack(&hah, &sdp_direct_own);
+	link->adverts = hello->adverts;
 	sdp_chan_peer(&link->chan, hello->bufs, hello->rcv_sz);
 	return sdp_chan_accept(&link->chan, xc, &params, &hah, sizeof(hah));
 }

@@ -11,8 +11,10 @@
  *	msg.c		messages from the peer
  *	send.c		send
  *	source.c	memory that the peer reads
+ *	target.c	memory of the peer's that is written into
  *	receive.c	receive
  *	sink.c		memory of the peer's that is read
+ *	room.c		memory that the peer writes into
  *	pages.c		memory of programs
  *	poll.c		poll, and what is there
  *	bound.c		addresses and ports
@@ -45,6 +47,7 @@
 
 #include "chan/chan.h"
 #include "compat.h"
+#include "sdp/write.h"
 #include "sdp/zcopy.h"
 
 /* AF_INET_SDP to programs for older stacks; to Linux it is AF_IB, which has no sockets. */
@@ -53,14 +56,25 @@
 /* Bytes of a receive buffer, the base header included. */
 #define SDP_DIRECT_SIZE		(SDP_CHAN_SIZE + sizeof(struct sdp_bsdh))
 
+/* After so many large messages without a copy, in a row, a half becomes Pipelined. */
+#define SDP_DIRECT_HITS		4
+
+/* After so many failures in a row 2^this transfers are not tried. */
+#define SDP_DIRECT_MISSES	6
+
+/* A peer answers a cancellation by itself. */
+#define SDP_DIRECT_CANCEL	(5 * HZ)
+
 /**
  * struct sdp_direct_link - a connection
  * @chan: its channel
  * @sk: its socket, held
+ * @adverts: of the peer's Hello or HelloAck: MaxAdverts; written before the channel is open
  */
 struct sdp_direct_link {
 	struct sdp_chan chan;
 	struct sock *sk;
+	u8 adverts;
 };
 
 /**
@@ -79,18 +93,26 @@ struct sdp_direct_link {
  * @srcah: the same, as the peer is told of it
  * @src_skip: so many large messages are copied
  * @src_misses: so many, in a row, the peer did not read
+ * @src_hits: so many, in a row, the peer has read or let this end write
+ * @src_enough: after so many the half becomes Pipelined
  * @sink: what the peer lets this end read
+ * @room: what the peer may write into
+ * @room_skip: so many calls that receive advertise nothing
+ * @room_misses: into so many, in a row, the peer did not write
+ * @target: what the peer lets this end write into
  * @rx_mode: of the half that receives: enum sdp_mode
  * @tx_mode: of the half that sends
- * @cancel_acks: SinkCancelAck messages that are owed
+ * @tx_mode_told: as the peer knows it
  * @buf_acks: ChRcvBufAck messages that are owed
  * @nodelay: TCP_NODELAY: a short message does not wait for more bytes
  * @readable: bytes in sk_receive_queue
  * @queued: bytes in sk_write_queue
  * @tx_bytes: bytes that were taken from the program
  * @rx_bytes: bytes that have come
- * @tx_zcopy: of @tx_bytes, those of messages that the peer has read
- * @rx_zcopy: of @rx_bytes, those that were read from the peer's memory
+ * @tx_zcopy: of @tx_bytes, those that the peer has read, or that were written into its memory
+ * @rx_zcopy: of @rx_bytes, those that were read from the peer's memory, or that it has written
+ * @tx_written: of @tx_zcopy, those that were written
+ * @rx_written: of @rx_zcopy, the same
  * @deadline: jiffies at which the connection of a closed socket ends; what is sent moves it on
  * @all: in the list of its namespace's; list.c
  * @bound: in the table of those that have an address; sdp_direct_bounds
@@ -115,10 +137,16 @@ struct sdp_direct {
 	struct sdp_srcah srcah;
 	u32 src_skip;
 	u32 src_misses;
+	u32 src_hits;
+	u32 src_enough;
 	struct sdp_sink sink;
+	struct sdp_room room;
+	u32 room_skip;
+	u32 room_misses;
+	struct sdp_target target;
 	u8 rx_mode;
 	u8 tx_mode;
-	u32 cancel_acks;
+	u8 tx_mode_told;
 	u32 buf_acks;
 	bool nodelay;
 	u32 readable;
@@ -127,6 +155,8 @@ struct sdp_direct {
 	u64 rx_bytes;
 	u64 tx_zcopy;
 	u64 rx_zcopy;
+	u64 tx_written;
+	u64 rx_written;
 	unsigned long deadline;
 	struct hlist_node all;
 	struct hlist_node bound;
@@ -161,6 +191,7 @@ static inline bool *sdp_direct_offers(struct sk_buff *skb)
  * @n: of them, those that are pinned
  * @len: bytes
  * @write: the transfer writes into it
+ * @peer: the peer's end does the transfer
  * @known: the transport knows it
  * @pin: the user's account
  * @sgt: where it is
@@ -174,6 +205,7 @@ struct sdp_direct_pages {
 	unsigned int n;
 	u32 len;
 	bool write;
+	bool peer;
 	bool known;
 	struct mmpin pin;
 	struct sg_table sgt;
@@ -224,12 +256,23 @@ int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 
 /* source.c */
 void sdp_direct_wake_source(struct sock *sk);
+void sdp_direct_crossed(struct sock *sk);
+void sdp_direct_hit(struct sdp_direct *direct);
 size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo);
+
+/* target.c */
+size_t sdp_direct_fill(struct sock *sk, struct msghdr *msg, u32 most);
 
 /* sink.c */
 size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool may, bool needs);
 bool sdp_direct_decline(struct sock *sk);
+void sdp_direct_decline_unread(struct sock *sk);
 bool sdp_direct_serves(const struct sdp_direct *direct);
+
+/* room.c */
+void sdp_direct_wake_room(struct sock *sk);
+u32 sdp_direct_is_roomy(struct sock *sk, const struct msghdr *msg, size_t len);
+size_t sdp_direct_invite(struct sock *sk, struct msghdr *msg, size_t len, long *timeo);
 
 /* pages.c */
 u32 sdp_direct_worth(const struct iov_iter *iter, u32 least);

@@ -42,11 +42,14 @@ void sdp_direct_ended(struct sock *sk, int err)
 	__skb_queue_purge(&sk->sk_write_queue);
 	sdp_direct(sk)->queued = 0;
 	sdp_src_end(&sdp_direct(sk)->src);
-	sdp_direct(sk)->sink.state = SDP_SINK_NONE;
+	sdp_direct(sk)->sink = (struct sdp_sink){};
+	sdp_room_end(&sdp_direct(sk)->room);
+	sdp_direct(sk)->target.n = 0;
 	if (tell)
 		sk_error_report(sk);
 	sk->sk_state_change(sk);
 	sdp_direct_wake_source(sk);
+	sdp_direct_wake_room(sk);
 }
 
 /* Whether a message was sent that has one field; the socket's lock held. */
@@ -82,21 +85,48 @@ static bool sdp_direct_answer(struct sdp_direct *direct, u32 *owed, u8 mid)
 	return !*owed;
 }
 
-/* Says what it owes the peer for what was advertised; whether that was all. */
-static bool sdp_direct_zcopy(struct sdp_direct *direct)
+/* Sends a message if it is owed; whether none is any more. */
+static bool sdp_direct_say_once(struct sdp_direct *direct, bool *owed, u8 mid)
 {
+	if (*owed && sdp_direct_say(direct, mid, SDP_CHAN_ANSWER))
+		*owed = false;
+	return !*owed;
+}
+
+/* Says what it owes the peer for what the peer advertised; whether that was all. */
+static bool sdp_direct_answers(struct sdp_direct *direct)
+{
+	struct sdp_target *target = &direct->target;
 	struct sdp_sink *sink = &direct->sink;
 
-	if (sink->say_read &&
-	    !sdp_direct_say_field(direct, SDP_MID_RDMA_RD_COMPL, sink->say_read))
+	if (target->say_written &&
+	    !sdp_direct_say_field(direct, SDP_MID_RDMA_WR_COMPL, target->say_written))
 		return false;
-	sink->say_read = 0;
-	if (!sdp_direct_answer(direct, &sink->say_sm, SDP_MID_SEND_SM))
+	target->say_written = 0;
+	while (sink->say_read) {
+		if (!sdp_direct_say_field(direct, SDP_MID_RDMA_RD_COMPL, sink->say_read))
+			return false;
+		sdp_sink_told(sink);
+		/* The next one's turn. */
+		if (sink->state == SDP_SINK_OFFERED)
+			direct->sk.sk_data_ready(&direct->sk);
+	}
+	return sdp_direct_answer(direct, &sink->say_sm, SDP_MID_SEND_SM) &&
+	       sdp_direct_answer(direct, &target->say_acks, SDP_MID_SINK_CANCEL_ACK);
+}
+
+/* The same for what this end advertised, and for its mode. */
+static bool sdp_direct_zcopy(struct sdp_direct *direct)
+{
+	if (!sdp_direct_answers(direct) ||
+	    !sdp_direct_say_once(direct, &direct->src.say_cancel, SDP_MID_SRC_AVAIL_CANCEL) ||
+	    !sdp_direct_say_once(direct, &direct->room.say_cancel, SDP_MID_SINK_AVAIL_CANCEL))
 		return false;
-	if (direct->src.say_cancel &&
-	    !sdp_direct_say(direct, SDP_MID_SRC_AVAIL_CANCEL, SDP_CHAN_ANSWER))
+	if (direct->tx_mode != direct->tx_mode_told &&
+	    !sdp_direct_say_field(direct, SDP_MID_MODE_CHANGE,
+				  direct->tx_mode << SDP_MODE_SHIFT))
 		return false;
-	direct->src.say_cancel = false;
+	direct->tx_mode_told = direct->tx_mode;
 	return true;
 }
 
@@ -131,6 +161,8 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 			return false;
 		__skb_unlink(out.skb, &sk->sk_write_queue);
 		direct->queued -= out.skb->len;
+		if (out.skb->len)
+			sdp_target_stream(&direct->target);
 		consume_skb(out.skb);
 		if (offers)
 			sdp_src_sent(&direct->src);
@@ -164,7 +196,6 @@ void sdp_direct_push(struct sock *sk)
 		return;
 	if (sk->sk_state == TCP_ESTABLISHED &&
 	    sdp_direct_zcopy(direct) &&
-	    sdp_direct_answer(direct, &direct->cancel_acks, SDP_MID_SINK_CANCEL_ACK) &&
 	    sdp_direct_answer(direct, &direct->buf_acks, SDP_MID_CH_RCV_BUF_ACK) &&
 	    sdp_direct_data(sk, &direct->link->chan) &&
 	    sk->sk_shutdown & SEND_SHUTDOWN && !direct->fin_sent)
@@ -272,11 +303,13 @@ static bool sdp_direct_answered(struct sdp_chan *chan, const void *pdata, unsign
 	struct sdp_hello hello;
 	enum sdp_bad bad = sdp_parse_hello_ack(pdata, len, &hello);
 
-	if (bad)
+	if (bad) {
 		sdp_count(SDP_CNT_BAD + bad);
-	else
-		sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
-	return !bad;
+		return false;
+	}
+	sdp_direct_link(chan)->adverts = hello.adverts;
+	sdp_chan_peer(chan, hello.bufs, hello.rcv_sz);
+	return true;
 }
 
 static void sdp_direct_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
@@ -396,8 +429,8 @@ static void sdp_direct_free(struct sdp_chan *chan)
 }
 
 const struct sdp_chan_user sdp_direct_user = {
-	/* What the peer reads, and what is read of the peer's. */
-	.rdma_depth	= 2,
+	/* What the peer reads, and writes into; what is read of the peer's, and written into it. */
+	.rdma_depth	= 4,
 	.stream		= sdp_direct_stream,
 	.open		= sdp_direct_opened,
 	.message	= sdp_direct_message,

@@ -78,6 +78,17 @@ static const char *sdp_direct_state_name(u8 state)
 	}
 }
 
+static const char *sdp_direct_mode_name(const struct sock *sk, u8 mode)
+{
+	static const char *const names[] = {
+		[SDP_MODE_BUFFERED]	= "buffered",
+		[SDP_MODE_COMBINED]	= "combined",
+		[SDP_MODE_PIPELINED]	= "pipelined",
+	};
+
+	return sk->sk_state == TCP_ESTABLISHED ? names[mode] : "-";
+}
+
 static void sdp_direct_show_addr(struct seq_file *seq, const struct sockaddr_in *addr)
 {
 	if (addr->sin_port)
@@ -95,11 +106,13 @@ static void sdp_direct_show_one(struct seq_file *seq, struct sdp_direct *direct)
 	spin_lock(&direct->lock);
 	sdp_direct_show_addr(seq, &direct->local);
 	sdp_direct_show_addr(seq, &direct->peer);
-	seq_printf(seq, "%s %u %u %llu %llu %u %lu %llu %llu\n",
+	seq_printf(seq, "%s %u %u %llu %llu %u %lu %llu %llu %llu %llu %s %s\n",
 		   sdp_direct_state_name(sk->sk_state),
 		   sdp_direct_unsent(direct), direct->readable, direct->tx_bytes,
 		   direct->rx_bytes, from_kuid_munged(seq_user_ns(seq), sk->sk_uid),
-		   inode, direct->tx_zcopy, direct->rx_zcopy);
+		   inode, direct->tx_zcopy, direct->rx_zcopy, direct->tx_written,
+		   direct->rx_written, sdp_direct_mode_name(sk, direct->tx_mode),
+		   sdp_direct_mode_name(sk, direct->rx_mode));
 	spin_unlock(&direct->lock);
 }
 
@@ -128,7 +141,7 @@ static int sdp_direct_seq_show(struct seq_file *seq, void *v)
 	struct sdp_direct *direct = hlist_entry(v, struct sdp_direct, all);
 
 	if (v == SEQ_START_TOKEN)
-		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode tx_zcopy rx_zcopy\n");
+		seq_puts(seq, "local peer state tx_queue rx_queue tx_bytes rx_bytes uid inode tx_zcopy rx_zcopy tx_written rx_written tx_mode rx_mode\n");
 	else
 		sdp_direct_show_one(seq, direct);
 	return 0;

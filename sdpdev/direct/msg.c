@@ -3,7 +3,7 @@
  * Messages from the peer.
  *
  * What a source advertises is read by sink.c, or the source is told to send its bytes (SendSm).
- * A sink's advertisement is void with the next Data message.
+ * What a sink advertises is written into by target.c.
  */
 #include "core/core.h"
 #include "direct/direct.h"
@@ -78,6 +78,7 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 		sdp_direct_broken(sk, SDP_BAD_TURN);
 		return false;
 	}
+	sdp_sink_stream(&direct->sink);
 	/* Nobody will read them, as it is said; TCP answers late data with a reset, too. */
 	if (sk->sk_shutdown == SHUTDOWN_MASK) {
 		sdp_direct_abort(sk, ECONNRESET);
@@ -107,15 +108,80 @@ static bool sdp_direct_mode(struct sdp_direct *direct, const struct sdp_pdu *pdu
 	return true;
 }
 
-/* A source lets this end read. */
-static bool sdp_direct_src_avail(struct sdp_direct *direct, const struct sdp_pdu *pdu)
+/* Stream bytes come by a message: nothing is written into what was advertised. */
+static void sdp_direct_discard(struct sock *sk)
 {
+	if (sdp_room_stream(&sdp_direct(sk)->room))
+		sdp_direct_wake_room(sk);
+}
+
+/* A source lets this end read. */
+static bool sdp_direct_src_avail(struct sock *sk, const struct sdp_pdu *pdu)
+{
+	const struct sdp_advert advert = { .addr = pdu->addr, .key = pdu->key, .len = pdu->avail };
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool pipelined = direct->rx_mode == SDP_MODE_PIPELINED;
+
 	if (direct->rx_mode == SDP_MODE_BUFFERED || direct->fin_came ||
-	    (direct->rx_mode == SDP_MODE_COMBINED && !pdu->payload) ||
-	    !sdp_sink_offered(&direct->sink, pdu->avail, pdu->payload, pdu->key, pdu->addr))
+	    pipelined != !pdu->payload)
+		return false;
+	if (pdu->payload)
+		sdp_direct_discard(sk);
+	if (sdp_room_is_out(&direct->room)) {
+		sdp_sink_crossed(&direct->sink);
+		return true;
+	}
+	if (!sdp_sink_offered(&direct->sink, &advert, pdu->payload, pipelined))
 		return false;
 	if (!sdp_direct_serves(direct))
 		sdp_sink_refuse(&direct->sink);
+	else if (!pdu->payload)
+		sk->sk_data_ready(sk);
+	return true;
+}
+
+/* A sink lets this end write. */
+static bool sdp_direct_sink_avail(struct sock *sk, const struct sdp_pdu *pdu)
+{
+	const struct sdp_advert advert = { .addr = pdu->addr, .key = pdu->key, .len = pdu->avail };
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool stale;
+
+	if (direct->tx_mode == SDP_MODE_BUFFERED ||
+	    !sdp_target_offered(&direct->target, &advert, pdu->nondiscards, &stale))
+		return false;
+	if (pdu->payload)
+		sdp_direct_discard(sk);
+	if (stale)
+		sdp_count(SDP_CNT_ZCOPY_STALE);
+	else
+		sdp_direct_crossed(sk);
+	return true;
+}
+
+/* The peer has written into what this end advertised, or agrees that it will not. */
+static bool sdp_direct_room_answer(struct sock *sk, const struct sdp_pdu *pdu)
+{
+	struct sdp_room *room = &sdp_direct(sk)->room;
+	bool good = pdu->mid == SDP_MID_RDMA_WR_COMPL ? sdp_room_written(room, pdu->avail) :
+							 sdp_room_ack(room);
+
+	if (good)
+		sdp_direct_wake_room(sk);
+	return good;
+}
+
+/* No stream byte comes any more.  False if that breaks the rules. */
+static bool sdp_direct_fin(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (direct->fin_came || sdp_sink_is_open(&direct->sink))
+		return false;
+	direct->fin_came = true;
+	sk->sk_shutdown |= RCV_SHUTDOWN;
+	sdp_room_end(&direct->room);
+	sdp_direct_wake_room(sk);
 	return true;
 }
 
@@ -133,17 +199,19 @@ static bool sdp_direct_answer_came(struct sock *sk, const struct sdp_pdu *pdu)
 	return good;
 }
 
-static bool sdp_direct_advert(struct sdp_direct *direct, const struct sdp_pdu *pdu)
+static bool sdp_direct_advert(struct sock *sk, const struct sdp_pdu *pdu)
 {
+	struct sdp_direct *direct = sdp_direct(sk);
+
 	switch (pdu->mid) {
 	case SDP_MID_SRC_AVAIL:
-		return sdp_direct_src_avail(direct, pdu);
+		return sdp_direct_src_avail(sk, pdu);
 	case SDP_MID_SRC_AVAIL_CANCEL:
 		return sdp_sink_cancel(&direct->sink);
 	case SDP_MID_SINK_AVAIL:
-		return direct->tx_mode != SDP_MODE_BUFFERED;
+		return sdp_direct_sink_avail(sk, pdu);
 	default:
-		direct->cancel_acks++;
+		sdp_target_cancel(&direct->target);
 		return true;
 	}
 }
@@ -155,12 +223,14 @@ static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp
 
 	switch (pdu->mid) {
 	case SDP_MID_DATA:
+		if (pdu->payload)
+			sdp_direct_discard(sk);
 		return sdp_direct_bytes(sk, skb, pdu);
 	case SDP_MID_SRC_AVAIL:
 	case SDP_MID_SINK_AVAIL:
 	case SDP_MID_SRC_AVAIL_CANCEL:
 	case SDP_MID_SINK_AVAIL_CANCEL:
-		if (!sdp_direct_advert(direct, pdu))
+		if (!sdp_direct_advert(sk, pdu))
 			break;
 		return sdp_direct_bytes(sk, skb, pdu);
 	case SDP_MID_SEND_SM:
@@ -168,11 +238,14 @@ static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp
 		if (!sdp_direct_answer_came(sk, pdu))
 			break;
 		return false;
-	case SDP_MID_DISCONN:
-		if (direct->fin_came || sdp_sink_is_open(&direct->sink))
+	case SDP_MID_RDMA_WR_COMPL:
+	case SDP_MID_SINK_CANCEL_ACK:
+		if (!sdp_direct_room_answer(sk, pdu))
 			break;
-		direct->fin_came = true;
-		sk->sk_shutdown |= RCV_SHUTDOWN;
+		return false;
+	case SDP_MID_DISCONN:
+		if (!sdp_direct_fin(sk))
+			break;
 		return false;
 	case SDP_MID_ABORT_CONN:
 		/* The end of the channel says so. */

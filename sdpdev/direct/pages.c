@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of a program, pinned for one transfer: the peer reads it, or the peer's is read into it.
+ * Memory of a program, pinned for one transfer: the peer reads it or writes into it, or the peer's
+ * is read into it or written from it.
  *
  * The pages count against RLIMIT_MEMLOCK.  What cannot be pinned is no error: the bytes go by
  * copies.
@@ -42,8 +43,9 @@ static int sdp_direct_pin_pages(struct sdp_direct_pages *p, unsigned long start,
 	p->pages = kvmalloc_array(most, sizeof(*p->pages), GFP_KERNEL_ACCOUNT);
 	if (!p->pages)
 		return -ENOMEM;
-	/* How long the peer takes to read is up to it. */
-	n = pin_user_pages_fast(start - off, most, p->write ? FOLL_WRITE : FOLL_LONGTERM,
+	/* How long the peer takes to read or write is up to it. */
+	n = pin_user_pages_fast(start - off, most,
+				(p->write ? FOLL_WRITE : 0) | (p->peer ? FOLL_LONGTERM : 0),
 				p->pages);
 	if (n <= 0)
 		return n ?: -EFAULT;
@@ -77,7 +79,7 @@ u32 sdp_direct_worth(const struct iov_iter *iter, u32 least)
  * @chan: the channel
  * @iter: where it begins
  * @most: bytes, at most
- * @access: SDP_XPRT_READ_SINK or SDP_XPRT_PEER_READS
+ * @access: one bit of enum sdp_xprt_access
  *
  * Return: zero, and @p->len bytes are pinned; or a negative errno.
  */
@@ -87,7 +89,8 @@ int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const stru
 	int err;
 
 	p->chan = chan;
-	p->write = access == SDP_XPRT_READ_SINK;
+	p->write = access & (SDP_XPRT_READ_SINK | SDP_XPRT_PEER_WRITES);
+	p->peer = access & (SDP_XPRT_PEER_READS | SDP_XPRT_PEER_WRITES);
 	most = min(most, chan->max_mem);
 	err = mm_account_pinned_pages(&p->pin, most);
 	if (!err)

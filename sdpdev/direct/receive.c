@@ -143,6 +143,14 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 		err = done && sk->sk_err ? 0 : sdp_direct_nothing(sk);
 		if (err <= 0)
 			return done ?: err;
+		n = *timeo && !(flags & (MSG_PEEK | MSG_TRUNC)) ?
+		    sdp_direct_invite(sk, msg, len - done, timeo) : 0;
+		done += n;
+		if (done >= target)
+			return done;
+		if (n)
+			continue;
+		sdp_direct_decline_unread(sk);
 		err = *timeo ? sdp_direct_wait_for(sk, timeo, 1) : -EAGAIN;
 		if (err)
 			return done ?: err;

@@ -33,6 +33,22 @@ bool sdp_direct_decline(struct sock *sk)
 	return offered;
 }
 
+/**
+ * sdp_direct_decline_unread() - the same, where this end cannot read, and the peer does not write
+ * @sk: the socket
+ */
+void sdp_direct_decline_unread(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+	bool unread;
+
+	spin_lock_bh(&direct->lock);
+	unread = direct->link && !(direct->link->chan.caps & SDP_XPRT_CAP_READ);
+	spin_unlock_bh(&direct->lock);
+	if (unread)
+		sdp_direct_decline(sk);
+}
+
 /* Begins to read; returns how much. */
 static u32 sdp_direct_fetch_begin(struct sock *sk, struct sdp_chan *chan,
 				  struct sdp_direct_pages *p)
@@ -45,8 +61,8 @@ static u32 sdp_direct_fetch_begin(struct sock *sk, struct sdp_chan *chan,
 	if (direct->link && &direct->link->chan == chan)
 		n = sdp_sink_read(&direct->sink, p->len);
 	if (n) {
-		from.addr = direct->sink.addr + direct->sink.got;
-		from.key = direct->sink.key;
+		from.addr = direct->sink.now.addr + direct->sink.got;
+		from.key = direct->sink.now.key;
 		from.len = n;
 		if (sdp_chan_mem_read(chan, &p->cm, &from)) {
 			sdp_sink_read_done(&direct->sink, 0);
@@ -118,15 +134,18 @@ size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool ma
 	struct sdp_chan *chan = sdp_direct_offering(sk);
 	struct sdp_direct_pages p = {};
 	u32 n = 0, most;
+	bool reads;
 
 	if (!chan)
 		return 0;
-	most = may ? min_t(size_t, sdp_direct_worth(&msg->msg_iter, SDP_DIRECT_FETCH), len) : 0;
+	reads = chan->caps & SDP_XPRT_CAP_READ;
+	most = may && reads ?
+	       min_t(size_t, sdp_direct_worth(&msg->msg_iter, SDP_DIRECT_FETCH), len) : 0;
 	if (most && !sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_READ_SINK)) {
 		n = sdp_direct_fetch_begin(sk, chan, &p);
 		if (n)
 			n = sdp_direct_fetch_end(sk, chan, n, sdp_chan_mem_wait(chan, &p.cm));
-	} else if (needs) {
+	} else if (needs && (reads || !may || !sdp_direct_is_roomy(sk, msg, len))) {
 		sdp_direct_decline(sk);
 	}
 	if (most)
@@ -137,12 +156,11 @@ size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool ma
 }
 
 /**
- * sdp_direct_serves() - can what the peer offers be read at all?
+ * sdp_direct_serves() - can what the peer offers be read at all, or come by room.c?
  * @direct: the socket, established, its lock held
  */
 bool sdp_direct_serves(const struct sdp_direct *direct)
 {
-	return direct->rx_mode == SDP_MODE_COMBINED &&
-	       READ_ONCE(sdp_net(sock_net(&direct->sk))->zcopy) &&
-	       direct->link->chan.caps & SDP_XPRT_CAP_READ;
+	return READ_ONCE(sdp_net(sock_net(&direct->sk))->zcopy) &&
+	       direct->link->chan.caps & SDP_XPRT_CAP_MEM;
 }

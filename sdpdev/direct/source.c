@@ -4,6 +4,9 @@
  * memory, and the peer reads it.  What the peer does not read in time, or does not want to read,
  * goes by copies.  sdp/zcopy.h has the states.
  *
+ * In Combined mode the first bytes go along with the advertisement.  A peer that takes several
+ * messages so gets the half Pipelined, in which it may let this end write (target.c).
+ *
  * The advertisement is a message in sk_write_queue as any other, so the bytes keep their order.
  * None is sent behind it before the peer has answered.
  */
@@ -20,22 +23,20 @@
 /* A program of the peer's that reads does so before. */
 #define SDP_DIRECT_PATIENCE	(HZ / 5)
 
-/* A peer answers a cancellation by itself. */
-#define SDP_DIRECT_CANCEL	(5 * HZ)
+/* And after so many messages without a copy at most, a half that has failed is Pipelined again. */
+#define SDP_DIRECT_HITS_MOST	64
 
-/* After so many failures in a row 2^this transfers are not tried. */
-#define SDP_DIRECT_MISSES	6
-
-/* The channel, referenced, if an advertisement may be sent now; or NULL. */
-static struct sdp_chan *sdp_direct_source(struct sock *sk)
+/* The channel, referenced, if an advertisement may be sent now, in @mode; or NULL. */
+static struct sdp_chan *sdp_direct_source(struct sock *sk, u8 *mode)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	struct sdp_chan *chan = NULL;
 
 	spin_lock_bh(&direct->lock);
 	if (sdp_direct_may_send(sk) && direct->src.state == SDP_SRC_IDLE &&
-	    direct->tx_mode == SDP_MODE_COMBINED &&
+	    direct->tx_mode != SDP_MODE_BUFFERED && !direct->target.n &&
 	    direct->link->chan.caps & SDP_XPRT_CAP_MEM) {
+		*mode = direct->tx_mode;
 		if (direct->src_skip) {
 			direct->src_skip--;
 		} else {
@@ -65,14 +66,15 @@ static struct sk_buff *sdp_direct_srcavail(struct sock *sk, struct msghdr *msg, 
 
 /* Queues the message; false: the connection has changed meanwhile. */
 static bool sdp_direct_advertise(struct sock *sk, struct sdp_chan *chan, struct sk_buff *skb,
-				 const struct sdp_direct_pages *p)
+				 const struct sdp_direct_pages *p, u8 mode)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	bool good;
 
 	spin_lock_bh(&direct->lock);
 	good = sdp_direct_may_send(sk) && &direct->link->chan == chan &&
-	       direct->src.state == SDP_SRC_IDLE;
+	       direct->src.state == SDP_SRC_IDLE && direct->tx_mode == mode &&
+	       !direct->target.n;
 	if (good) {
 		sdp_src_queue(&direct->src, p->len, skb->len);
 		direct->srcah.len = cpu_to_be32(p->len);
@@ -128,6 +130,50 @@ static void sdp_direct_withdraw(struct sock *sk)
 		}
 }
 
+/**
+ * sdp_direct_crossed() - the peer lets this end write, and so does not read
+ * @sk: the socket, its lock held
+ */
+void sdp_direct_crossed(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	if (sdp_src_crossed(&direct->src))
+		sdp_direct_withdraw(sk);
+	if (direct->src.state != SDP_SRC_ANSWERED)
+		return;
+	sk->sk_state_change(sk);
+	sdp_direct_wake_source(sk);
+}
+
+/**
+ * sdp_direct_hit() - a large message went without a copy
+ * @direct: the socket, its lock held
+ */
+void sdp_direct_hit(struct sdp_direct *direct)
+{
+	direct->src_misses = 0;
+	direct->src_skip = 0;
+	direct->src_hits++;
+	/* A peer that takes one at a time has no use for it. */
+	if (direct->tx_mode != SDP_MODE_COMBINED || direct->src_hits < direct->src_enough ||
+	    !direct->link || direct->link->adverts < 2)
+		return;
+	direct->tx_mode = SDP_MODE_PIPELINED;
+}
+
+/* One did not: only Combined mode brings a header along, which many programs read first. */
+static void sdp_direct_miss(struct sdp_direct *direct)
+{
+	direct->src_misses = min_t(u32, direct->src_misses + 1, SDP_DIRECT_MISSES);
+	direct->src_skip = BIT(direct->src_misses);
+	direct->src_hits = 0;
+	if (direct->tx_mode != SDP_MODE_PIPELINED)
+		return;
+	direct->tx_mode = SDP_MODE_COMBINED;
+	direct->src_enough = min_t(u32, 2 * direct->src_enough, SDP_DIRECT_HITS_MOST);
+}
+
 /* Takes the advertisement back, and waits until the peer knows; not long. */
 static void sdp_direct_cancel(struct sock *sk)
 {
@@ -152,7 +198,6 @@ static u32 sdp_direct_offered(struct sock *sk, long *timeo)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	long wait = min_t(long, *timeo, SDP_DIRECT_PATIENCE), left;
-	bool all;
 	u32 has;
 
 	left = wait_event_interruptible_timeout(*sk_sleep(sk), sdp_direct_is_pointless(sk), wait);
@@ -161,10 +206,11 @@ static u32 sdp_direct_offered(struct sock *sk, long *timeo)
 	if (!sdp_direct_is_answered(sk))
 		sdp_direct_cancel(sk);
 	spin_lock_bh(&direct->lock);
-	all = direct->src.read == direct->src.len;
+	if (direct->src.len && direct->src.read == direct->src.len)
+		sdp_direct_hit(direct);
+	else if (!direct->src.crossed)
+		sdp_direct_miss(direct);
 	has = sdp_src_take(&direct->src);
-	direct->src_misses = all ? 0 : min_t(u32, direct->src_misses + 1, SDP_DIRECT_MISSES);
-	direct->src_skip = all ? 0 : BIT(direct->src_misses);
 	direct->tx_bytes += has;
 	if (direct->src.read > direct->src.first)
 		direct->tx_zcopy += direct->src.read - direct->src.first;
@@ -177,7 +223,7 @@ static u32 sdp_direct_offered(struct sock *sk, long *timeo)
 }
 
 /**
- * sdp_direct_lend() - let the peer read the next bytes of a message
+ * sdp_direct_lend() - write the next bytes of a message to the peer, or let the peer read them
  * @sk: the socket
  * @msg: the message; what the peer has got is taken
  * @timeo: jiffies that the call may wait; those that are left
@@ -190,18 +236,24 @@ size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo)
 	struct sdp_direct_pages p = {};
 	struct sdp_chan *chan;
 	struct sk_buff *skb;
+	u8 mode;
 
 	most = least ? sdp_direct_worth(&msg->msg_iter, max(least, SDP_DIRECT_FIRST + 1)) : 0;
-	chan = most && *timeo ? sdp_direct_source(sk) : NULL;
+	has = most && *timeo ? sdp_direct_fill(sk, msg, most) : 0;
+	if (has)
+		return has;
+	chan = most && *timeo ? sdp_direct_source(sk, &mode) : NULL;
 	if (!chan)
 		return 0;
 	first = min_t(u32, SDP_DIRECT_FIRST, chan->most - sizeof(struct sdp_srcah));
+	if (mode == SDP_MODE_PIPELINED)
+		first = 0;
 	/* First of all: a fault may take its time, and what the transport knows keeps a device. */
 	skb = sdp_direct_srcavail(sk, msg, first);
 	if (!skb || sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_PEER_READS) ||
 	    p.len <= first) {
 		kfree_skb(skb);
-	} else if (sdp_direct_advertise(sk, chan, skb, &p)) {
+	} else if (sdp_direct_advertise(sk, chan, skb, &p, mode)) {
 		sdp_count(SDP_CNT_ZCOPY_OFFERED);
 		has = sdp_direct_offered(sk, timeo);
 	}

@@ -42,6 +42,24 @@ static const struct sdp_kind sdp_kinds[256] = {
 	[SDP_MID_DATA]			= { .payload = true, .known = true },
 };
 
+/* Both kinds of advertisements begin alike. */
+static enum sdp_bad sdp_parse_avail(const u8 *ext, struct sdp_pdu *pdu)
+{
+	static_assert(offsetof(struct sdp_srcah, key) == offsetof(struct sdp_sinkah, key));
+	static_assert(offsetof(struct sdp_srcah, addr) == offsetof(struct sdp_sinkah, addr));
+
+	pdu->avail = get_unaligned_be32(ext);
+	pdu->key = get_unaligned_be32(ext + offsetof(struct sdp_sinkah, key));
+	pdu->addr = get_unaligned_be64(ext + offsetof(struct sdp_sinkah, addr));
+	if (pdu->mid == SDP_MID_SINK_AVAIL)
+		pdu->nondiscards = get_unaligned_be32(ext + offsetof(struct sdp_sinkah,
+								     nondiscards));
+	/* What comes along with SrcAvail is the beginning of what is advertised. */
+	else if (pdu->payload > pdu->avail)
+		return SDP_BAD_FIELD;
+	return pdu->avail ? SDP_BAD_NOTHING : SDP_BAD_FIELD;
+}
+
 /**
  * sdp_parse() - take a message of an established connection apart
  * @data: the message
@@ -88,16 +106,12 @@ enum sdp_bad sdp_parse(const void *data, u32 len, struct sdp_pdu *pdu)
 			return SDP_BAD_FIELD;
 		break;
 	case SDP_MID_RDMA_RD_COMPL:
+	case SDP_MID_RDMA_WR_COMPL:
 		pdu->avail = get_unaligned_be32(ext);
 		break;
 	case SDP_MID_SRC_AVAIL:
-		pdu->avail = get_unaligned_be32(ext);
-		pdu->key = get_unaligned_be32(ext + offsetof(struct sdp_srcah, key));
-		pdu->addr = get_unaligned_be64(ext + offsetof(struct sdp_srcah, addr));
-		/* What comes along is the beginning of what is advertised. */
-		if (pdu->payload > pdu->avail)
-			return SDP_BAD_FIELD;
-		break;
+	case SDP_MID_SINK_AVAIL:
+		return sdp_parse_avail(ext, pdu);
 	}
 	return SDP_BAD_NOTHING;
 }
@@ -193,6 +207,7 @@ enum sdp_bad sdp_parse_hello(const void *data, unsigned int len,
 
 	hello->bufs = be16_to_cpu(hh->bsdh.bufs);
 	hello->rcv_sz = be32_to_cpu(hh->local_rcv_sz);
+	hello->adverts = hh->max_adverts;
 	return sdp_check_sizes(hello);
 }
 
@@ -222,6 +237,7 @@ enum sdp_bad sdp_parse_hello_ack(const void *data, unsigned int len,
 
 	hello->bufs = be16_to_cpu(hah->bsdh.bufs);
 	hello->rcv_sz = be32_to_cpu(hah->act_rcv_sz);
+	hello->adverts = hah->max_adverts;
 	return sdp_check_sizes(hello);
 }
 
@@ -254,8 +270,7 @@ void sdp_build_hello(struct sdp_hh *hh, const struct sdp_hello *hello)
 	hh->bsdh.len = cpu_to_be32(sizeof(*hh));
 	hh->version = SDP_VERSION;
 	hh->ipv_cap = src->sin_family == AF_INET6 ? 0x60 : 0x40;
-	/* As each half does in Combined mode; zero is refused by peers. */
-	hh->max_adverts = 1;
+	hh->max_adverts = hello->adverts;
 	hh->des_rem_rcv_sz = cpu_to_be32(hello->rcv_sz);
 	hh->local_rcv_sz = cpu_to_be32(hello->rcv_sz);
 	/* sin_port and sin6_port are at the same place. */
@@ -276,6 +291,6 @@ void sdp_build_hello_ack(struct sdp_hah *hah, const struct sdp_hello *hello)
 	hah->bsdh.bufs = cpu_to_be16(hello->bufs);
 	hah->bsdh.len = cpu_to_be32(sizeof(*hah));
 	hah->version = SDP_VERSION;
-	hah->max_adverts = 1;
+	hah->max_adverts = hello->adverts;
 	hah->act_rcv_sz = cpu_to_be32(hello->rcv_sz);
 }

@@ -41,6 +41,9 @@ enum sdp_mode {
 	SDP_MODE_PIPELINED	= 2,
 };
 
+/* Where ModeChange has it, in its 32 bits: it is about the sender's send half. */
+#define SDP_MODE_SHIFT		28
+
 /*
  * Major and minor version in the nibbles of one byte.  Every implementation
  * that is known to have shipped says 2.2 and refuses no other minor version.
@@ -63,6 +66,22 @@ struct sdp_srcah {
 	__be32 key;
 	__be64 addr;
 };
+
+/**
+ * struct sdp_sinkah - what follows the base header of SinkAvail
+ * @len: bytes advertised
+ * @key: of the memory
+ * @addr: of its first byte
+ * @nondiscards: messages with stream bytes that have made no advertisement void
+ *
+ * Then may follow stream bytes of the other half connection.
+ */
+struct sdp_sinkah {
+	__be32 len;
+	__be32 key;
+	__be64 addr;
+	__be32 nondiscards;
+} __packed;
 
 /* Smallest receive buffer that a peer may have, header included. */
 #define SDP_MIN_RCV_SZ		256
@@ -182,9 +201,11 @@ enum sdp_bad {
  * @payload: how many there are
  * @oob_pres: the last of them is urgent
  * @oob_pend: an urgent byte is among them or comes later
- * @avail: of SrcAvail: bytes advertised; of RdmaRdCompl: bytes read
- * @key: of SrcAvail
- * @addr: of SrcAvail
+ * @avail: of SrcAvail and SinkAvail: bytes advertised; of RdmaRdCompl and RdmaWrCompl: bytes
+ *	that were read, or written
+ * @key: of SrcAvail and SinkAvail
+ * @addr: of the same
+ * @nondiscards: of SinkAvail
  * @mode: of ModeChange: enum sdp_mode
  * @mode_of_receiver: of ModeChange: it is about the receiver's send half
  */
@@ -200,6 +221,7 @@ struct sdp_pdu {
 	u32 avail;
 	u32 key;
 	u64 addr;
+	u32 nondiscards;
 	u8 mode;
 	bool mode_of_receiver;
 };
@@ -208,12 +230,14 @@ struct sdp_pdu {
  * struct sdp_hello - contents of a Hello or HelloAck
  * @bufs: receive buffers posted
  * @rcv_sz: their size
+ * @adverts: advertisements that it may have outstanding at the sender: MaxAdverts
  * @src: of Hello: address and port of the sender
  * @dst: of Hello: address that it calls, port zero
  */
 struct sdp_hello {
 	u16 bufs;
 	u32 rcv_sz;
+	u8 adverts;
 	struct sockaddr_storage src;
 	struct sockaddr_storage dst;
 };

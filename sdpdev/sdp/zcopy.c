@@ -3,6 +3,7 @@
  * The rules of Read Zcopy: what each end does with each message, in each state.
  */
 #include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "sdp/zcopy.h"
 
@@ -86,6 +87,25 @@ bool sdp_src_send_sm(struct sdp_src *src)
 }
 
 /**
+ * sdp_src_crossed() - SinkAvail has come that is not stale: the peer will not read
+ * @src: the source
+ *
+ * Return: SrcAvail has not been sent, and is not to be.
+ */
+bool sdp_src_crossed(struct sdp_src *src)
+{
+	bool queued = src->state == SDP_SRC_QUEUED;
+
+	if (!queued && !sdp_src_is_out(src))
+		return false;
+	if (queued)
+		src->first = 0;
+	src->crossed = true;
+	sdp_src_answered(src);
+	return queued;
+}
+
+/**
  * sdp_src_end() - the connection is over
  * @src: the source
  */
@@ -118,31 +138,73 @@ static void sdp_sink_tell(struct sdp_sink *sink)
 	sink->told = sink->got;
 }
 
+/* The oldest is this one now. */
+static void sdp_sink_open(struct sdp_sink *sink, const struct sdp_advert *advert, u32 first)
+{
+	sink->state = SDP_SINK_OFFERED;
+	sink->now = *advert;
+	sink->got = first;
+	sink->told = 0;
+	if (first < advert->len)
+		return;
+	sdp_sink_tell(sink);
+	sink->state = SDP_SINK_ANSWERED;
+}
+
+/* Nothing of what is left is read. */
+static void sdp_sink_void(struct sdp_sink *sink)
+{
+	sink->say_sm += sink->waiting + (sink->state == SDP_SINK_OFFERED);
+	sink->waiting = 0;
+	sink->state = SDP_SINK_ANSWERED;
+}
+
 /**
  * sdp_sink_offered() - SrcAvail has come
  * @sink: the sink
- * @len: bytes that it advertises
- * @first: of them, those that came along
- * @key: of the memory
- * @addr: of its first byte
+ * @advert: what it advertises
+ * @first: of that, bytes that came along
+ * @pipelined: the half connection's mode: there may be others
  *
  * Return: false if that breaks the rules.
  */
-bool sdp_sink_offered(struct sdp_sink *sink, u32 len, u32 first, u32 key, u64 addr)
+bool sdp_sink_offered(struct sdp_sink *sink, const struct sdp_advert *advert, u32 first,
+		      bool pipelined)
 {
-	if (sdp_sink_is_open(sink) || first > len)
+	if (first > advert->len)
 		return false;
-	sink->state = SDP_SINK_OFFERED;
-	sink->len = len;
-	sink->got = first;
-	sink->told = 0;
-	sink->key = key;
-	sink->addr = addr;
-	if (first < len)
+	if (sdp_sink_is_open(sink) || sink->say_read) {
+		if (!pipelined || first || sink->state == SDP_SINK_CANCELLED ||
+		    sink->waiting == SDP_MAX_ADVERTS - 1)
+			return false;
+		sink->next[sink->waiting++] = *advert;
 		return true;
-	sdp_sink_tell(sink);
-	sink->state = SDP_SINK_ANSWERED;
+	}
+	sdp_sink_open(sink, advert, first);
+	if (!pipelined)
+		sink->refusing = false;
+	if (sink->refusing)
+		sdp_sink_refuse(sink);
 	return true;
+}
+
+/**
+ * sdp_sink_crossed() - SrcAvail has come, and SinkAvail, on its way to the source, answers it
+ * @sink: the sink, which has nothing open
+ */
+void sdp_sink_crossed(struct sdp_sink *sink)
+{
+	/* It may be cancelled. */
+	sink->state = SDP_SINK_ANSWERED;
+}
+
+/**
+ * sdp_sink_stream() - a message with stream bytes has come
+ * @sink: the sink
+ */
+void sdp_sink_stream(struct sdp_sink *sink)
+{
+	sink->refusing = false;
 }
 
 /**
@@ -153,8 +215,8 @@ void sdp_sink_refuse(struct sdp_sink *sink)
 {
 	if (sink->state != SDP_SINK_OFFERED)
 		return;
-	sink->state = SDP_SINK_ANSWERED;
-	sink->say_sm++;
+	sdp_sink_void(sink);
+	sink->refusing = true;
 }
 
 /**
@@ -162,14 +224,14 @@ void sdp_sink_refuse(struct sdp_sink *sink)
  * @sink: the sink
  * @most: bytes that there is room for
  *
- * Return: bytes to be read, at @sink->addr + @sink->got; zero: none may be.
+ * Return: bytes to be read, at @sink->now.addr + @sink->got; zero: none may be.
  */
 u32 sdp_sink_read(struct sdp_sink *sink, u32 most)
 {
 	if (sink->state != SDP_SINK_OFFERED || !most)
 		return 0;
 	sink->state = SDP_SINK_READING;
-	sink->reading = min_t(u32, most, sink->len - sink->got);
+	sink->reading = min_t(u32, most, sink->now.len - sink->got);
 	return sink->reading;
 }
 
@@ -186,9 +248,23 @@ void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes)
 	sink->got += bytes;
 	if (bytes)
 		sdp_sink_tell(sink);
-	sink->state = sink->got == sink->len ? SDP_SINK_ANSWERED : SDP_SINK_OFFERED;
+	sink->state = sink->got == sink->now.len ? SDP_SINK_ANSWERED : SDP_SINK_OFFERED;
 	if (cancelled)
-		sdp_sink_refuse(sink);
+		sdp_sink_void(sink);
+}
+
+/**
+ * sdp_sink_told() - RdmaRdCompl has been sent
+ * @sink: the sink, which owed it
+ */
+void sdp_sink_told(struct sdp_sink *sink)
+{
+	sink->say_read = 0;
+	if (sink->state != SDP_SINK_ANSWERED || !sink->waiting)
+		return;
+	sdp_sink_open(sink, &sink->next[0], 0);
+	sink->waiting--;
+	memmove(&sink->next[0], &sink->next[1], sink->waiting * sizeof(sink->next[0]));
 }
 
 /**
@@ -201,16 +277,15 @@ bool sdp_sink_cancel(struct sdp_sink *sink)
 {
 	switch (sink->state) {
 	case SDP_SINK_OFFERED:
-		sdp_sink_refuse(sink);
+	case SDP_SINK_ANSWERED:
+		/* It may have crossed the answer. */
+		sdp_sink_void(sink);
 		/* Not to be cancelled twice. */
 		sink->state = SDP_SINK_NONE;
+		sink->refusing = false;
 		return true;
 	case SDP_SINK_READING:
 		sink->state = SDP_SINK_CANCELLED;
-		return true;
-	case SDP_SINK_ANSWERED:
-		/* It crossed the answer. */
-		sink->state = SDP_SINK_NONE;
 		return true;
 	default:
 		return false;

@@ -19,6 +19,12 @@
  *	  \_ SrcAvailCancel __ ANSWERED <__________________/____________________/
  *	                           \__ SrcAvail --> OFFERED
  *
+ * In Pipelined mode more may come before the first is answered: they wait for their turn, which
+ * comes when RdmaRdCompl of the one before has been sent.  SendSm answers the oldest, so when
+ * one is refused, each behind it is, too, until the bytes of the first have come.
+ *
+ * SinkAvail that is not stale stands for an answer as well: see write.h.
+ *
  * A source whose state is ANSWERED knows that the sink reads no more: so each answer is decided
  * when no read is under way.  A cancellation may cross the answer, which stands for both.
  *
@@ -29,6 +35,21 @@
 #define _SDP_ZCOPY_H
 
 #include <linux/types.h>
+
+/* Advertisements that a peer may have outstanding in each half, as Hello says: MaxAdverts. */
+#define SDP_MAX_ADVERTS		4
+
+/**
+ * struct sdp_advert - memory of the peer's, as SrcAvail or SinkAvail names it
+ * @addr: of its first byte
+ * @key: of it
+ * @len: its bytes
+ */
+struct sdp_advert {
+	u64 addr;
+	u32 key;
+	u32 len;
+};
 
 enum sdp_src_state {
 	SDP_SRC_IDLE,
@@ -42,6 +63,7 @@ enum sdp_src_state {
  * struct sdp_src - what an end advertises
  * @state: enum sdp_src_state
  * @say_cancel: SrcAvailCancel is owed
+ * @crossed: the answer was SinkAvail
  * @len: bytes advertised
  * @first: of them, those that went along
  * @read: bytes that RdmaRdCompl has told of
@@ -49,6 +71,7 @@ enum sdp_src_state {
 struct sdp_src {
 	u8 state;
 	bool say_cancel;
+	bool crossed;
 	u32 len;
 	u32 first;
 	u32 read;
@@ -65,9 +88,10 @@ enum sdp_sink_state {
 /**
  * struct sdp_sink - what the peer advertises
  * @state: enum sdp_sink_state
- * @key: of the peer's memory
- * @addr: of its first byte
- * @len: bytes advertised
+ * @refusing: SendSm was owed, and no stream byte has come since
+ * @waiting: advertisements in @next
+ * @now: the oldest that is not answered
+ * @next: those behind it
  * @got: of them, those that have come
  * @told: of them, those that RdmaRdCompl tells of, or SendSm stands for
  * @reading: bytes of the read that is under way
@@ -76,9 +100,10 @@ enum sdp_sink_state {
  */
 struct sdp_sink {
 	u8 state;
-	u32 key;
-	u64 addr;
-	u32 len;
+	bool refusing;
+	u8 waiting;
+	struct sdp_advert now;
+	struct sdp_advert next[SDP_MAX_ADVERTS - 1];
 	u32 got;
 	u32 told;
 	u32 reading;
@@ -92,6 +117,7 @@ void sdp_src_sent(struct sdp_src *src);
 bool sdp_src_cancel(struct sdp_src *src);
 bool sdp_src_read(struct sdp_src *src, u32 bytes);
 bool sdp_src_send_sm(struct sdp_src *src);
+bool sdp_src_crossed(struct sdp_src *src);
 void sdp_src_end(struct sdp_src *src);
 u32 sdp_src_take(struct sdp_src *src);
 
@@ -105,10 +131,14 @@ static inline bool sdp_src_is_out(const struct sdp_src *src)
 }
 
 /* The sink. */
-bool sdp_sink_offered(struct sdp_sink *sink, u32 len, u32 first, u32 key, u64 addr);
+bool sdp_sink_offered(struct sdp_sink *sink, const struct sdp_advert *advert, u32 first,
+		      bool pipelined);
+void sdp_sink_crossed(struct sdp_sink *sink);
+void sdp_sink_stream(struct sdp_sink *sink);
 void sdp_sink_refuse(struct sdp_sink *sink);
 u32 sdp_sink_read(struct sdp_sink *sink, u32 most);
 void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes);
+void sdp_sink_told(struct sdp_sink *sink);
 bool sdp_sink_cancel(struct sdp_sink *sink);
 
 /**
@@ -117,7 +147,8 @@ bool sdp_sink_cancel(struct sdp_sink *sink);
  */
 static inline bool sdp_sink_is_open(const struct sdp_sink *sink)
 {
-	return sink->state != SDP_SINK_NONE && sink->state != SDP_SINK_ANSWERED;
+	return sink->waiting ||
+	       (sink->state != SDP_SINK_NONE && sink->state != SDP_SINK_ANSWERED);
 }
 
 #endif /* _SDP_ZCOPY_H */

@@ -366,7 +366,7 @@ static bool listed(int fd, struct row *row)
 
 	must(table && !fstat(fd, &st));
 	must(fscanf(table, "%*[^\n]\n") == 0);
-	while (!found && fscanf(table, "%31s %31s %15s %u %u %llu %llu %u %lu %*u %*u", row->local,
+	while (!found && fscanf(table, "%31s %31s %15s %u %u %llu %llu %u %lu%*[^\n]", row->local,
 				row->peer, row->state, &row->tx_queue, &row->rx_queue,
 				&row->tx_bytes, &row->rx_bytes, &row->uid, &row->inode) == 9)
 		found = row->inode == st.st_ino;

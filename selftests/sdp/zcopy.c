@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Direct SDP: large messages that the peer reads out of the sender's memory (Read Zcopy), over a
- * transport of one host that can do that.
+ * Direct SDP: large messages that the peer reads out of the sender's memory (Read Zcopy), or that
+ * are written into the reader's (Write Zcopy), over a transport of one host that can do that.
  */
 #include "end.h"
 
@@ -55,37 +55,41 @@ static long pinned(void)
 	       value("/proc/vmstat", "nr_foll_pin_released");
 }
 
-/* Bytes of a socket that went without a copy. */
-static void moved(int fd, unsigned long long *tx, unsigned long long *rx)
+/* What /proc/net/sdp/direct says of a socket. */
+struct line {
+	unsigned long inode;
+	unsigned long long tx_zcopy, rx_zcopy, tx_written, rx_written;
+	char tx_mode[16], rx_mode[16];
+};
+
+static struct line line_of(int fd)
 {
 	FILE *table = fopen("/proc/net/sdp/direct", "r");
-	unsigned long inode;
+	struct line line;
 	struct stat st;
 	bool found = false;
 
 	must(table && !fstat(fd, &st));
 	must(fscanf(table, "%*[^\n]\n") == 0);
-	while (!found && fscanf(table, "%*s %*s %*s %*u %*u %*u %*u %*u %lu %llu %llu", &inode, tx,
-				rx) == 3)
-		found = inode == st.st_ino;
+	while (!found && fscanf(table, "%*s %*s %*s %*u %*u %*u %*u %*u %lu %llu %llu",
+				&line.inode, &line.tx_zcopy, &line.rx_zcopy) == 3 &&
+	       fscanf(table, "%llu %llu %15s %15s", &line.tx_written, &line.rx_written,
+		      line.tx_mode, line.rx_mode) == 4)
+		found = line.inode == st.st_ino;
 	must(found);
 	fclose(table);
+	return line;
 }
 
+/* Bytes of a socket that went without a copy. */
 static unsigned long long sent_by_read(int fd)
 {
-	unsigned long long tx, rx;
-
-	moved(fd, &tx, &rx);
-	return tx;
+	return line_of(fd).tx_zcopy;
 }
 
 static unsigned long long came_by_read(int fd)
 {
-	unsigned long long tx, rx;
-
-	moved(fd, &tx, &rx);
-	return rx;
+	return line_of(fd).rx_zcopy;
 }
 
 static void set_zcopy(const char *value)
@@ -231,6 +235,101 @@ static void test_whole(int l)
 	by_read(l, the_other_way, "and the other way");
 	by_read(l, in_parts, "in parts, too");
 	by_read(l, a_header_first, "a header first");
+}
+
+/* A connection whose first half has become Pipelined, by messages that were read. */
+static bool pipelined(int l, int end[2])
+{
+	pid_t child;
+
+	join(l, end);
+	for (int i = 0; i < 50 && strcmp(line_of(end[1]).rx_mode, "pipelined"); i++) {
+		child = writer(end, 0, 200000, 0);
+		must(reads(end[1], in, 200000, 200000, MSG_WAITALL) && !ended(child));
+	}
+	return !strcmp(line_of(end[0]).tx_mode, "pipelined");
+}
+
+/* A process that writes as soon as another one has advertised its memory. */
+static pid_t invited(const int end[2], size_t len)
+{
+	long before = counted("zcopy_invited"), until = milliseconds() + SOON;
+	pid_t child = fork();
+
+	must(child >= 0);
+	if (child)
+		return child;
+	while (counted("zcopy_invited") == before && milliseconds() < until)
+		usleep(1000);
+	_exit(ended(writer(end, 0, len, 0)));
+}
+
+/* The answer to SrcAvail is SinkAvail. */
+static bool written_instead(const int end[2])
+{
+	pid_t child = writer(end, 0, MIB, 0);
+	struct line line;
+
+	must(reads(end[1], in, MIB, MIB, MSG_WAITALL) && !ended(child));
+	line = line_of(end[0]);
+	return line.tx_written == MIB - FIRST && !strcmp(line.tx_mode, "combined");
+}
+
+static void test_unread(int l, const char *module)
+{
+	char command[512];
+	pid_t child;
+	int end[2];
+
+	snprintf(command, sizeof(command), "insmod %s unread=1", module);
+	must(shell(command));
+	by_read(l, written_instead, "an adapter that cannot read: is written to");
+	join(l, end);
+	child = writer(end, 0, 300000, 0);
+	ok(reads(end[1], in, 300000, 1000, 0) && !ended(child) && !sent_by_read(end[0]),
+	   "and with small buffers: copies");
+	unpair(end);
+	must(shell("rmmod sdp_local"));
+}
+
+static void test_written(int l)
+{
+	const struct timeval soon = { .tv_usec = 100000 }, never = {};
+	long before = counted("zcopy_written");
+	unsigned long long was;
+	pid_t child;
+	int end[2];
+
+	ok(pipelined(l, end), "large messages, one after the other: Pipelined mode");
+	child = invited(end, MIB);
+	ok(reads(end[1], in, MIB, MIB, MSG_WAITALL) && !ended(child) &&
+	   line_of(end[0]).tx_written == MIB && line_of(end[1]).rx_written == MIB &&
+	   counted("zcopy_written") == before + 1, "a reader that waits: it is written to");
+	child = invited(end, 200000);
+	ok(recv(end[1], in, MIB, 0) == 200000 && !ended(child) && in[0] == byte(0) &&
+	   in[199999] == byte(199999) && line_of(end[1]).rx_written == MIB + 200000,
+	   "less than there is room for");
+	child = invited(end, 100);
+	was = line_of(end[1]).rx_zcopy;
+	ok(recv(end[1], in, MIB, 0) == 100 && !ended(child) && in[99] == byte(99) &&
+	   line_of(end[1]).rx_zcopy == was, "a short message comes by a copy");
+	unpair(end);
+
+	must(pipelined(l, end));
+	before = counted("zcopy_uninvited");
+	must(!setsockopt(end[1], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)));
+	ok(recv(end[1], in, MIB, 0) == -1 && errno == EAGAIN &&
+	   counted("zcopy_uninvited") == before + 1, "nobody writes: the reader gives up");
+	must(!setsockopt(end[1], SOL_SOCKET, SO_RCVTIMEO, &never, sizeof(never)));
+	child = writer(end, 0, MIB, 0);
+	ok(reads(end[1], in, MIB, MIB, MSG_WAITALL) && !ended(child), "and nothing is lost");
+	unpair(end);
+
+	must(pipelined(l, end));
+	child = writer(end, 0, 200000, 0);
+	ok(reads(end[1], in, 200000, 1000, 0) && !ended(child) &&
+	   !strcmp(line_of(end[0]).tx_mode, "combined"), "small buffers: back to Combined mode");
+	unpair(end);
 }
 
 static void test_copied(int l)
@@ -449,7 +548,7 @@ int main(int argc, char **argv)
 	int l;
 
 	must(argc == 2);
-	tap_plan(5 + 6 + 1 + 5 + 2 + 3 + 1);
+	tap_plan(5 + 7 + 6 + 1 + 5 + 2 + 3 + 2 + 1);
 	out = mmap(NULL, MOST + MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	in = mmap(NULL, MOST + MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(out != MAP_FAILED && in != MAP_FAILED);
@@ -460,11 +559,13 @@ int main(int argc, char **argv)
 	must(shell(command));
 	l = listen_here();
 	test_whole(l);
+	test_written(l);
 	test_copied(l);
 	test_limit(l);
 	test_cancelled(l);
 	test_mixed(l);
 	test_ended(l);
+	test_unread(l, argv[1]);
 	close(l);
 	ok(pinned() == before, "no page is pinned any more");
 	set_both_direct("0");

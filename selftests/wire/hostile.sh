@@ -56,6 +56,11 @@ mode-not-ours: aborted; bad_turn
 srcavail-bare: aborted; bad_turn
 cancel-nothing: aborted; bad_turn
 answer-unasked: aborted; bad_turn
+srcavail-empty: aborted; bad_field
+sinkavail-empty: aborted; bad_field
+written-unasked: aborted; bad_turn
+written-short: aborted; bad_short
+sinkack-unasked: aborted; bad_turn
 read-unasked: aborted; bad_turn
 susp: aborted; bad_turn
 susp-short: aborted; bad_short
@@ -83,7 +88,7 @@ printed() {
 }
 
 n=$(grep -c . <<< "$cases")
-plan $((n + 6))
+plan $((n + 6 + 12))
 serve echo
 check "the cases run" run_cases
 i=0
@@ -99,16 +104,23 @@ good: echoed;" ]
 done <<< "$cases"
 stop_serving
 
+# each LINE...: what is printed of cases, of one server
+each() {
+	local got line
+
+	for line; do
+		got=$(peer "${line%%:*}")
+		[ "$got" = "$line" ]
+		status=$?
+		[ $status -eq 0 ] || diag "$got"
+		result $status "${line%;*}"
+	done
+}
+
 # A server that does not read cannot give new credits, and does not close.
 serve hold
-for line in "credits: aborted; bad_credits" \
-	    "disconn-twice: aborted; bad_turn"; do
-	got=$(peer "${line%%:*}")
-	[ "$got" = "$line" ]
-	status=$?
-	[ $status -eq 0 ] || diag "$got"
-	result $status "${line%;*}"
-done
+each "credits: aborted; bad_credits" \
+	"disconn-twice: aborted; bad_turn"
 stop_serving
 
 # Its reader waits with a large buffer, for memory that there is not.
@@ -119,6 +131,26 @@ status=$?
 [ $status -eq 0 ] || diag "$got"
 result $status "srcavail-key: ended"
 check "and the reader hears of it" until_true 10 grep -q "end 104" /tmp/server
+stop_serving
+
+# It writes into memory that the peer advertises.
+serve pour
+each "target-good: written;" \
+	"target-key: ended; ib_qp_errors" \
+	"target-long: ended; ib_qp_errors" \
+	"target-stale: answered;" \
+	"target-cancel: answered;"
+stop_serving
+
+# The peer writes into its memory, while the reader waits and not later.
+serve fetch
+each "room-good: answered;" \
+	"room-key: refused; ib_qp_errors" \
+	"room-beyond: refused; ib_qp_errors" \
+	"room-late: refused; ib_qp_errors" \
+	"room-long: aborted; bad_turn" \
+	"room-none: aborted; bad_turn" \
+	"room-ack: aborted; bad_turn"
 stop_serving
 
 serve echo

@@ -279,12 +279,24 @@ void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned
 		posted++;
 }
 
-/* An RDMA WRITE of so many bytes to where nothing is; false: it was refused. */
-bool write_remote(unsigned int bytes)
+/* Memory that the other side may write into, if it is told. */
+struct remote remote_memory(void *bytes, unsigned int n)
+{
+	struct ibv_mr *shared = ibv_reg_mr(pd, bytes, n, IBV_ACCESS_LOCAL_WRITE |
+							 IBV_ACCESS_REMOTE_WRITE);
+
+	if (!shared)
+		die("memory region");
+	return (struct remote){ (uintptr_t)bytes, shared->rkey, n };
+}
+
+/* An RDMA WRITE of so many bytes; false: it was refused. */
+bool write_to(const struct remote *to, unsigned int bytes)
 {
 	struct ibv_sge sge = { (uintptr_t)mem, bytes, mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = BUFS, .sg_list = &sge, .num_sge = !!bytes,
-				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .wr.rdma = { to->addr, to->key } }, *bad;
 	long deadline = now_ms() + WAIT_MS;
 	const struct bsdh *h;
 	unsigned int length;

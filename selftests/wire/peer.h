@@ -57,6 +57,12 @@ struct hello {
 	uint8_t pad[8];
 };
 
+/* Memory of one end's, as the other one is told of it. */
+struct remote {
+	uint64_t addr;
+	uint32_t key, len;
+};
+
 /* Where to and where from, as the command line has it. */
 struct place {
 	const char *from, *to, *src, *dst;
@@ -81,7 +87,8 @@ bool is_connected(void);
 bool establish(void);
 void disconnect(void);
 void send_bytes(struct bsdh h, const char *ext, unsigned int ext_bytes, unsigned int bytes);
-bool write_remote(unsigned int bytes);
+struct remote remote_memory(void *bytes, unsigned int n);
+bool write_to(const struct remote *to, unsigned int bytes);
 void send_good(uint8_t mid, const char *text);
 const struct bsdh *receive(unsigned int *bytes);
 bool poll_once(const struct bsdh **h, unsigned int *bytes);
@@ -90,6 +97,15 @@ unsigned int sends_posted(void);
 bool cm_says_over(void);
 bool is_echoed(const char *text);
 bool is_good(void);
+
+/* zcopy.c: a case says how it went */
+struct zcopy_case {
+	const char *name;
+	const char *(*run)(void);
+	bool bad;		/* a counter moves */
+};
+
+const struct zcopy_case *zcopy_case(const char *name);
 
 /* random.c */
 int run_random(const struct place *place, unsigned long seed, unsigned long messages,

@@ -5,7 +5,8 @@
  *   sdp_end echo PORT		a server that gives back what it gets
  *   sdp_end hold PORT		a server that takes one byte after a second
  *				and a second one after another, no more
- *   sdp_end fetch PORT		a server that waits for 256 KiB
+ *   sdp_end fetch PORT		a server that waits for 256 KiB, and for some more
+ *   sdp_end pour PORT		a server that sends as much, again and again
  *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
  *				when the ones before have come back as they
  *				were; exit status 0 if all is well
@@ -99,6 +100,22 @@ static void fetch(int fd)
 	if (!buf)
 		die("memory");
 	tell_end(recv(fd, buf, len, MSG_WAITALL) < 0 || recv(fd, buf, len, 0) < 0 ? errno : 0);
+	free(buf);
+}
+
+static void pour(int fd)
+{
+	const size_t len = 256 << 10;
+	unsigned char *buf = malloc(len);
+	ssize_t n;
+
+	if (!buf)
+		die("memory");
+	for (size_t i = 0; i < len; i++)
+		buf[i] = i * 7;
+	while ((n = write(fd, buf, len)) > 0)
+		;
+	tell_end(errno);
 	free(buf);
 }
 
@@ -204,11 +221,14 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && !strcmp(argv[1], "fetch")) {
 		talk = fetch;
 		serve(atoi(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "pour")) {
+		talk = pour;
+		serve(atoi(argv[2]));
 	} else if (argc == 6 && !strcmp(argv[1], "send") && atoi(argv[5]) > 0) {
 		send_all(begin(argv[2], atoi(argv[3])), strtoul(argv[4], NULL, 0),
 			 atoi(argv[5]));
 	} else {
-		fprintf(stderr, "usage: sdp_end echo|hold|fetch PORT |\n"
+		fprintf(stderr, "usage: sdp_end echo|hold|fetch|pour PORT |\n"
 			"       sdp_end send ADDR PORT BYTES CHUNK\n");
 		return 2;
 	}

@@ -6,8 +6,8 @@
  *		random SEED MESSAGES PEERS LENGTH
  *
  * FROM and TO are the devices, SRC and DST the IPv4 addresses that the Hello
- * names.  CASE is a name out of the tables below, "good", "probe" (an RDMA WRITE of no
- * bytes, and then as "good") or "write" (one of a byte).  Prints a line for
+ * names.  CASE is a name out of the tables below or of zcopy.c, "good", "probe" (an RDMA
+ * WRITE of no bytes, and then as "good") or "write" (one of a byte).  Prints a line for
  * each, what the other side did and which of its counters for bad things moved,
  * say "hello-mseq: rejected 28; refused_bad_hello bad_mseq ib_req_invalid":
  *
@@ -114,6 +114,11 @@ static const struct bad_message {
 	{ .name = "srcavail-bare", .mid = SRC_AVAIL, .bytes = 32, .ext = "\0\0\0\x04" },
 	{ .name = "cancel-nothing", .mid = SRC_AVAIL_CANCEL, .bytes = 16 },
 	{ .name = "answer-unasked", .mid = SEND_SM, .bytes = 16 },
+	{ .name = "srcavail-empty", .mid = SRC_AVAIL, .bytes = 32, .ext = "\0\0\0" },
+	{ .name = "sinkavail-empty", .mid = SINK_AVAIL, .bytes = 36, .ext = "\0\0\0" },
+	{ .name = "written-unasked", .mid = RDMA_WR_COMPL, .bytes = 20, .ext = "\0\0\0\x04" },
+	{ .name = "written-short", .mid = RDMA_WR_COMPL, .bytes = 18 },
+	{ .name = "sinkack-unasked", .mid = SINK_CANCEL_ACK, .bytes = 16 },
 	{ .name = "read-unasked", .mid = RDMA_RD_COMPL, .bytes = 20, .ext = "\0\0\0\x04" },
 	{ .name = "srcavail-key", .mid = SRC_AVAIL, .bytes = 16 + 16 + 8, .ext = "\0\x04\0\0" },
 	{ .name = "susp", .mid = SUSP_COMM, .bytes = 24 },
@@ -134,6 +139,14 @@ static const struct asked {
 	{ "sink-cancel", SINK_AVAIL_CANCEL, 16, NULL, SINK_CANCEL_ACK },
 	{ "rcvbuf", CH_RCV_BUF, 20, "\0\0\x10\0", CH_RCV_BUF_ACK },
 };
+
+/* An RDMA WRITE of so many bytes to where nothing is; false: it was refused. */
+static bool write_nowhere(unsigned int bytes)
+{
+	static const struct remote nowhere;
+
+	return write_to(&nowhere, bytes);
+}
 
 /* It is answered, and the connection goes on. */
 static void run_asked(const struct asked *m)
@@ -269,6 +282,7 @@ static void run(const struct place *place, const char *name)
 	struct hello hello;
 	const struct bad_hello *bad = NULL;
 	const struct bad_message *msg = NULL;
+	const struct zcopy_case *zcopy = zcopy_case(name);
 	const struct asked *asked = NULL;
 	struct counter was[COUNTERS];
 	unsigned int i;
@@ -295,19 +309,21 @@ static void run(const struct place *place, const char *name)
 			run_bad(msg);
 		else if (asked)
 			run_asked(asked);
+		else if (zcopy)
+			printf("%s", zcopy->run());
 		else if (!strcmp(name, "modes"))
 			run_modes();
 		else if (!strcmp(name, "good"))
 			printf(is_good() ? "echoed" : "not echoed");
 		else if (!strcmp(name, "probe"))
-			printf(write_remote(0) && is_good() ? "echoed" : "refused");
+			printf(write_nowhere(0) && is_good() ? "echoed" : "refused");
 		else if (!strcmp(name, "write"))
-			printf(write_remote(1) ? "written" : "refused");
+			printf(write_nowhere(1) ? "written" : "refused");
 		else
 			printf("no such case");
 	}
 	printf(";");
-	print_moved(was, msg || !strcmp(name, "write") ? SETTLE_MS : 0);
+	print_moved(was, msg || (zcopy && zcopy->bad) || !strcmp(name, "write") ? SETTLE_MS : 0);
 	printf("\n");
 	fflush(stdout);
 	disconnect();

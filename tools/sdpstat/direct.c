@@ -32,6 +32,8 @@ static const struct {
 	{ "rx_bytes",	NUM_RX_BYTES },
 	{ "tx_zcopy",	NUM_TX_ZCOPY },
 	{ "rx_zcopy",	NUM_RX_ZCOPY },
+	{ "tx_written",	NUM_TX_WRITTEN },
+	{ "rx_written",	NUM_RX_WRITTEN },
 	{ "uid",	NUM_UID },
 	{ "inode",	NUM_INODE },
 	/* There is no other number. */

@@ -39,6 +39,8 @@ enum number {
 	NUM_ID,		/* of the kernel's: nobody else of the same kind ever has it */
 	NUM_TX_ZCOPY,
 	NUM_RX_ZCOPY,
+	NUM_TX_WRITTEN,
+	NUM_RX_WRITTEN,
 	NUM_TX_BYTES,
 	NUM_RX_BYTES,
 	NUM_TX_RATE,

@@ -27,6 +27,10 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_ZCOPY_READ]		= "zcopy_read",
 	[SDP_CNT_ZCOPY_REFUSED]		= "zcopy_refused",
 	[SDP_CNT_ZCOPY_UNPINNED]	= "zcopy_unpinned",
+	[SDP_CNT_ZCOPY_INVITED]		= "zcopy_invited",
+	[SDP_CNT_ZCOPY_UNINVITED]	= "zcopy_uninvited",
+	[SDP_CNT_ZCOPY_WRITTEN]		= "zcopy_written",
+	[SDP_CNT_ZCOPY_STALE]		= "zcopy_stale",
 	[SDP_CNT_RULE_LOST]		= "rule_lost",
 
 	[SDP_CNT_BAD + SDP_BAD_SHORT]		= "bad_short",

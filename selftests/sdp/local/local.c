@@ -33,6 +33,10 @@ static char *name = "local";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "Of the transport");
 
+static bool unread;
+module_param(unread, bool, 0444);
+MODULE_PARM_DESC(unread, "It cannot read the other end's memory");
+
 /* Whoever takes a page finds no memory for a new one. */
 bool local_starved;
 
@@ -662,6 +666,10 @@ static int __init local_init(void)
 	int ret;
 
 	local_ops.name = name;
+	if (unread) {
+		local_ops.caps &= ~SDP_XPRT_CAP_READ;
+		local_ops.post_read = NULL;
+	}
 	sdp_xprt_dev_init(&local_dev);
 	local_wq = alloc_workqueue("sdp_local", WQ_UNBOUND, 0);
 	if (!local_wq)
