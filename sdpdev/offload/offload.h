@@ -183,6 +183,10 @@ enum sdp_table_state {
  * @stay: enum sdp_stay; for good unless it is one that changes (sdp_stay_for_good())
  * @rests: a tool has brought it back, and it has carried too little since
  * @sleeper: enum sdp_sleeper of the call that went to sleep in quick.c last
+ * @waits: a thread within a call that has found nothing to read (turn.c); it takes itself out
+ *	before the call ends.  Who sees it under RCU has its task until the section ends.
+ * @turn_vain: as @turn_rest was after the last turn
+ * @turn_rest: reads that give no turn, until the next one that does
  * @isn: own initial sequence number
  * @peer_isn: the peer's
  * @passed: the sending direction moves when the peer's TCP has got more than this
@@ -236,7 +240,10 @@ struct sdp_sock {
 	u8 table;
 	bool rests;
 	bool seek_slow;
+	u16 turn_vain;
+	u16 turn_rest;
 	u32 sleeper;
+	struct task_struct *waits;
 	u32 isn;
 	u32 peer_isn;
 	u32 passed;
@@ -448,6 +455,9 @@ void sdp_rx_watch(const struct sdp_sock *ss);
 /* quick.c */
 bool sdp_quick_send(struct sdp_sock *ss, struct msghdr *msg, size_t len);
 int sdp_quick_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, long *timeo);
+
+/* turn.c */
+bool sdp_turn_give(struct sdp_sock *ss);
 
 /* client.c */
 int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor);

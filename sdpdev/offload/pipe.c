@@ -156,7 +156,7 @@ static bool sdp_pipe_told(const struct sock *rx, const struct sdp_sock *reader)
 
 	if (READ_ONCE(reader->sleeper) != SDP_SLEEPER_TOLD || sock_flag(rx, SOCK_FASYNC))
 		return false;
-	/* Pairs with sdp_quick_wait(): a call that does not see the new head is seen here. */
+	/* Pairs with sdp_quick_sleep(): a call that does not see the new head is seen here. */
 	smp_mb();
 	wq = rcu_dereference_bh(rx->sk_wq);
 	if (!wq || !list_is_singular(&wq->wait.head))

@@ -174,7 +174,7 @@ static ssize_t sdp_quick_try(struct sdp_sock *ss, struct iov_iter *to, size_t le
 }
 
 /* Sleep until there is something to look at, under the lock. */
-static void sdp_quick_wait(struct sdp_sock *ss, long *timeo)
+static void sdp_quick_sleep(struct sdp_sock *ss, long *timeo)
 {
 	struct sock *sk = ss->sk;
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
@@ -189,6 +189,15 @@ static void sdp_quick_wait(struct sdp_sock *ss, long *timeo)
 	smp_store_mb(ss->sleeper, SDP_SLEEPER_NONE);
 	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
 	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
+/* Wait until there is something to look at.  A turn may take longer than a time-out. */
+static void sdp_quick_wait(struct sdp_sock *ss, long *timeo)
+{
+	WRITE_ONCE(ss->waits, current);
+	if (*timeo != MAX_SCHEDULE_TIMEOUT || !sdp_turn_give(ss))
+		sdp_quick_sleep(ss, timeo);
+	WRITE_ONCE(ss->waits, NULL);
 }
 
 /**
