@@ -62,6 +62,9 @@ void meter_start(struct meter *meter);
 int64_t meter_stop(const struct meter *meter);
 int64_t memory_used(void);
 
+/* smc.c */
+void smc_prepare(void);
+
 /* work.c: the client prints one line each. */
 void work_pingpong(const struct side *side, size_t size, unsigned int rounds);
 void work_stream(const struct side *side, size_t size, size_t total, unsigned int conns,

@@ -18,13 +18,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: sockets tcp|unix|direct|joined|ulp|ulp-rings|ulp-alone WORK\n"
+	"usage: sockets tcp|unix|smc|direct|joined|joined-rdma|ulp|ulp-rings|ulp-alone WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
 	"  idle-moved COUNT                   the same, of one that was moved once\n"
-	"tcp is for a preload library, too; direct is family 27. The others have the ULP \"sdp\",\n"
+	"tcp is for a preload library, too; smc is family 43, the kernel's SMC; direct is family\n"
+	"27. The others have the ULP \"sdp\",\n"
 	"ulp-alone at the client only.\n"
 	"The server is in node2, at 10.77.0.2.\n";
 
@@ -100,10 +101,14 @@ static void choose(struct side *side, const char *kind)
 	side->family = AF_INET;
 	if (!strcmp(kind, "unix"))
 		side->family = AF_UNIX;
+	else if (!strcmp(kind, "smc"))
+		side->family = AF_SMC;
 	else if (!strcmp(kind, "direct"))
 		side->family = AF_INET_OFFLOAD;
 	else if (!strcmp(kind, "joined"))
 		side->carrier = "sdp-ib";
+	else if (!strcmp(kind, "joined-rdma"))
+		side->carrier = "sdp-rdma";
 	else if (!strcmp(kind, "ulp") || !strcmp(kind, "ulp-rings"))
 		side->carrier = "sdp-local";
 	else if (strcmp(kind, "tcp") && strcmp(kind, "ulp-alone"))
@@ -123,6 +128,8 @@ int main(int argc, char **argv)
 		wrong();
 	choose(&side, argv[1]);
 	setrlimit(RLIMIT_NOFILE, &files);
+	if (side.family == AF_SMC)
+		smc_prepare();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
 		die("socketpair");
 	child = fork();
