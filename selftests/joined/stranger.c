@@ -30,8 +30,8 @@ struct join {
 	uint8_t highest, lowest, only, zero;
 	uint16_t from_port, to_port;
 	uint32_t size;
-	uint64_t nonce, proof;
-} __attribute__((packed));
+	uint32_t nonce[2], proof[2];
+};
 
 static_assert(sizeof(struct join) == 44, "what the protocol calls so");
 
@@ -50,8 +50,8 @@ static const struct join join = {
 	.from_port = 0x1111,
 	.to_port = 0x2222,
 	.size = 0x00400000,
-	.nonce = 7,
-	.proof = 8,
+	.nonce = { 7 },
+	.proof = { 8 },
 };
 
 static void die(const char *what)
