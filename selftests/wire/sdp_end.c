@@ -5,7 +5,7 @@
  *   sdp_end echo PORT		a server that gives back what it gets
  *   sdp_end hold PORT		a server that takes one byte after a second
  *				and a second one after another, no more
- *   sdp_end fetch PORT		a server that waits for 256 KiB, and for some more
+ *   sdp_end fetch PORT		a server that waits for 256 KiB, says so, and waits on
  *   sdp_end pour PORT		a server that sends as much, again and again
  *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
  *				when the ones before have come back as they
@@ -94,12 +94,17 @@ static void hold(int fd)
 
 static void fetch(int fd)
 {
-	const size_t len = 256 << 10;
+	const ssize_t len = 256 << 10;
 	char *buf = malloc(len);
+	ssize_t n;
 
 	if (!buf)
 		die("memory");
-	tell_end(recv(fd, buf, len, MSG_WAITALL) < 0 || recv(fd, buf, len, 0) < 0 ? errno : 0);
+	n = recv(fd, buf, len, MSG_WAITALL);
+	/* The memory is the program's again, and no call has other memory. */
+	if (n == len && write(fd, "!", 1) != 1)
+		n = -1;
+	tell_end(n < 0 || recv(fd, buf, 1, 0) < 0 ? errno : 0);
 	free(buf);
 }
 
