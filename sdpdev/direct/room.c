@@ -147,7 +147,7 @@ static u32 sdp_direct_room_wait(struct sock *sk, const struct sdp_chan *chan, lo
 	left = wait_event_interruptible_timeout(*sk_sleep(sk), sdp_direct_is_filled(sk, chan) ||
 						READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN,
 						*timeo);
-	/* Who is interrupted finds the signal again. */
+	/* An interrupted call finds the signal again. */
 	if (left >= 0)
 		*timeo = left;
 	if (!sdp_direct_is_filled(sk, chan))

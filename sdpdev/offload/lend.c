@@ -38,8 +38,8 @@ void sdp_lend_copied(struct ubuf_info *uarg)
  * @msg: the message
  * @len: bytes of it
  *
- * Some kernels take a notice back when TCP sends nothing.  It is the caller's, who may have sent
- * a part.
+ * Some kernels take a notice back when TCP sends nothing.  But the notice is the caller's, and a
+ * part of the call may have gone.
  *
  * Return: as tcp_sendmsg_locked().
  */

@@ -184,7 +184,7 @@ enum sdp_table_state {
  * @rests: a tool has brought it back, and it has carried too little since
  * @sleeper: enum sdp_sleeper of the call that went to sleep in quick.c last
  * @waits: a thread within a call that has found nothing to read (turn.c); it takes itself out
- *	before the call ends.  Who sees it under RCU has its task until the section ends.
+ *	before the call ends.  A reader under RCU may use its task until the section ends.
  * @turn_vain: as @turn_rest was after the last turn
  * @turn_rest: reads that give no turn, until the next one that does
  * @isn: own initial sequence number
