@@ -36,7 +36,7 @@ static struct task_struct *sdp_turn_peer(const struct sdp_sock *ss)
 	rcu_read_lock();
 	pair = sdp_sock_pair(ss);
 	pipe = pair ? sdp_tx_pipe(ss, pair) : NULL;
-	/* An endpoint that is still attached here is freed after this section; so are its threads. */
+	/* An endpoint that is attached here is freed after this section; so are its threads. */
 	if (pipe && READ_ONCE(pipe->rx))
 		peer = READ_ONCE(pipe->reader->waits);
 	if (peer && task_cpu(peer) == raw_smp_processor_id() && task_is_running(peer))
