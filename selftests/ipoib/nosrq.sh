@@ -82,9 +82,9 @@ one_goes() {
 	down node1 && until_true 60 room
 }
 
-# A message is as long as the two pieces that a receive may have.
+# A message is as long as the one piece that a receive may have.
 short_queues() {
-	most=8188 replace poor=Y && size=8000 answers node1 && connects node1
+	most=4092 replace poor=Y && size=4000 answers node1 && connects node1
 }
 
 as_before() {

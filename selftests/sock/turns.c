@@ -111,8 +111,9 @@ static void beside_busy(void)
 	talk(BUSY_ROUNDS);
 	busy = fork();
 	need(busy >= 0);
-	while (!busy)
-		;
+	if (!busy)
+		for (;;)
+			;
 	took = talk(BUSY_ROUNDS);
 	conn_close(&c);
 	c = conn_modes(-1, -1);

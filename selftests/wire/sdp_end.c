@@ -112,13 +112,12 @@ static void pour(int fd)
 {
 	const size_t len = 256 << 10;
 	unsigned char *buf = malloc(len);
-	ssize_t n;
 
 	if (!buf)
 		die("memory");
 	for (size_t i = 0; i < len; i++)
 		buf[i] = i * 7;
-	while ((n = write(fd, buf, len)) > 0)
+	while (write(fd, buf, len) > 0)
 		;
 	tell_end(errno);
 	free(buf);

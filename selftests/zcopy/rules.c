@@ -136,9 +136,9 @@ static bool is_held(const struct world *w)
 /* Where the next byte is, though a program may not have heard of those before. */
 static u8 end_of(const struct world *w)
 {
-	struct sdp_src src = w->src;
+	struct sdp_src copy = w->src;
 
-	return w->pos + (src.state == SDP_SRC_ANSWERED ? sdp_src_take(&src) : 0);
+	return w->pos + (copy.state == SDP_SRC_ANSWERED ? sdp_src_take(&copy) : 0);
 }
 
 static void source_begins(const struct world *now)
@@ -439,13 +439,15 @@ static void look(const struct world *w)
 
 static void show_one(const struct world *w)
 {
-	static const char *const src[] = { "idle", "queued", "offered", "cancelled", "answered" };
-	static const char *const sink[] = { "none", "offered", "reading", "cancelled", "answered" };
-	static const char *const room[] = { "none", "offered", "cancelled", "answered" };
+	static const char *const srcs[] = { "idle", "queued", "offered", "cancelled", "answered" };
+	static const char *const sinks[] = {
+		"none", "offered", "reading", "cancelled", "answered"
+	};
+	static const char *const rooms[] = { "none", "offered", "cancelled", "answered" };
 
 	printf("# source %s, %u of %u read, %u open; sink %s, %u of %u; room %s; bytes %u %u;",
-	       src[w->src.state], w->src.read, w->src.len, w->target.n, sink[w->sink.state],
-	       w->sink.got, w->sink.now.len, room[w->room.state], w->pos, w->at);
+	       srcs[w->src.state], w->src.read, w->src.len, w->target.n, sinks[w->sink.state],
+	       w->sink.got, w->sink.now.len, rooms[w->room.state], w->pos, w->at);
 	printf(" messages %u %u %u, %u %u %u\n", w->there[0].mid, w->there[1].mid,
 	       w->there[2].mid, w->back[0].mid, w->back[1].mid, w->back[2].mid);
 }
