@@ -7,6 +7,7 @@
 . "$(dirname "$0")/sock.sh"
 
 page=$root/Documentation/man/sdpstat.8
+samples=$root/tools/system/samples
 work=$(mktemp -d)
 program=''
 
@@ -76,6 +77,27 @@ for endpoint in json.load(sys.stdin)["endpoints"]:
 		if page.get(name) != kinds[type(value)]:
 			sys.exit(f"{name}: {page.get(name)}")
 sys.exit(not page)' "$page"
+}
+
+# Each metric that a panel or a rule asks for is exported, with the labels that it goes by.
+metrics() {
+	PATH=$work:$PATH "$root/tools/system/textfile" | python3 -c '
+import json, re, sys
+exported, asked = {}, set()
+for name, labels in re.findall(r"^(\w+)(?:\{(.*)\})? \d+$", sys.stdin.read(), re.M):
+	exported.setdefault(name, []).append(dict(re.findall("(\\w+)=\"([^\"]*)\"", labels)))
+dashboard, rules = (open(name).read() for name in sys.argv[1:])
+asks = [target["expr"] for panel in json.loads(dashboard)["panels"] for target in panel["targets"]]
+asks += re.findall("expr: (.*)", rules)
+for ask in asks:
+	by = re.findall(r"by \((\w+)\)", ask)
+	for name, labels in re.findall(r"\b(sdp_\w+)(?:\{([^}]*)\})?", ask):
+		want = [pair for pair in re.findall("(\\w+)=\"([^\"]*)\"", labels)]
+		if not any(all(e.get(k) == v for k, v in want) and all(k in e for k in by)
+			   for e in exported.get(name, [])):
+			sys.exit(f"not exported: {ask}")
+		asked.add(name)
+sys.exit(len(asked) < 10)' "$samples/grafana.json" "$samples/prometheus-rules.yml"
 }
 
 # Every reason that the kernel counts is in the manual page.
@@ -164,7 +186,7 @@ elsewhere() {
 # The checked kernel has no userfaultfd(2).
 held=3
 [ "$KERNEL" != debug ] || held=0
-plan $((34 + held))
+plan $((35 + held))
 check "a machine" start
 check "no endpoint: titles" lines 1
 check "and valid JSON" json 'not e'
@@ -200,6 +222,7 @@ check "every name and type of JSON is documented" documented
 check "every second's bytes" rates
 check "every second's counters" counter_rates
 check "every reason is documented" reasons
+check "every metric of the samples is exported" metrics
 check "a listener of direct SDP" tell 'd = direct(7008)'
 check "is one" shows \
 	'^LISTEN +- +0\.0\.0\.0:7008 +- +0 +0 +0 +-  .*\('"$program"'\)$' -lp kind=direct
