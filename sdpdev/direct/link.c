@@ -450,15 +450,18 @@ const struct sdp_chan_user sdp_direct_user = {
 void sdp_direct_drop(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
-	bool reset;
+	bool unread, at_once;
 
 	spin_lock_bh(&direct->lock);
 	sock_set_flag(sk, SOCK_DEAD);
-	reset = sk->sk_state == TCP_SYN_SENT || !skb_queue_empty(&sk->sk_receive_queue) ||
-		sdp_sink_is_open(&direct->sink) ||
-		(sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
+	at_once = sk->sk_state == TCP_SYN_SENT ||
+		  (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
+	unread = !skb_queue_empty(&sk->sk_receive_queue) || sdp_sink_is_open(&direct->sink);
 	sk->sk_shutdown = SHUTDOWN_MASK;
-	if (reset)
+	/* The last words of a program that reads no more may have waited for others to get there. */
+	if (unread && !at_once && direct->link && sk->sk_state == TCP_ESTABLISHED)
+		sdp_direct_data(sk, &direct->link->chan);
+	if (unread || at_once)
 		sdp_direct_abort(sk, 0);
 	else
 		sdp_direct_push(sk);

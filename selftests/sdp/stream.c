@@ -677,11 +677,14 @@ static int flood(int e[2])
 	return n == 6 && !memcmp(in, "answer", 6) ? 0 : 1;
 }
 
-/* A server that does not like what it reads says so and closes, in the middle of it. */
+/*
+ * A server that does not like what it reads says so and closes, in the middle of it.  By SDP its
+ * last words arrive although they have to wait for its first ones.
+ */
 static void test_answered(enum kind k)
 {
 	const char *kernel = getenv("KERNEL");
-	int e[2], i, j, status, good = 0;
+	int e[2], i, j, status, good = 0, first = k == SDP ? 3 : 6;
 	int rounds = kernel && !strcmp(kernel, "debug") ? 20 : 100;
 	pid_t child;
 
@@ -694,7 +697,9 @@ static void test_answered(enum kind k)
 		close(e[0]);
 		for (j = 0; j < i % 40 + 1; j++)
 			must(read(e[1], in, BIG) > 0);
-		must(write(e[1], "answer", 6) == 6);
+		must(write(e[1], "answer", first) == first);
+		if (first < 6)
+			must(write(e[1], "answer" + first, 6 - first) == 6 - first);
 		close(e[1]);
 		must(waitpid(child, &status, 0) == child);
 		good += WIFEXITED(status) && !WEXITSTATUS(status);
