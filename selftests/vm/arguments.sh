@@ -21,11 +21,24 @@ refused() {
 	result $? "$name"
 }
 
-plan 32
+plan 37
 refused "no command" "no command"
 refused "no command after --" "no command" --nodes 2 --
 refused "unknown option" "--frobnicate" --frobnicate -- true
 refused "unknown kernel" "--kernel: '5.10'" --kernel 5.10 -- true
+own=$(mktemp -d)
+refused "a kernel of one's own that is not there" "no folder $own/none" --kernel "$own/none" -- true
+refused "one without an image" "neither vmlinuz nor" --kernel "$own" -- true
+mkdir -p "$own/arch/x86/boot" "$own/lib/modules/1"
+: > "$own/arch/x86/boot/bzImage"
+refused "one without modules" "INSTALL_MOD_PATH=$own" --kernel "$own" -- true
+: > "$own/lib/modules/1/modules.dep"
+depmod -b "$own" 1 2> /dev/null
+refused "one without what the VM needs" "without virtio_pci" --kernel "$own" -- true
+mkdir "$own/lib/modules/2"
+: > "$own/lib/modules/2/modules.dep"
+refused "one that may be two" "more than one" --kernel "$own" -- true
+rm -r "$own"
 refused "0 nodes" "1 to 64" --nodes 0 -- true
 refused "65 nodes" "1 to 64" --nodes 65 -- true
 refused "nodes that are no number" "not a number" --nodes 2x -- true
