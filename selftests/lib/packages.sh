@@ -80,6 +80,8 @@ bare_system() {
 	mirror=$(where '$(REPO_URI)' | grep -v security) &&
 	debootstrap --variant=minbase "$suite" "$bare" "$mirror" &&
 	sources "$mirror" > "$bare/etc/apt/sources.list" &&
+	# Else dpkg has each of the headers' thousands of files written to the disk at once.
+	echo force-unsafe-io > "$bare/etc/dpkg/dpkg.cfg.d/bare" &&
 	mount -t proc none "$bare/proc" &&
 	inside apt-get update -qq
 }
