@@ -86,9 +86,10 @@ bare_system() {
 	inside apt-get update -qq
 }
 
+# Headers of a backport bring their kernel, whose installation would make an initramfs.
 inside() {
 	chroot "$bare" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-		DEBIAN_FRONTEND=noninteractive "$@"
+		INITRD=No DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # install VERSION
