@@ -319,6 +319,8 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 			return -ENOBUFS;
 		uarg_to_msgzc(uarg)->zerocopy = 0;
 		msg->msg_ubuf = uarg;
+		/* Without a notice the caller need not have said where pages come from. */
+		msg->sg_from_iter = NULL;
 	}
 	ret = sdp_tx_message(ss, msg, len);
 	if (uarg) {

@@ -190,11 +190,50 @@ static void sends_zc(void)
 	conn_close(&c);
 }
 
+/*
+ * Memory that the ring has pinned goes by SEND_ZC.  The message behind it has no such pages, though
+ * the kernel may keep what it knows of a call for the next one.
+ */
+static void sends_pinned(void)
+{
+	static char pinned[65536], bytes[65536];
+	struct iovec piece = { .iov_base = pinned, .iov_len = sizeof(pinned) };
+	struct io_uring ring = ring_new();
+	struct conn c = conn_moved();
+	int i, one = 1;
+
+	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
+	need(!io_uring_register_buffers(&ring, &piece, 1));
+	for (i = 0; i < 3; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+
+		gate(&c.a, i != 1);
+		fill(&c.a, pinned, sizeof(pinned));
+		io_uring_prep_send_zc_fixed(sqe, c.a.fd, pinned, sizeof(pinned), MSG_WAITALL, 0, 0);
+		need(io_uring_submit(&ring) == 1);
+		say("sent: %d", done(&ring).res);
+		c.a.out += sizeof(pinned);
+		get_all(&c.b, sizeof(pinned));
+		say("the notice: %d", !!(done(&ring).flags & IORING_CQE_F_NOTIF));
+		fill(&c.a, bytes, sizeof(bytes));
+		sqe = io_uring_get_sqe(&ring);
+		io_uring_prep_send(sqe, c.a.fd, bytes, sizeof(bytes), MSG_WAITALL | MSG_ZEROCOPY);
+		need(io_uring_submit(&ring) == 1);
+		say("sent: %d", done(&ring).res);
+		c.a.out += sizeof(bytes);
+		get_all(&c.b, sizeof(bytes));
+	}
+	want(&c.a, true);
+	io_uring_queue_exit(&ring);
+	conn_close(&c);
+}
+
 static const struct row rows[] = {
 	{ "one accept for many connections", accepts },
 	{ "one receive for all that comes", receives },
 	{ "files by their number in the ring", fixed },
 	{ "SEND_ZC", sends_zc },
+	{ "SEND_ZC of pinned memory, and MSG_ZEROCOPY", sends_pinned },
 	{ NULL, NULL },
 };
 

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/sock.sh"
 
-plan 7
+plan 8
 check "a machine" start
 within "uring" "$programs/uring"
 check "nothing holds the module" until_true 5 unused
