@@ -5,11 +5,13 @@
 #ifndef _COMPAT_NET_H
 #define _COMPAT_NET_H
 
+#include <linux/uio.h>
 #include <linux/version.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
 #include <net/ip6_fib.h>
 #include <net/rtnetlink.h>
+#include <net/tcp.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 /* Of these bits the code looks at one. */
@@ -94,6 +96,84 @@
 #define compat_zerocopy_realloc(sk, size)	msg_zerocopy_realloc(sk, size, NULL, false)
 #else
 #define compat_zerocopy_realloc(sk, size)	msg_zerocopy_realloc(sk, size, NULL)
+#endif
+
+/* Memory of a program that a packet is to have. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define compat_zerocopy_stream(sk, skb, msg, len, uarg)	\
+	skb_zerocopy_iter_stream(sk, skb, msg, len, uarg, NULL)
+#else
+#define compat_zerocopy_stream(sk, skb, msg, len, uarg)	\
+	skb_zerocopy_iter_stream(sk, skb, msg, len, uarg)
+#endif
+
+/* Is a notice one of MSG_ZEROCOPY, and not of io_uring? */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define compat_zerocopy_msg(uarg)	((uarg)->ops == &msg_zerocopy_ubuf_ops)
+#define compat_zerocopy_done(uarg, success)	((uarg)->ops->complete(NULL, uarg, success))
+#else
+#define compat_zerocopy_msg(uarg)	((uarg)->callback == msg_zerocopy_callback)
+#define compat_zerocopy_done(uarg, success)	((uarg)->callback(NULL, uarg, success))
+#endif
+
+/*
+ * Pages that a call of the kernel's lends: of a file, or of a pipe.  Before there was
+ * skb_splice_from_iter() they came one by one, by sendpage().
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define compat_splice_from_iter(skb, iter, most, gfp)	skb_splice_from_iter(skb, iter, most)
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define compat_splice_from_iter(skb, iter, most, gfp)	skb_splice_from_iter(skb, iter, most, gfp)
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define compat_splices(msg)	(!!((msg)->msg_flags & MSG_SPLICE_PAGES))
+#define compat_tcp_sendmsg(sk, msg, len)	tcp_sendmsg_locked(sk, msg, len)
+#else
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES	0x8000000
+#endif
+
+/* A program has no such pieces, whatever flags it passes. */
+static inline bool compat_splices(const struct msghdr *msg)
+{
+	return msg->msg_flags & MSG_SPLICE_PAGES && !msg->msg_ubuf &&
+	       iov_iter_is_bvec(&msg->msg_iter);
+}
+
+static inline ssize_t compat_splice_from_iter(struct sk_buff *skb, struct iov_iter *from,
+					      size_t most, gfp_t gfp)
+{
+	const struct bio_vec *piece = from->bvec;
+	size_t n = min(most, piece->bv_len - from->iov_offset);
+	int err = -EIO;
+
+	if (sendpage_ok(piece->bv_page))
+		err = skb_append_pagefrags(skb, piece->bv_page,
+					   piece->bv_offset + from->iov_offset, n);
+	if (err)
+		return err;
+	skb->len += n;
+	skb->data_len += n;
+	skb->truesize += n;
+	iov_iter_advance(from, n);
+	return n;
+}
+
+static inline int compat_tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	struct iov_iter *from = &msg->msg_iter;
+	const struct bio_vec *piece = from->bvec;
+	int n;
+
+	if (!compat_splices(msg))
+		return tcp_sendmsg_locked(sk, msg, len);
+	n = tcp_sendpage_locked(sk, piece->bv_page, piece->bv_offset + from->iov_offset,
+				min(len, piece->bv_len - from->iov_offset),
+				msg->msg_flags & ~MSG_SPLICE_PAGES);
+	if (n > 0)
+		iov_iter_advance(from, n);
+	return n;
+}
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)

@@ -60,6 +60,8 @@ enum sdp_counter {
 	SDP_CNT_MOVED = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
 	/* Messages, or parts, that a sender copied to the memory of a reader that waited. */
 	SDP_CNT_LANDED,
+	/* Messages of a carrier, or parts, whose bytes were not copied on this host. */
+	SDP_CNT_LENT,
 	/* Carriers that were ended because the peer broke the rules, and connections. */
 	SDP_CNT_LANE_BAD,
 	SDP_CNT_LANE_RESET,

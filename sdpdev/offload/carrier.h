@@ -10,7 +10,8 @@
  *	ops->ask()			asks the peer; sdp_carrier_joined() or sdp_carrier_lost()
  *					sdp_carrier_refused(): lost, and the peer has said why
  *					of a peer's request: sdp_carrier_answer(), which may say no
- *	ops->send()			a message; its bytes stay as they are
+ *	ops->send()			a message; its bytes stay as they are, unless they are lent:
+ *					a program may write to its own, or to a file
  *					sdp_carrier_arrived(): one from the peer
  *	ops->taken()			tells the peer, whose carrier calls sdp_carrier_acked()
  *	ops->freed()			tells the peer that there is room for others

@@ -2,7 +2,7 @@
 /*
  * Both directions of a connection that a carrier of messages can have (carrier.h), within the
  * switch: half.c has the rules, ask.c and lane.c the carriers' coming and going,
- * lane_tx.c and lane_move.c the direction that is sent, lane_rx.c the other one.
+ * lane_tx.c, lend.c and lane_move.c the direction that is sent, lane_rx.c the other one.
  *
  *	sendmsg -> lane_tx.c -> kept -> carrier ->-> inbox -> lane_rx.c -> queue -> recvmsg
  *	                \-> a return: TCP's queue ->-> TCP's queue -/
@@ -30,6 +30,7 @@
  * @kept: what was sent and is not acknowledged; counts as the socket's memory
  * @post: the first of @kept that the carrier has not got, or NULL
  * @posted: bytes of @kept that it has
+ * @lent: bytes that carriers have got without a copy
  * @held: messages that have come and cannot be taken in yet
  * @queue: what has come, in order
  * @offset: bytes of the first of @queue that were read
@@ -71,6 +72,7 @@ struct sdp_lane {
 	u8 kind;
 	struct sk_buff_head kept;
 	struct sk_buff *post;
+	u64 lent;
 	struct sk_buff_head held;
 	struct sk_buff_head queue;
 	u32 offset;
@@ -150,6 +152,11 @@ void sdp_lane_push(struct sdp_lane *lane);
 void sdp_lane_acked(struct sdp_lane *lane, u32 mseq);
 void sdp_lane_purge(struct sdp_lane *lane);
 bool sdp_lane_forget(struct sdp_lane *lane, u64 pos);
+
+/* lend.c */
+bool sdp_lend_wants(const struct sdp_lane *lane, const struct msghdr *msg);
+ssize_t sdp_lend_fill(struct sock *sk, struct sk_buff *skb, struct msghdr *msg, size_t len);
+void sdp_lend_back(struct sdp_lane *lane);
 
 /* lane_move.c */
 bool sdp_lane_flies(const struct sdp_lane *lane);

@@ -259,6 +259,7 @@ int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 		lane->post = NULL;
 		lane->say_switch = false;
 		lane->say_note = false;
+		sdp_lend_back(lane);
 		if (dead) {
 			c->refusal = SDP_REFUSED_UNREACHABLE;
 			sdp_avoid_over(ss, c);

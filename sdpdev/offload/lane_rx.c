@@ -2,9 +2,8 @@
 /*
  * The direction that is received, where a carrier of messages can have it.
  *
- * Bytes wait in TCP's queue and in the lane's.  Their positions in the stream say which ones come
- * first.  What TCP has from the place on where the sender has left it is looked at before the
- * program may read it: it can be a record, or bytes that are there already.
+ * Bytes wait in TCP's queue and in the lane's, and are read in the order of their positions.  What
+ * TCP has from where the sender has left it is looked at first: a record, or bytes that are there.
  */
 #include <net/tcp.h>
 
@@ -113,6 +112,7 @@ void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info)
 		info->tx_carrier = READ_ONCE(lane->kind);
 	if (READ_ONCE(lane->rx.state) == SDP_HALF_RX_MOVED)
 		info->rx_carrier = READ_ONCE(lane->kind);
+	info->tx_zcopy = READ_ONCE(lane->lent);
 	/* What has come was counted, and what the program has not read counts apart. */
 	info->queued = sdp_lane_queued(lane);
 	info->rx_bytes -= min_t(u64, info->rx_bytes, info->queued);

@@ -286,12 +286,15 @@ static ssize_t sdp_lane_fill(struct sock *sk, struct sk_buff *skb, struct iov_it
 	return done ?: err;
 }
 
-/* The last message, if its bytes have not gone and there is room for more. */
-static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane)
+/*
+ * The last message, if its bytes have not gone and there is room for more.  One that has memory of
+ * a program has a notice, and nobody else's bytes.
+ */
+static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane, const struct msghdr *msg)
 {
-	struct sk_buff *skb = lane->post ? skb_peek_tail(&lane->kept) : NULL;
+	struct sk_buff *skb = lane->post && !msg->msg_ubuf ? skb_peek_tail(&lane->kept) : NULL;
 
-	return skb && skb->len < lane->carrier->most &&
+	return skb && skb->len < lane->carrier->most && !skb_zcopy(skb) &&
 	       skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ? skb : NULL;
 }
 
@@ -339,17 +342,40 @@ static void sdp_lane_filled(struct sdp_lane *lane, struct sk_buff *skb, u32 befo
 	lane->ss->sent += len;
 }
 
+/* More bytes into a message, copied or lent.  Returns as sdp_lane_fill(). */
+static ssize_t sdp_lane_take_in(struct sdp_lane *lane, struct sk_buff *skb, struct msghdr *msg,
+				size_t len)
+{
+	struct sock *sk = lane->ss->sk;
+	ssize_t first = 0, n;
+
+	if (!sdp_lend_wants(lane, msg)) {
+		sdp_lend_copied(msg->msg_ubuf);
+		return sdp_lane_fill(sk, skb, &msg->msg_iter, len);
+	}
+	/* A return depends on the first byte of all, which nobody may change meanwhile. */
+	if (lane->tx.pos == lane->tx.p0) {
+		first = sdp_lane_fill(sk, skb, &msg->msg_iter, 1);
+		if (first < 0)
+			return first;
+	}
+	n = sdp_lend_fill(sk, skb, msg, len - first);
+	if (n > 0)
+		lane->lent += n;
+	return n > 0 ? first + n : first ?: n;
+}
+
 /**
  * sdp_lane_send() - give a carrier bytes of a message
  * @ss: the endpoint whose direction has moved, its socket locked
- * @from: the bytes
+ * @msg: the message
  * @timeo: jiffies that the call may wait for room; those that are left
  *
  * Context: process; may release the lock while it waits.
  *
  * Return: bytes that the carrier has or gets; 0 after having waited; or -errno.
  */
-ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
+ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 {
 	struct sdp_lane *lane = ss->lane;
 	struct sock *sk = ss->sk;
@@ -363,14 +389,23 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		return sk_stream_wait_memory(sk, timeo);
 	}
-	if (!iov_iter_count(from))
+	if (!msg_data_left(msg))
 		return 0;
-	skb = sdp_lane_open(lane) ?: sdp_lane_build(lane);
+	skb = sdp_lane_open(lane, msg) ?: sdp_lane_build(lane);
 	if (!skb)
 		return -ENOMEM;
 	before = skb->len;
-	n = sdp_lane_fill(sk, skb, from,
-			  min_t(size_t, iov_iter_count(from), lane->carrier->most - before));
+	n = sdp_lane_take_in(lane, skb, msg,
+			     min_t(size_t, msg_data_left(msg), lane->carrier->most - before));
+	/* It has as many pieces as it may: the next one gets them. */
+	if (n == -EMSGSIZE && before) {
+		skb = sdp_lane_build(lane);
+		if (!skb)
+			return -ENOMEM;
+		before = 0;
+		n = sdp_lane_take_in(lane, skb, msg,
+				     min_t(size_t, msg_data_left(msg), lane->carrier->most));
+	}
 	if (n > 0) {
 		sdp_lane_filled(lane, skb, before, n);
 		sdp_lane_push(lane);

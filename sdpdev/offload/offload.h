@@ -367,7 +367,11 @@ int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk));
 void sdp_lane_exit(void);
 
 /* lane_tx.c */
-ssize_t sdp_lane_send(struct sdp_sock *ss, struct iov_iter *from, long *timeo);
+ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo);
+
+/* lend.c */
+void sdp_lend_copied(struct ubuf_info *uarg);
+int sdp_lend_tcp(struct sock *sk, struct msghdr *msg, size_t len);
 
 /* lane_move.c */
 int sdp_lane_route(struct sdp_sock *ss, long *timeo);

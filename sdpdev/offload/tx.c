@@ -34,7 +34,7 @@ static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 		rest = len - SDP_TX_TCP_CHUNK;
 		iov_iter_truncate(&msg->msg_iter, SDP_TX_TCP_CHUNK);
 	}
-	ret = tcp_sendmsg_locked(ss->sk, msg, len - rest);
+	ret = sdp_lend_tcp(ss->sk, msg, len - rest);
 	if (rest)
 		iov_iter_reexpand(&msg->msg_iter, iov_iter_count(&msg->msg_iter) + rest);
 	return ret;
@@ -164,6 +164,8 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 	}
 	if (!n && msg_data_left(msg))
 		return sdp_tx_wait(ss, ss->pair, timeo);
+	if (n > 0)
+		sdp_lend_copied(msg->msg_ubuf);
 	if (n > 0 && !sdp_pipe_publish(pipe, piped))
 		sdp_tx_back(ss, READ_ONCE(pipe->rx) ? SDP_STAY_KERNEL : SDP_STAY_CLOSED);
 	return n;
@@ -243,7 +245,7 @@ static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, 
 		return n == -EXFULL ? 0 : n;
 	if (!n)
 		return sdp_tx_tcp(ss, msg, len);
-	n = ss->lane ? sdp_lane_send(ss, &msg->msg_iter, timeo) : sdp_tx_piped(ss, msg, timeo);
+	n = ss->lane ? sdp_lane_send(ss, msg, timeo) : sdp_tx_piped(ss, msg, timeo);
 	/* Another thread of the program is about to send by its ring. */
 	if (unlikely(n == -EBUSY))
 		n = sdp_tx_return(ss, SDP_STAY_PASSING) ? sdp_tx_pause(ss->sk, timeo) : 0;
@@ -307,17 +309,16 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	if (!ss->pair && (likely(!ss->lane) || !sdp_lane_asked(ss)) && sdp_sock_used(ss, len))
 		sdp_sock_look(ss);
 	if (sdp_sock_alone(ss) && likely(!sdp_only(ss)))
-		return tcp_sendmsg_locked(sk, msg, len);
+		return compat_tcp_sendmsg(sk, msg, len);
 	if (unlikely(msg->msg_flags & MSG_FASTOPEN) && sdp_only(ss))
 		return -EOPNOTSUPP;
 
-	/* One notice for a call, by whatever ways its bytes go: that they may have been copied. */
+	/* One notice for a call, by whatever ways its bytes go. */
 	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_ubuf && len &&
 	    sock_flag(sk, SOCK_ZEROCOPY)) {
 		uarg = compat_zerocopy_realloc(sk, len);
 		if (!uarg)
 			return -ENOBUFS;
-		uarg_to_msgzc(uarg)->zerocopy = 0;
 		msg->msg_ubuf = uarg;
 		/* Without a notice the caller need not have said where pages come from. */
 		msg->sg_from_iter = NULL;

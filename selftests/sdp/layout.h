@@ -37,10 +37,11 @@ AT(sdp_shared, tail, 64);
 AT(sdp_shared, want_data, 128);
 AT(sdp_shared, watched, 140);
 
-SIZE(sdp_sock_info, 56);
+SIZE(sdp_sock_info, 64);
 AT(sdp_sock_info, tx_bytes, 16);
 AT(sdp_sock_info, stay, 32);
 AT(sdp_sock_info, mode, 48);
+AT(sdp_sock_info, tx_zcopy, 56);
 
 SIZE(sdp_diag_sock, 80);
 AT(sdp_diag_sock, local_port, 40);

@@ -13,7 +13,8 @@
 #include "moves/rows.h"
 
 static const struct row *lists[] = {
-	stream_rows, read_rows, wait_rows, share_rows, option_rows, land_rows, late_rows, NULL,
+	stream_rows, read_rows, lend_rows, wait_rows, share_rows, option_rows, land_rows,
+	late_rows, NULL,
 };
 
 int main(int argc, char **argv)

@@ -548,23 +548,6 @@ static void again(void)
 	move(&c);
 }
 
-/* A setting of the carrier that selftests/sock/carrier is. */
-static void carrier(const char *name, const char *value)
-{
-	char path[100];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/module/sdp_carrier_test/parameters/%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	need(fd >= 0 && write(fd, value, strlen(value)) > 0);
-	close(fd);
-}
-
-static bool test_carrier(void)
-{
-	return !access("/sys/module/sdp_carrier_test", F_OK);
-}
-
 /* The client asks no sooner than it has sent something. */
 static void late_client(void)
 {

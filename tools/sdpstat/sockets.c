@@ -214,6 +214,7 @@ static void fill_numbers(struct endpoint *ep, const struct answer *answer)
 	endpoint_number(ep, NUM_ID, at->cookie);
 	endpoint_number(ep, NUM_TX_BYTES, info->tx_bytes);
 	endpoint_number(ep, NUM_RX_BYTES, info->rx_bytes);
+	endpoint_number(ep, NUM_TX_ZCOPY, info->tx_zcopy);
 	endpoint_number(ep, NUM_RX_QUEUED, info->queued);
 	endpoint_number(ep, NUM_MOVES, info->moves);
 	endpoint_number(ep, NUM_TCP_TX_BYTES, at->tcp_tx_bytes);

@@ -65,6 +65,7 @@
  *	the words
  * @mode: SDP_MODE_*: what the program or a rule has asked for
  * @reserved: zero
+ * @tx_zcopy: of @tx_bytes, those that were not copied on this host
  *
  * All of it may have changed by the time that it is read.  Later versions are longer:
  * getsockopt(2) gives as much as there is room for.
@@ -79,6 +80,7 @@ struct sdp_sock_info {
 	char stay[SDP_STAY_LEN];
 	__u32 mode;
 	__u32 reserved;
+	__u64 tx_zcopy;
 };
 
 /* On a file of /dev/sdp: struct sdp_ctl */

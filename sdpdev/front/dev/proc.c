@@ -53,6 +53,7 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 
 	seq_printf(seq, "moved %ld\n", sdp_counter(SDP_CNT_MOVED));
 	seq_printf(seq, "landed %ld\n", sdp_counter(SDP_CNT_LANDED));
+	seq_printf(seq, "lent %ld\n", sdp_counter(SDP_CNT_LENT));
 	seq_printf(seq, "carrier_bad %ld\n", sdp_counter(SDP_CNT_LANE_BAD));
 	seq_printf(seq, "carrier_reset %ld\n", sdp_counter(SDP_CNT_LANE_RESET));
 	seq_printf(seq, "carrier_asked %ld\n", sdp_counter(SDP_CNT_ASKED));

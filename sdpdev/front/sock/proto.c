@@ -45,7 +45,7 @@ static int sdp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)
 		ret = sdp_tx_send(ss, msg, len);
 		sdp_sock_put(ss);
 	} else {
-		ret = tcp_sendmsg_locked(sk, msg, len);
+		ret = compat_tcp_sendmsg(sk, msg, len);
 	}
 	release_sock(sk);
 	return ret;
@@ -324,25 +324,10 @@ static int sdp_ioctl(struct sock *sk, int cmd, compat_ioctl_arg arg)
 static int sdp_sendpage(struct sock *sk, struct page *page, int offset, size_t size, int flags)
 {
 	struct bio_vec bv = { .bv_page = page, .bv_len = size, .bv_offset = offset };
-	struct msghdr msg = { .msg_flags = flags };
-	struct sdp_sock *ss;
-	int ret;
+	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, size);
-	lock_sock(sk);
-	ss = sdp_sk(sk);
-	if (ss) {
-		atomic_inc(&ss->users);
-		if (sdp_sock_alone(ss) && sdp_sock_used(ss, size))
-			sdp_sock_look(ss);
-		ret = !sdp_sock_alone(ss) || sdp_only(ss) ? sdp_tx_send(ss, &msg, size) :
-				 tcp_sendpage_locked(sk, page, offset, size, flags);
-		sdp_sock_put(ss);
-	} else {
-		ret = tcp_sendpage_locked(sk, page, offset, size, flags);
-	}
-	release_sock(sk);
-	return ret;
+	return sdp_sendmsg(sk, &msg, size);
 }
 #endif
 

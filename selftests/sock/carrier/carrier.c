@@ -356,7 +356,7 @@ static bool end_bring(struct end *end)
 	struct end *peer = other(end);
 	struct link *link = end->link;
 	struct sk_buff *skb = NULL;
-	bool room = false, acked = false;
+	bool room = false, acked = false, lost;
 	u32 acks;
 
 	spin_lock_bh(&link->lock);
@@ -371,7 +371,11 @@ static bool end_bring(struct end *end)
 		end->wants_room &= !room;
 	}
 	spin_unlock_bh(&link->lock);
-	if (skb)
+	/* A wire copies what a program has lent. */
+	lost = skb && skb_orphan_frags_rx(skb, GFP_KERNEL);
+	if (lost)
+		kfree_skb(skb);
+	else if (skb)
 		sdp_carrier_arrived(end->c, skb);
 	if (acked)
 		sdp_carrier_acked(end->c, acks, false);
@@ -379,7 +383,8 @@ static bool end_bring(struct end *end)
 		sdp_carrier_room(end->c);
 	spin_lock_bh(&link->lock);
 	end->brought += !!skb;
-	link->dead |= reached(peer, ARRIVED, end->brought) || reached(end, ACKED, end->acked);
+	link->dead |= lost || reached(peer, ARRIVED, end->brought) ||
+		      reached(end, ACKED, end->acked);
 	spin_unlock_bh(&link->lock);
 	return skb || acked;
 }

@@ -205,6 +205,22 @@ void stays(const struct end *e, const char *why)
 		wrong("direction %d stays with TCP because of %s, not %s", e->way, info.stay, why);
 }
 
+bool test_carrier(void)
+{
+	return !access("/sys/module/sdp_carrier_test", F_OK);
+}
+
+void carrier(const char *name, const char *value)
+{
+	char path[100];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/module/sdp_carrier_test/parameters/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	need(fd >= 0 && write(fd, value, strlen(value)) > 0);
+	close(fd);
+}
+
 void no_segs(int fd)
 {
 	struct tcp_info tcp = {};

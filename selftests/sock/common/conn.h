@@ -91,6 +91,9 @@ void gate(struct end *e, bool open);
 void want(const struct end *e, bool pipe);
 /* It has to be with TCP for this reason. */
 void stays(const struct end *e, const char *why);
+/* Is there the carrier that selftests/sock/carrier is, and a setting of it. */
+bool test_carrier(void);
+void carrier(const char *name, const char *value);
 /* No packet with bytes has left the socket, or come to it. */
 void no_segs(int fd);
 

@@ -6,14 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/errqueue.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -306,77 +304,6 @@ static void lowat_late(void)
 	say("it has waited: %d", now_ms() - start >= 150);
 }
 
-static void file_sent(bool first_moved)
-{
-	struct conn c = first_moved ? conn_moved() : conn_new();
-	int fd = memfd_create("file", 0);
-	ssize_t n;
-
-	fill(&c.a, bytes, 60000);
-	need(write(fd, bytes, 60000) == 60000);
-	lseek(fd, 0, SEEK_SET);
-	n = SAY(sendfile(c.a.fd, fd, NULL, 60000));
-	c.a.out += n;
-	get_all(&c.b, n);
-	if (!late || first_moved)
-		want(&c.a, first_moved);
-	/* It counts as sends do. */
-	if (!first_moved)
-		move(&c);
-}
-
-static void send_file(void)
-{
-	file_sent(false);
-	file_sent(true);
-}
-
-/* Read a notice, if there is one: which calls it is for. */
-static bool notice(int fd, unsigned int *first, unsigned int *last)
-{
-	char control[200];
-	struct msghdr m = { .msg_control = control, .msg_controllen = sizeof(control) };
-	struct sock_extended_err *e;
-
-	if (recvmsg(fd, &m, MSG_ERRQUEUE) < 0) {
-		need(errno == EAGAIN);
-		usleep(1000);
-		return false;
-	}
-	need(CMSG_FIRSTHDR(&m));
-	e = (void *)CMSG_DATA(CMSG_FIRSTHDR(&m));
-	need(e->ee_origin == SO_EE_ORIGIN_ZEROCOPY);
-	*first = e->ee_info;
-	*last = e->ee_data;
-	return true;
-}
-
-/* One number a call, whoever carries its bytes; the order is free. */
-static void zerocopy(void)
-{
-	struct conn c = conn_moved();
-	unsigned int told[6] = {}, first, last;
-	int i, one = 1, all = 0;
-
-	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
-	for (i = 0; i < 6; i++) {
-		gate(&c.a, i % 3);
-		put(&c.a, 4000 + i, MSG_ZEROCOPY);
-		want(&c.a, i % 3);
-		get_all(&c.b, 4000 + i);
-	}
-	while (all < 6) {
-		if (!notice(c.a.fd, &first, &last))
-			continue;
-		for (; first <= last && last < 6; first++)
-			told[first]++;
-		for (i = 0, all = 0; i < 6; i++)
-			all += told[i];
-	}
-	for (i = 0; i < 6; i++)
-		say("call %d: %u", i, told[i]);
-}
-
 /* No page can be mapped while bytes come by a pipe: the call says how much to read instead. */
 static void zerocopy_receive(void)
 {
@@ -433,8 +360,6 @@ const struct row read_rows[] = {
 	{ "splice() of small messages", splices_small },
 	{ "reads to memory that is not there yet", fresh_memory },
 	{ "reads after SO_RCVLOWAT", lowat_late },
-	{ "sendfile()", send_file },
-	{ "notices of MSG_ZEROCOPY", zerocopy },
 	{ "TCP_ZEROCOPY_RECEIVE", zerocopy_receive },
 	{ "addresses that are none", bad_memory },
 	{ }

@@ -4,7 +4,7 @@
 
 #include "../common/row.h"
 
-extern const struct row stream_rows[], read_rows[], wait_rows[], land_rows[], share_rows[],
-	option_rows[], late_rows[];
+extern const struct row stream_rows[], read_rows[], lend_rows[], wait_rows[], land_rows[],
+	share_rows[], option_rows[], late_rows[];
 
 #endif /* SELFTESTS_SOCK_MOVES_ROWS_H */
