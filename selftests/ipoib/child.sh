@@ -46,6 +46,15 @@ create() {
 	[ -d $net/ib0.8001 ]
 }
 
+# The driver has chosen the name, by the P_Key, so that udev keeps it. The kernel's driver
+# does not tell.
+chosen() {
+	local type
+
+	type=$(cat $net/ib0.8001/name_assign_type 2> /dev/null)
+	if ours; then same "$type" 2; else not same "$type" 2; fi
+}
+
 duplicates() {
 	refuses "not unique" create_child 0x8001 &&
 	refuses "not unique" create_child 0xffff
@@ -59,6 +68,7 @@ no_pkeys() {
 	if ours; then
 		# The kernel's driver says that this is invalid, too.
 		refuses "out of range" create_child 0x10000 &&
+		refuses "Invalid argument" create_child "0x8005 blue" &&
 		refuses "Invalid argument" create_child -1
 	fi
 }
@@ -367,10 +377,11 @@ all_carriers() {
 }
 
 partitions "$blue"
-if ours; then plan 32; else plan 31; fi
+if ours; then plan 33; else plan 32; fi
 check "a P_Key appears" until_true 20 has_key 0x8001
 check "created by sysfs" create
 check "it is a child" is_child ib0.8001 0x8001
+check "its name $(ours && echo is || echo "is not") for udev to keep" chosen
 check "its P_Key is its name: no duplicates" duplicates
 check "what is no P_Key is refused" no_pkeys
 check "created by ip link; libnl agrees" attributes

@@ -32,6 +32,19 @@ mtu_refused() {
 	! ip link set ib0 mtu "$1"
 }
 
+# As ip shows them; the kernel's driver has those of connected mode.
+mtu_bounds() {
+	local bounds
+
+	bounds=$(ip -d -j link show ib0 | python3 -c '
+import json, sys
+link = json.load(sys.stdin)[0]
+print(link["min_mtu"], link["max_mtu"])')
+	ours || { same "$bounds" "0 65520"; return; }
+	echo "$bounds"
+	[[ $bounds =~ ^72\ (2044|4092)$ ]]
+}
+
 mtu_lower() {
 	ip link set ib0 mtu 1400 && file "$net"/mtu 1400 &&
 	no_loss -c 2 -i 0.2 -s 3000 10.77.0.2 &&
@@ -137,6 +150,35 @@ too_long() {
 	return $status
 }
 
+# frame: to all, of an Ethertype for experiments
+frame() {
+	python3 - <<-EOF
+	import socket
+	s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+	s.bind(("ib0", 0x88b5))
+	to = open("/sys/class/net/ib0/broadcast").read().strip().replace(":", "")
+	s.send(bytes.fromhex(to + "88b50000") + bytes(60))
+	EOF
+}
+
+heard() {
+	frame && [ -e "/proc/$listener" ] && sleep 0.1
+	[ ! -e "/proc/$listener" ]
+}
+
+# Frames of any Ethertype go and come; the kernel's driver drops those that it does not know.
+any_type() {
+	local listener
+
+	on node2 timeout 20 python3 -c '
+import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+s.bind(("ib0", 0x88b5))
+s.recv(2000)' &
+	listener=$!
+	until_true 15 heard && wait $listener
+}
+
 # An adapter for Ethernet gets no interface, and the log says why.
 roce() {
 	local status
@@ -151,8 +193,8 @@ roce() {
 	return $status
 }
 
-planned=21
-! ours || planned=$((planned + 2))
+planned=22
+! ours || planned=$((planned + 3))
 # The checked kernel has no such adapter.
 ! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
 plan $planned
@@ -165,6 +207,7 @@ check "broadcast address" file $net/broadcast \
 check "MTU is the group's less 4" link_mtu
 check "MTU too large is refused" mtu_refused 70000
 check "MTU too small is refused" mtu_refused 60
+check "which are the bounds that it tells" mtu_bounds
 check "MTU may be lower" mtu_lower
 check "pkey" file $net/pkey 0xffff
 check "mode" file $net/mode datagram
@@ -177,6 +220,7 @@ check "address survives down and up" address_stays
 ip address replace fd77::1/64 dev ib0 nodad
 check "statistics count what was sent and received" statistics
 check "the sender of packets that are too long is told" too_long
+! ours || check "frames of any Ethertype" any_type
 check "a link with a smaller MTU" narrow
 check "after connected mode it has that again" narrow_again
 ! ours || check "no mode whose MTU is refused" objection
