@@ -25,4 +25,4 @@ unsigned int sdp_user_share = 25;
 SDP_PARAM(user_memory, sdp_user_mib, 0, INT_MAX,
 	  "MiB of rings that a user's programs map, at most; root has no limit");
 SDP_PARAM(user_share, sdp_user_share, 1, 100,
-	  "Percent that a user may have, at most, of what others leave of an adapter or of rings");
+	  "Percent that a user may have: of the connections that others leave; of pipes' memory");

@@ -4,9 +4,9 @@
  * the other one that it has it.
  *
  * Addresses and ports name the connection; they must be the same at both ends, so one that passes
- * a translator has no carrier.  Both initial sequence numbers are the secret.  Nobody tells them:
- * they are the key of a hash of what is asked and of a number of each end's that it uses once.  A
- * request that comes to the wrong host is of no use there.
+ * a translator has no carrier.  Both initial sequence numbers are the secret.  No message of a join
+ * contains them: they are the key of a hash of what is asked and of a number of each end's that it
+ * uses once.  A request that comes to the wrong host is of no use there.
  */
 #include <linux/random.h>
 #include <net/inet6_hashtables.h>
