@@ -458,8 +458,12 @@ void sdp_direct_drop(struct sock *sk)
 		  (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
 	unread = !skb_queue_empty(&sk->sk_receive_queue) || sdp_sink_is_open(&direct->sink);
 	sk->sk_shutdown = SHUTDOWN_MASK;
-	/* The last words of a program that reads no more may have waited for others. */
-	if (unread && !at_once && direct->link && sk->sk_state == TCP_ESTABLISHED)
+	/*
+	 * The last words of a program that reads no more may have waited for others.  What says
+	 * that the peer's memory was written comes before them.
+	 */
+	if (unread && !at_once && direct->link && sk->sk_state == TCP_ESTABLISHED &&
+	    sdp_direct_zcopy(direct))
 		sdp_direct_data(sk, &direct->link->chan);
 	if (unread || at_once)
 		sdp_direct_abort(sk, 0);
