@@ -93,9 +93,9 @@
 #endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
-#define compat_zerocopy_realloc(sk, size)	msg_zerocopy_realloc(sk, size, NULL, false)
+#define compat_zerocopy_realloc(sk, size, uarg)	msg_zerocopy_realloc(sk, size, uarg, false)
 #else
-#define compat_zerocopy_realloc(sk, size)	msg_zerocopy_realloc(sk, size, NULL)
+#define compat_zerocopy_realloc(sk, size, uarg)	msg_zerocopy_realloc(sk, size, uarg)
 #endif
 
 /* Memory of a program that a packet is to have. */

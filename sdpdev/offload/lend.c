@@ -33,6 +33,32 @@ void sdp_lend_copied(struct ubuf_info *uarg)
 }
 
 /**
+ * sdp_lend_notice() - a notice for a call
+ * @ss: the endpoint, its socket locked
+ * @len: bytes of the call
+ *
+ * A socket may have so many (net.core.optmem_max).  Then the last one tells of this call, too, if
+ * what it is about is kept: so it is with TCP.
+ *
+ * Context: process.
+ *
+ * Return: the notice, referenced, or NULL.
+ */
+struct ubuf_info *sdp_lend_notice(struct sdp_sock *ss, size_t len)
+{
+	struct ubuf_info *uarg = compat_zerocopy_realloc(ss->sk, len, NULL);
+	struct sk_buff *last;
+
+	if (likely(uarg))
+		return uarg;
+	last = ss->lane ? skb_peek_tail(&ss->lane->kept) : NULL;
+	uarg = skb_zcopy(last ?: tcp_write_queue_tail(ss->sk));
+	if (!uarg || !compat_zerocopy_msg(uarg))
+		return NULL;
+	return compat_zerocopy_realloc(ss->sk, len, uarg);
+}
+
+/**
  * sdp_lend_tcp() - send by TCP
  * @sk: the socket, locked
  * @msg: the message

@@ -371,6 +371,7 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo);
 
 /* lend.c */
 void sdp_lend_copied(struct ubuf_info *uarg);
+struct ubuf_info *sdp_lend_notice(struct sdp_sock *ss, size_t len);
 int sdp_lend_tcp(struct sock *sk, struct msghdr *msg, size_t len);
 
 /* lane_move.c */

@@ -9,11 +9,14 @@
 
 #include "offload/lane.h"
 
-/* Is a packet as good as new, once it is empty?  If so, it is. */
+/*
+ * Is a packet as good as new, once it is empty?  If so, it is.  One that has a notice goes, and
+ * lets go of that: newer kernels give it one before they look at the program's memory.
+ */
 static bool sdp_spare_empty(struct sk_buff *skb)
 {
 	if (skb_is_nonlinear(skb) || skb_cloned(skb) || skb_shared(skb) || skb->destructor ||
-	    skb_end_offset(skb) > SKB_WITH_OVERHEAD(PAGE_SIZE / 2))
+	    skb_zcopy(skb) || skb_end_offset(skb) > SKB_WITH_OVERHEAD(PAGE_SIZE / 2))
 		return false;
 	skb->data = skb->head;
 	skb_reset_tail_pointer(skb);

@@ -24,13 +24,19 @@
 #define SDP_TX_AHEAD_PAUSE	max(HZ / 50, 2)
 #define SDP_TX_DEEP		(10 * HZ)
 
+/* May this message go by a pipe at all? */
+static bool sdp_tx_plain(const struct msghdr *msg)
+{
+	return !msg->msg_controllen && !(msg->msg_flags & (MSG_OOB | MSG_FASTOPEN));
+}
+
 /* Bytes by TCP: at most so many that the direction may move in the middle of a long call. */
 static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 {
 	size_t rest = 0;
 	int ret;
 
-	if (len > SDP_TX_TCP_CHUNK) {
+	if (len > SDP_TX_TCP_CHUNK && sdp_tx_plain(msg)) {
 		rest = len - SDP_TX_TCP_CHUNK;
 		iov_iter_truncate(&msg->msg_iter, SDP_TX_TCP_CHUNK);
 	}
@@ -171,12 +177,6 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 	return n;
 }
 
-/* May this message go by a pipe at all? */
-static bool sdp_tx_plain(const struct msghdr *msg)
-{
-	return !msg->msg_controllen && !(msg->msg_flags & (MSG_OOB | MSG_FASTOPEN));
-}
-
 /*
  * Where do the next bytes go?  Returns 1 for the pipe, 0 for TCP, or -errno: -ENOBUFS to wait a
  * while and ask again, -EXFULL to ask again at once.
@@ -313,10 +313,13 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	if (unlikely(msg->msg_flags & MSG_FASTOPEN) && sdp_only(ss))
 		return -EOPNOTSUPP;
 
-	/* One notice for a call, by whatever ways its bytes go. */
+	/*
+	 * One notice for a call, by whatever ways its bytes go.  TCP makes it where they all go by
+	 * TCP: a control message may say that they are a device's.
+	 */
 	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_ubuf && len &&
-	    sock_flag(sk, SOCK_ZEROCOPY)) {
-		uarg = compat_zerocopy_realloc(sk, len);
+	    sock_flag(sk, SOCK_ZEROCOPY) && sdp_tx_plain(msg)) {
+		uarg = sdp_lend_notice(ss, len);
 		if (!uarg)
 			return -ENOBUFS;
 		msg->msg_ubuf = uarg;

@@ -228,12 +228,38 @@ static void sends_pinned(void)
 	conn_close(&c);
 }
 
+/* Memory that is not there is lent to nobody: the notice comes, and the next call has its own. */
+static void sends_nothing(void)
+{
+	static char bytes[5000];
+	struct io_uring ring = ring_new();
+	struct conn c = conn_moved();
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+	int one = 1;
+
+	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
+	put(&c.a, 100, 0);
+	get_all(&c.b, 100);
+	io_uring_prep_send_zc(sqe, c.a.fd, (void *)1, sizeof(bytes), 0, 0);
+	need(io_uring_submit(&ring) == 1);
+	say("sent: %d", done(&ring).res);
+	fill(&c.a, bytes, sizeof(bytes));
+	SAY(send(c.a.fd, bytes, sizeof(bytes), MSG_ZEROCOPY));
+	c.a.out += sizeof(bytes);
+	get_all(&c.b, sizeof(bytes));
+	say("the notice: %d", !!(done(&ring).flags & IORING_CQE_F_NOTIF));
+	want(&c.a, true);
+	io_uring_queue_exit(&ring);
+	conn_close(&c);
+}
+
 static const struct row rows[] = {
 	{ "one accept for many connections", accepts },
 	{ "one receive for all that comes", receives },
 	{ "files by their number in the ring", fixed },
 	{ "SEND_ZC", sends_zc },
 	{ "SEND_ZC of pinned memory, and MSG_ZEROCOPY", sends_pinned },
+	{ "SEND_ZC of memory that is not there", sends_nothing },
 	{ NULL, NULL },
 };
 
@@ -241,6 +267,6 @@ int main(int argc, char **argv)
 {
 	static const struct row *const lists[] = { rows, NULL };
 
-	(void)argc;
-	return rows_main(lists, argv + 1);
+	place_options(argc, argv);
+	return rows_main(lists, argv + optind);
 }

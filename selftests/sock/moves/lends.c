@@ -377,6 +377,38 @@ static void comes_back(void)
 	}
 }
 
+/* More calls than a socket may have notices, net.core.optmem_max: one tells of several. */
+static void many_lent(void)
+{
+	static char memory[60][600];
+	struct conn c;
+	struct notice got;
+	unsigned int call, next = 0;
+
+	if (plain || !late || !test_carrier())
+		return;
+	c = conn_moved();
+	lends(&c.a);
+	put(&c.a, 1, 0);
+	get_all(&c.b, 1);
+	carrier("frozen", "1");
+	for (call = 0; call < 60; call++) {
+		fill(&c.a, memory[call], sizeof(memory[call]));
+		need(send(c.a.fd, memory[call], sizeof(memory[call]), MSG_ZEROCOPY) == 600);
+		c.a.out += sizeof(memory[call]);
+	}
+	carrier("frozen", "0");
+	get_all(&c.b, call * sizeof(memory[0]));
+	while (next < call) {
+		if (!notice(c.a.fd, &got)) {
+			usleep(1000);
+			continue;
+		}
+		need(got.first == next && got.last >= got.first && got.last < call);
+		next = got.last + 1;
+	}
+}
+
 const struct row lend_rows[] = {
 	{ "sendfile()", send_file },
 	{ "notices of MSG_ZEROCOPY: calls of all sizes", sizes },
@@ -385,5 +417,6 @@ const struct row lend_rows[] = {
 	{ "a carrier brings the pages of a file", pages_of_file },
 	{ "a carrier brings the pages of a program", pages_of_program },
 	{ "notices of MSG_ZEROCOPY: bytes that come back", comes_back },
+	{ "notices of MSG_ZEROCOPY: more calls than notices", many_lent },
 	{ }
 };
