@@ -23,7 +23,11 @@
 #define BYTES	100
 
 /* On TCP as well, and with the same error. */
-#define DENIED(call)	(SAY(call) == -1 ? (void)0 : wrong("%s is allowed", #call))
+#define DENIED(call)							\
+do {									\
+	if (SAY(call) != -1)						\
+		wrong("%s is allowed", #call);				\
+} while (0)
 
 static struct conn c;
 static char some[BYTES];
