@@ -184,6 +184,16 @@ static void sdp_direct_finish(struct sock *sk)
 		sdp_chan_end(&direct->link->chan);
 }
 
+/* Answers and data, in the order that the peer needs; whether that was all.  It is connected. */
+static bool sdp_direct_flush(struct sock *sk)
+{
+	struct sdp_direct *direct = sdp_direct(sk);
+
+	return sdp_direct_zcopy(direct) &&
+	       sdp_direct_answer(direct, &direct->buf_acks, SDP_MID_CH_RCV_BUF_ACK) &&
+	       sdp_direct_data(sk, &direct->link->chan);
+}
+
 /**
  * sdp_direct_push() - send what there is to be sent
  * @sk: the socket, its lock held
@@ -194,10 +204,7 @@ void sdp_direct_push(struct sock *sk)
 
 	if (!direct->link)
 		return;
-	if (sk->sk_state == TCP_ESTABLISHED &&
-	    sdp_direct_zcopy(direct) &&
-	    sdp_direct_answer(direct, &direct->buf_acks, SDP_MID_CH_RCV_BUF_ACK) &&
-	    sdp_direct_data(sk, &direct->link->chan) &&
+	if (sk->sk_state == TCP_ESTABLISHED && sdp_direct_flush(sk) &&
 	    sk->sk_shutdown & SEND_SHUTDOWN && !direct->fin_sent)
 		direct->fin_sent = sdp_direct_say(direct, SDP_MID_DISCONN, SDP_CHAN_ANSWER);
 	sdp_direct_finish(sk);
@@ -458,13 +465,9 @@ void sdp_direct_drop(struct sock *sk)
 		  (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime);
 	unread = !skb_queue_empty(&sk->sk_receive_queue) || sdp_sink_is_open(&direct->sink);
 	sk->sk_shutdown = SHUTDOWN_MASK;
-	/*
-	 * The last words of a program that reads no more may have waited for others.  What says
-	 * that the peer's memory was written comes before them.
-	 */
-	if (unread && !at_once && direct->link && sk->sk_state == TCP_ESTABLISHED &&
-	    sdp_direct_zcopy(direct))
-		sdp_direct_data(sk, &direct->link->chan);
+	/* The last words of a program that reads no more may have waited for others. */
+	if (unread && !at_once && direct->link && sk->sk_state == TCP_ESTABLISHED)
+		sdp_direct_flush(sk);
 	if (unread || at_once)
 		sdp_direct_abort(sk, 0);
 	else
