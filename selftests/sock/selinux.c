@@ -160,7 +160,7 @@ static void makes_not(void)
 	domain("lone");
 	SAY(made(0));
 	if (!plain && (!made(IPPROTO_SDP) || errno != EACCES))
-		wrong("who may not make a rawip_socket makes one of IPPROTO_SDP");
+		wrong("a domain without rawip_socket makes a socket of IPPROTO_SDP");
 }
 
 static const struct row rows[] = {

@@ -190,6 +190,16 @@ static void sends_zc(void)
 	conn_close(&c);
 }
 
+/* A connection that has moved, one of whose ends lends memory by MSG_ZEROCOPY. */
+static struct conn conn_lends(void)
+{
+	struct conn c = conn_moved();
+	int one = 1;
+
+	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
+	return c;
+}
+
 /*
  * Memory that the ring has pinned goes by SEND_ZC.  The message behind it has no such pages, though
  * the kernel may keep what it knows of a call for the next one.
@@ -199,10 +209,9 @@ static void sends_pinned(void)
 	static char pinned[65536], bytes[65536];
 	struct iovec piece = { .iov_base = pinned, .iov_len = sizeof(pinned) };
 	struct io_uring ring = ring_new();
-	struct conn c = conn_moved();
-	int i, one = 1;
+	struct conn c = conn_lends();
+	int i;
 
-	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
 	need(!io_uring_register_buffers(&ring, &piece, 1));
 	for (i = 0; i < 3; i++) {
 		struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
@@ -233,11 +242,9 @@ static void sends_nothing(void)
 {
 	static char bytes[5000];
 	struct io_uring ring = ring_new();
-	struct conn c = conn_moved();
+	struct conn c = conn_lends();
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
-	int one = 1;
 
-	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)));
 	put(&c.a, 100, 0);
 	get_all(&c.b, 100);
 	io_uring_prep_send_zc(sqe, c.a.fd, (void *)1, sizeof(bytes), 0, 0);
