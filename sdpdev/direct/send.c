@@ -56,7 +56,7 @@ static int sdp_direct_copy_in(struct sock *sk, struct page_frag *frag, struct io
 {
 	size_t n;
 
-	/* sk_page_frag_refill() would make sk_sndbuf small, which nothing here makes large again. */
+	/* sk_page_frag_refill() would make sk_sndbuf small, and nothing makes it large again. */
 	if (!skb_page_frag_refill(32U, frag, sk->sk_allocation))
 		return -ENOBUFS;
 	n = min3(most, iov_iter_count(from), (size_t)(frag->size - frag->offset));
