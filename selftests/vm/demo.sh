@@ -9,9 +9,10 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # Digits of any base are one letter, and blanks one blank: tables are as wide as their numbers.
-# Behind a lost carrier the next look for one may have been answered already: "peer".
+# Behind a lost carrier the next look for one may have been answered already: "peer". And where all
+# that was sent has arrived, its sender learns only that nothing is read: "stall".
 shape() {
-	sed -E 's/ (lost|peer)( +nginx)/ lost\2/; s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g
+	sed -E 's/ (lost|peer|stall)( +nginx)/ lost\2/; s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g
 		s/ +/ /g; s/ $//'
 }
 
