@@ -12,8 +12,8 @@ trap 'rm -rf "$tmp"' EXIT
 # Behind a lost carrier the next look for one may have been answered already: "peer". And where all
 # that was sent has arrived, its sender learns only that nothing is read: "stall".
 shape() {
-	sed -E 's/ (lost|peer|stall)( +nginx)/ lost\2/; s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g
-		s/ +/ /g; s/ $//'
+	sed -E 's/ (lost|peer|stall)( +nginx)/ lost\2/
+		s/\b[0-9a-f]{16}\b/N/g; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g; s/ $//'
 }
 
 plan 2
