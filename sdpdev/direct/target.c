@@ -20,8 +20,8 @@ static bool sdp_direct_may_fill(struct sock *sk)
 	       direct->link->chan.caps & SDP_XPRT_CAP_WRITE;
 }
 
-/* The channel, referenced, if they may; or NULL. */
-static struct sdp_chan *sdp_direct_fillable(struct sock *sk)
+/* The channel, referenced, if they may, and *@room bytes at most; or NULL. */
+static struct sdp_chan *sdp_direct_fillable(struct sock *sk, u32 *room)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	struct sdp_chan *chan = NULL;
@@ -30,6 +30,7 @@ static struct sdp_chan *sdp_direct_fillable(struct sock *sk)
 	if (sdp_direct_may_fill(sk)) {
 		chan = &direct->link->chan;
 		refcount_inc(&chan->refs);
+		*room = direct->target.open[0].len;
 	}
 	spin_unlock_bh(&direct->lock);
 	return chan;
@@ -72,12 +73,15 @@ static u32 sdp_direct_fill_begin(struct sock *sk, struct sdp_chan *chan,
  */
 size_t sdp_direct_fill(struct sock *sk, struct msghdr *msg, u32 most)
 {
-	struct sdp_chan *chan = sdp_direct_fillable(sk);
 	struct sdp_direct_pages p = {};
-	u32 n = 0;
+	struct sdp_chan *chan;
+	u32 n = 0, room;
 
+	chan = sdp_direct_fillable(sk, &room);
 	if (!chan)
 		return 0;
+	/* There may be less room than bytes, or by then another advertisement. */
+	most = min(most, room);
 	if (!sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_WRITE_SOURCE))
 		n = sdp_direct_fill_begin(sk, chan, &p);
 	/* With an error the connection is at its end, which the caller finds. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+/* A receiver's buffer: as large as the messages, and no smaller than this. */
 #define READ_SIZE (64 * 1024)
 
 static void *allocate(size_t n, size_t size)
@@ -108,16 +109,16 @@ struct flow {
 	pthread_t thread;
 };
 
-static void flow_pass(const struct flow *flow, char *buf, size_t bytes)
+static void flow_pass(const struct flow *flow, char *buf, size_t size, size_t bytes)
 {
 	size_t n;
 
 	for (; bytes; bytes -= n) {
-		n = bytes < flow->size ? bytes : flow->size;
+		n = bytes < size ? bytes : size;
 		if (flow->sends)
 			conn_send(flow->conn, buf, n);
 		else
-			n = conn_recv(flow->conn, buf, bytes < READ_SIZE ? bytes : READ_SIZE);
+			n = conn_recv(flow->conn, buf, n);
 		if (!n)
 			die("recv: the other side ended");
 	}
@@ -126,13 +127,16 @@ static void flow_pass(const struct flow *flow, char *buf, size_t bytes)
 static void *flow_run(void *arg)
 {
 	const struct flow *flow = arg;
-	char *buf = allocate(1, flow->size > READ_SIZE ? flow->size : READ_SIZE);
+	size_t size = flow->sends || flow->size > READ_SIZE ? flow->size : READ_SIZE;
+	char *buf = allocate(1, size);
 
+	/* What no program has written is one page of zeros: it is pinned in another way. */
+	memset(buf, 1, size);
 	/* Windows and buffers grow. */
-	flow_pass(flow, buf, flow->bytes / 4 + 1);
+	flow_pass(flow, buf, size, flow->bytes / 4 + 1);
 	pthread_barrier_wait(flow->barrier);
 	pthread_barrier_wait(flow->barrier);
-	flow_pass(flow, buf, flow->bytes);
+	flow_pass(flow, buf, size, flow->bytes);
 	pthread_barrier_wait(flow->barrier);
 	free(buf);
 	return NULL;
