@@ -286,7 +286,7 @@ help:
 	@echo 'make coverage        which lines and branches the tests run on that kernel; takes ONLY'
 	@echo '                     and ALL'
 	@echo 'make bench           what a byte, a message, a connection costs over SDP and others'
-	@echo "     ONLY='sdp stream-64k'  only these contestants and rows"
-	@echo 'make bench-gate      fail if that got dearer; a small set'
+	@echo "     ONLY='joined stream-64k'  only these contestants and rows"
+	@echo 'make bench-gate      fail if a cost has risen; a small set'
 	@echo 'make lint            static checks'
 	@echo 'make clean           remove build/'
