@@ -68,12 +68,13 @@ same() {
 }
 
 refusals() {
-	ctl 2 'which connections' return && ctl 2 'all, or' return -a port=1 &&
-		ctl 2 'no command is called frob' frob && ctl 2 'invalid option' offload -s &&
-		ctl 2 'no such option' list --stay &&
-		ctl 2 'no such option here: --wait' list --wait 10 &&
+	ctl 2 'no connections given' return &&
+		ctl 2 'exclude each other' return -a port=1 &&
+		ctl 2 'unknown command frob' frob && ctl 2 'invalid option' offload -s &&
+		ctl 2 'has no option --stay' list --stay &&
+		ctl 2 'has no option --wait' list --wait 10 &&
 		ctl 2 'not a time' return -a -w 0 &&
-		ctl 2 'no filter is called x' list x=1 && ctl 2 'what is to be done' &&
+		ctl 2 'unknown filter x' list x=1 && ctl 2 'no command given' &&
 		ctl 2 'not a number' return id=x
 }
 

@@ -238,10 +238,10 @@ fi
 check "a user is told what is missing" user
 check "with CAP_NET_ADMIN, which processes" user_processes
 refusals() {
-	refuses 'no filter is called frob' frob=1 && refuses 'not a number' port=http &&
+	refuses 'unknown filter frob' frob=1 && refuses 'not a number' port=http &&
 		refuses 'given twice' port=1 port=2 && refuses 'no such kind' kind=socket,device &&
 		refuses 'no such carrier' carrier=SDP && refuses 'which?' state= &&
-		refuses '-i says it' -c 2 && refuses 'not a time' -i 0 &&
+		refuses '-c needs -i' -c 2 && refuses 'not a time' -i 0 &&
 		refuses 'not a number of tables' -i 1 -c x
 }
 check "wrong arguments are named" refusals

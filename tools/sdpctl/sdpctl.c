@@ -18,21 +18,21 @@ static const char usage[] =
 "       sdpctl offload -a|FILTER...\n"
 "       sdpctl report\n"
 "\n"
-"List the endpoints of SDP in this network namespace, bring connections that have left\n"
-"TCP back to TCP, have connections look for a better carrier now, or collect what a\n"
-"report of a defect needs.\n"
+"List the endpoints of SDP in this network namespace, bring connections back to\n"
+"TCP, let connections look for a better carrier now, or collect the data for a\n"
+"bug report.\n"
 "\n"
 "  -a, --all           every connection; list: listening endpoints too\n"
-"  -w, --wait SECONDS  return: until TCP alone has the connections; names the others\n"
+"  -w, --wait SECONDS  return: wait until TCP alone carries them; name the rest\n"
 "  -s, --stay          return: for good\n"
 "  -l, --listening     list: only listening endpoints\n"
-"  -p, --processes     list: and who has them open\n"
+"  -p, --processes     list: show the processes that have them open\n"
 "  -j, --json          list: as JSON\n"
 "  -h, --help          show this\n"
 "  -V, --version       show the version\n"
 "\n"
-"Filters, of which each has to hold: address=, carrier=, id=, kind=, pid=, port=,\n"
-"program=, reason=, state=, with one value, or several and commas between, as in\n"
+"A connection has to match all filters: address=, carrier=, id=, kind=, pid=, port=,\n"
+"program=, reason=, state=, each with one value or several with commas between:\n"
 "  sdpctl return --wait 10 carrier=local port=80,443\n";
 
 enum command {
@@ -113,7 +113,7 @@ static void read_options(int argc, char **argv, struct request *request, const c
 	while ((c = getopt_long(argc, argv, options, names, &i)) != -1) {
 		/* A long one of another command. */
 		if (c != '?' && !strchr(options, c))
-			bad_usage("no such option here: --%s; try --help", names[i].name);
+			bad_usage("this command has no option --%s; try --help", names[i].name);
 		take_option(request, c);
 	}
 	for (; optind < argc; optind++, request->filters++)
@@ -128,7 +128,7 @@ static enum command find_command(const char *name)
 	for (i = 0; i < COMMANDS; i++)
 		if (!strcmp(name, commands[i].name))
 			return i;
-	bad_usage("no command is called %s; try --help", name);
+	bad_usage("unknown command %s; try --help", name);
 }
 
 static void read_command(int argc, char **argv, struct request *request)
@@ -137,7 +137,7 @@ static void read_command(int argc, char **argv, struct request *request)
 
 	if (argc < 2 || argv[1][0] == '-') {
 		read_options(argc, argv, request, "+hV");
-		bad_usage("what is to be done? try --help");
+		bad_usage("no command given; try --help");
 	}
 	i = find_command(argv[1]);
 	request->command = i;
@@ -149,8 +149,8 @@ static void read_command(int argc, char **argv, struct request *request)
 	if (i == LIST || i == REPORT || request->all != !!request->filters)
 		return;
 	if (request->all)
-		bad_usage("all, or those of the filters? try --help");
-	bad_usage("which connections? --all, or filters");
+		bad_usage("--all and filters exclude each other; try --help");
+	bad_usage("no connections given: use --all, or filters");
 }
 
 static int list(const struct request *request)
@@ -166,7 +166,7 @@ static int list(const struct request *request)
 	return failed;
 }
 
-/* A script writes it, which is easily read by those who are to send what it writes. */
+/* It is a script, so that users can read what it collects before they send it. */
 static int report(void)
 {
 	execl(REPORT_SCRIPT, REPORT_SCRIPT, NULL);

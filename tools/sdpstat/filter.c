@@ -68,7 +68,7 @@ bool filter_add(struct filter *filter, char *word)
 	for (i = 0; i < FILTER_MAX && strcmp(names[i], word); i++)
 		;
 	if (i == FILTER_MAX) {
-		complain("no filter is called %s; try --help", word);
+		complain("unknown filter %s; try --help", word);
 		return false;
 	}
 	if (!*value || filter->value[i]) {

@@ -10,9 +10,9 @@ static void say_lacks(const struct endpoints *list, bool processes)
 	static bool said_hidden, said_processes;
 
 	if (list->hidden && !said_hidden)
-		complain("TCP sockets are left out: they take CAP_NET_ADMIN");
+		complain("TCP sockets are left out: listing them needs CAP_NET_ADMIN");
 	if (processes && !said_processes)
-		complain("other users' processes are left out: they take CAP_SYS_PTRACE");
+		complain("other users' processes are left out: listing them needs CAP_SYS_PTRACE");
 	said_hidden |= list->hidden;
 	said_processes |= processes;
 }

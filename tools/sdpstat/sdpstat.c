@@ -15,13 +15,13 @@ static const char usage[] =
 "Usage: sdpstat [OPTION...] [FILTER...]\n"
 "\n"
 "Show TCP sockets of this network namespace that may leave TCP, with the ULP\n"
-"\"sdp\", and sockets of direct SDP: their states, what carries their bytes, their\n"
-"addresses, the bytes each way that it carried, those that wait to be read, and\n"
-"why they stayed with TCP or came back to it.\n"
+"\"sdp\", and sockets of direct SDP: their states, the carrier of their bytes, their\n"
+"addresses, the bytes that did not go by TCP, the bytes that wait to be read, and\n"
+"the reason why a connection is with TCP.\n"
 "\n"
 "  -a, --all          listening ones too\n"
 "  -l, --listening    only listening ones\n"
-"  -p, --processes    and who has them open\n"
+"  -p, --processes    show the processes that have them open\n"
 "  -s, --counters     the counters of SDP instead\n"
 "  -i, --interval N   again every N seconds, with bytes per second\n"
 "  -c, --count N      N times, then end\n"
@@ -30,8 +30,8 @@ static const char usage[] =
 "  -h, --help         show this\n"
 "  -V, --version      show the version\n"
 "\n"
-"Filters, of which each has to hold: address=, carrier=, id=, kind=, pid=, port=,\n"
-"program=, reason=, state=, with one value, or several and commas between, as in\n"
+"An endpoint has to match all filters: address=, carrier=, id=, kind=, pid=, port=,\n"
+"program=, reason=, state=, each with one value or several with commas between:\n"
 "  sdpstat carrier=local port=80,443\n";
 
 /**
@@ -113,7 +113,7 @@ static void parse(int argc, char **argv, struct request *request)
 			exit(2);
 	if (!request->interval) {
 		if (request->count)
-			bad_usage("-c: how often? -i says it");
+			bad_usage("-c needs -i");
 		request->count = 1;
 	}
 	request->style.lines = request->interval > 0;
