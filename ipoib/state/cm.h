@@ -337,6 +337,8 @@ void ipoib_cm_free(struct ipoib_dev *priv);
 void ipoib_cm_reap(struct ipoib_dev *priv);
 void ipoib_cm_pause(struct ipoib_dev *priv, bool pause);
 int ipoib_cm_poll(struct napi_struct *napi, int budget);
+
+/* cm_start.c */
 int ipoib_cm_start(struct ipoib_dev *priv);
 void ipoib_cm_stop(struct ipoib_dev *priv);
 void ipoib_cm_init(struct ipoib_dev *priv);
@@ -369,7 +371,20 @@ void ipoib_conns_reap(struct ipoib_dev *priv);
 /* conn_in.c */
 int ipoib_conn_in_handler(struct ib_cm_id *id, const struct ib_cm_event *event);
 void ipoib_conn_in_complete(struct ipoib_dev *priv, const struct ib_wc *wc);
+
+/* conn_in_list.c */
+void ipoib_conn_in_move(struct ipoib_conn_in *c, enum ipoib_in_state state);
+void ipoib_conn_in_doom_locked(struct ipoib_conn_in *c);
+void ipoib_conn_in_doom(struct ipoib_conn_in *c);
+void ipoib_conn_in_drain(struct ipoib_conn_in *c);
 void ipoib_conn_in_drained(struct ipoib_conn_in *c);
+bool ipoib_conn_in_empty(struct ipoib_conn_in *c);
+void ipoib_conn_in_emptied(struct ipoib_conn_in *c);
+bool ipoib_conn_in_is_half_open(const struct ipoib_conn_in *c);
+void ipoib_conn_in_qp_event(struct ib_event *event, void *context);
+void ipoib_conns_in_listen(struct ipoib_cm *cm);
+
+/* conn_in_end.c */
 void ipoib_conn_in_work(struct work_struct *work);
 void ipoib_conns_in_reap(struct ipoib_dev *priv);
 void ipoib_conns_in_stop(struct ipoib_dev *priv);

@@ -31,8 +31,6 @@ struct ipoib_dev;
 #define IPOIB_GC_PERIOD		(30UL * HZ)
 #define IPOIB_MIN_BACKOFF	(HZ / 8)
 #define IPOIB_MAX_BACKOFF	(16 * HZ)
-#define IPOIB_PATH_TIMEOUT_MS	1000
-#define IPOIB_PATH_TRIES	4
 
 /**
  * struct ipoib_ah - address handle that packets in flight may still need
