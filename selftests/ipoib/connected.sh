@@ -201,7 +201,11 @@ held_back() {
 	return $status
 }
 
-plan "$(ours && echo 25 || echo 23)"
+planned=23
+! ours || planned=$((planned + 1))
+# The checked kernel has no queueing disciplines to choose from.
+! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
+plan $planned
 check "datagrams" is_mode datagram
 check "both nodes say that they can do more" capable
 check "connected, by sysfs" by_sysfs connected
@@ -213,7 +217,7 @@ check "there are no other modes" refuses
 check "address resolution opens no connection" resolution
 check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
-! ours || check "a connection holds the stack back" held_back
+! ours || [ "$KERNEL" = debug ] || check "a connection holds the stack back" held_back
 check "files, in few packets" files
 check "datagrams here, connections there" mix datagram connected
 check "connections here, datagrams there" mix connected datagram
