@@ -50,6 +50,6 @@ check "what TCP switches and allocates is seen" seen
 rows memory 64 2.4 0.9 "${here[@]}"
 rows memory 16384 2.4 0.9 "${here[@]}"
 check "only InfiniBand" only_ib
-rows InfiniBand 64 2.4 8.9 "${there[@]}"
-rows InfiniBand 16384 11.6 57 "${there[@]}"
+rows InfiniBand 64 2.4 0.9 "${there[@]}"
+rows InfiniBand 16384 11.6 12.9 "${there[@]}"
 finish

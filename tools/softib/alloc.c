@@ -6,9 +6,14 @@
  * to 4 KiB for each packet of 2 KiB, all of which is written anyway. It leaves alone
  * what comes from a cache that has a constructor; so packets have such caches, one
  * for answers and short messages, with objects of just the size.
+ *
+ * Even so, to make a packet of the stack and to take it apart again costs as much as to carry
+ * it. So each processor keeps some of those that have been received, for those that come next.
+ * They are touched with interrupts disabled.
  */
 #include <linux/slab.h>
 
+#include "alloc.h"
 #include "compat.h"
 #include "softib.h"
 
@@ -20,6 +25,11 @@
  */
 #define SMALL		448
 
+/* Packets of a size that a processor keeps: half of what a connection may have on its way. Under
+ * KASAN there are none, for it would not notice who still uses a packet that has been received.
+ */
+#define KEPT		(IS_ENABLED(CONFIG_KASAN) ? 0 : 128)
+
 static struct {
 	const char *name;
 	struct kmem_cache *cache;
@@ -28,6 +38,14 @@ static struct {
 	{ "softib_small" },
 	{ "softib_large" },
 };
+
+/* One size's, joined by skb->next */
+struct kept {
+	struct sk_buff *first;
+	unsigned int n;
+};
+
+static DEFINE_PER_CPU(struct kept, kept[ARRAY_SIZE(sizes)]);
 
 static void leave_alone(void *data)
 {
@@ -63,10 +81,72 @@ int softib_alloc_init(void)
  */
 void softib_alloc_exit(void)
 {
-	int i;
+	int i, cpu;
 
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < ARRAY_SIZE(sizes); i++)
+			kfree_skb_list(per_cpu(kept, cpu)[i].first);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
 		kmem_cache_destroy(sizes[i].cache);
+}
+
+static struct sk_buff *take_kept(int i)
+{
+	struct kept *here;
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	here = this_cpu_ptr(&kept[i]);
+	skb = here->first;
+	if (skb) {
+		here->first = skb->next;
+		here->n--;
+	}
+	local_irq_restore(flags);
+	if (skb)
+		skb_mark_not_on_list(skb);
+	return skb;
+}
+
+/* Returns false if there are enough. */
+static bool keep(int i, struct sk_buff *skb)
+{
+	struct kept *here;
+	unsigned long flags;
+	bool more;
+
+	local_irq_save(flags);
+	here = this_cpu_ptr(&kept[i]);
+	more = here->n < KEPT;
+	if (more) {
+		skb->next = here->first;
+		here->first = skb;
+		here->n++;
+	}
+	local_irq_restore(flags);
+	return more;
+}
+
+/**
+ * softib_pkt_done - be done with a packet that was received
+ * @skb:	the packet, or NULL
+ *
+ * The stack has it back if it is another kernel's, for which no HCA here was ever charged and
+ * which did not come from softib_alloc(), or if somebody has a copy of it, as captures do.
+ */
+void softib_pkt_done(struct sk_buff *skb)
+{
+	if (!skb || !softib_cb(skb)->origin || skb_cloned(skb) || skb_shared(skb)) {
+		consume_skb(skb);
+		return;
+	}
+	skb_orphan(skb);
+	skb->data = skb->head;
+	skb_reset_tail_pointer(skb);
+	skb->len = 0;
+	if (!keep(skb_end_offset(skb) >= sizes[1].room, skb))
+		consume_skb(skb);
 }
 
 /**
@@ -86,6 +166,9 @@ struct sk_buff *softib_alloc(u32 len)
 	/* Links with another MTU than ib_mtu are for tests. */
 	if (len > sizes[i].room)
 		return alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+	skb = take_kept(i);
+	if (skb)
+		return skb;
 	data = kmem_cache_alloc(sizes[i].cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!data)
 		return NULL;

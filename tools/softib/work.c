@@ -2,6 +2,7 @@
 /*
  * An HCA's work: it receives, answers and sends for all QPs
  */
+#include "alloc.h"
 #include "softib.h"
 
 /* How much one run of the work may receive before others get a turn */
@@ -140,7 +141,7 @@ static bool work_rx(struct softib_hca *hca)
 		if (!receive(hca, &skb))
 			hca->ibp.n_pkt_drops++;
 		rcu_read_unlock();
-		consume_skb(skb);
+		softib_pkt_done(skb);
 	}
 	return true;
 }
