@@ -63,8 +63,6 @@ static void sdp_rc_dev_tell(const struct sdp_rc_dev *dev)
 		ibdev_info(dev->device, "no fast registration: SDP copies all bytes\n");
 	if (sdp_rc_dev_whole(dev))
 		ibdev_info(dev->device, "one piece for a receive: SDP copies what arrives twice\n");
-	if (dev->device->attrs.max_send_sge < 2)
-		ibdev_info(dev->device, "one piece for a send: SDP copies what it sends\n");
 }
 
 /**

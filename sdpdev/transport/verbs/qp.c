@@ -184,12 +184,13 @@ static bool sdp_rc_qp_params_ok(struct sdp_rc_dev *dev, const struct sdp_xprt_pa
 	return false;
 }
 
-/* How many pieces a message may have behind its buffer. */
+/*
+ * How many pieces a message may have behind its buffer: one at least, as no connection manager
+ * works with less.  A MAD is sent in two.
+ */
 static u32 sdp_rc_qp_pieces(const struct ib_device *device, const struct sdp_xprt_params *params)
 {
-	u32 sges = device->attrs.max_send_sge;
-
-	return min(params->send_pieces, sges ? sges - 1 : 0);
+	return min_t(u32, params->send_pieces, device->attrs.max_send_sge - 1);
 }
 
 /**
