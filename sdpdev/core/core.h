@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The base of sdpdev: counters, parameters, and who pays for memory that programs map.
+ * The base of sdpdev: counters, parameters, pages that senders copy into, and who pays for memory
+ * that programs map.
  *
  * Counters and accounts are atomic: a caller may be in any context and hold any lock, unless a
  * function's own comment says otherwise.
@@ -13,7 +14,9 @@
 #include <linux/uidgid.h>
 
 struct mem_cgroup;
+struct page_frag;
 struct sdp_user;
+struct sk_buff;
 struct sock;
 
 /* What must be so is looked at on the checked kernel. */
@@ -87,6 +90,11 @@ extern unsigned int sdp_user_mib, sdp_user_share;
 /* count.c */
 void sdp_count(enum sdp_counter which);
 long sdp_counter(enum sdp_counter which);
+
+/* frag.c */
+void sdp_frag_keep(struct sk_buff *skb);
+bool sdp_frag_refill(struct page_frag *frag, gfp_t gfp);
+void sdp_frag_exit(void);
 
 /* account.c */
 struct sdp_user *sdp_shared_charge(long bytes);

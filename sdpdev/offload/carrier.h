@@ -131,6 +131,7 @@ enum sdp_lane_msg_type {
  * @type: enum sdp_lane_msg_type
  * @sure: the sender is sure (half.c)
  * @ask: it waits for an acknowledgment; the sender's
+ * @lent: some pages are not the sender's own; the sender's
  * @n: sequence number at which TCP was left
  * @mseq: number of the message on its carrier; the sender's
  * @skip: bytes at the beginning that were there already; the receiver's
@@ -141,6 +142,7 @@ struct sdp_lane_msg {
 	u8 type;
 	bool sure;
 	bool ask;
+	bool lent;
 	u32 n;
 	u32 mseq;
 	u32 skip;

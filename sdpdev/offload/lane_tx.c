@@ -8,6 +8,7 @@
  */
 #include <net/tcp.h>
 
+#include "core/core.h"
 #include "offload/avoid.h"
 #include "offload/lane.h"
 
@@ -261,7 +262,7 @@ static ssize_t sdp_lane_fill(struct sock *sk, struct sk_buff *skb, struct iov_it
 		int i = skb_shinfo(skb)->nr_frags, copy;
 		bool merge;
 
-		if (!sk_page_frag_refill(sk, frag)) {
+		if (!sdp_frag_refill(frag, sk->sk_allocation)) {
 			err = -ENOMEM;
 			break;
 		}
@@ -359,6 +360,8 @@ static ssize_t sdp_lane_take_in(struct sdp_lane *lane, struct sk_buff *skb, stru
 		if (first < 0)
 			return first;
 	}
+	/* Whatever comes of it. */
+	sdp_lane_msg(skb)->lent = true;
 	n = sdp_lend_fill(sk, skb, msg, len - first);
 	if (n > 0)
 		lane->lent += n;

@@ -7,6 +7,7 @@
  */
 #include <net/sock.h>
 
+#include "core/core.h"
 #include "offload/lane.h"
 
 /*
@@ -33,6 +34,8 @@ void sdp_spare_sent(struct sdp_lane *lane, struct sk_buff *skb)
 {
 	struct sdp_carrier *c = lane->carrier;
 
+	if (!sdp_lane_msg(skb)->lent)
+		sdp_frag_keep(skb);
 	if (c && !c->own && sdp_spare_empty(skb))
 		c->own = skb;
 	else

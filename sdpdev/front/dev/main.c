@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "chan/chan.h"
+#include "core/core.h"
 #include "direct/direct.h"
 #include "front/dev/dev.h"
 #include "front/sock/sock.h"
@@ -65,6 +66,7 @@ err_net:
 	sdp_net_exit();
 err_proc:
 	sdp_proc_exit();
+	sdp_frag_exit();
 	return err;
 }
 
@@ -84,6 +86,7 @@ static void __exit sdp_exit(void)
 	sdp_chan_stop();
 	sdp_net_exit();
 	sdp_proc_exit();
+	sdp_frag_exit();
 }
 
 module_init(sdp_init);

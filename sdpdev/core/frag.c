@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages that senders copy into serve again: a new one costs as much as half of a copy, as most
+ * kernels clear it (init_on_alloc).
+ *
+ * The last message that has bytes in a page gives it back.  Each CPU keeps a few, for all
+ * connections, so an idle connection has none.
+ */
+#include <linux/bottom_half.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/skbuff.h>
+
+#include "core/core.h"
+
+/* Pages, of 32 KiB each, that a CPU keeps. */
+#define SDP_FRAGS	16
+
+/* Bytes that a page must have left for more. */
+#define SDP_FRAG_LEAST	32U
+
+/**
+ * struct sdp_frags - the pages that a CPU keeps; bottom halves are off for who looks
+ * @n: how many
+ * @page: each with the only reference that there is
+ */
+struct sdp_frags {
+	unsigned int n;
+	struct page *page[SDP_FRAGS];
+};
+
+static DEFINE_PER_CPU(struct sdp_frags, sdp_frags);
+
+static bool sdp_frag_put(struct page *page)
+{
+	struct sdp_frags *frags;
+	bool room;
+
+	local_bh_disable();
+	frags = this_cpu_ptr(&sdp_frags);
+	room = frags->n < SDP_FRAGS;
+	if (room)
+		frags->page[frags->n++] = page;
+	local_bh_enable();
+	return room;
+}
+
+static struct page *sdp_frag_get(void)
+{
+	struct page *page = NULL;
+	struct sdp_frags *frags;
+
+	local_bh_disable();
+	frags = this_cpu_ptr(&sdp_frags);
+	if (frags->n)
+		page = frags->page[--frags->n];
+	local_bh_enable();
+	return page;
+}
+
+/**
+ * sdp_frag_keep() - keep pages of a message that nobody needs any more
+ * @skb: the message, whose pages are all from sdp_frag_refill(); about to be freed
+ *
+ * Context: any but interrupts.
+ */
+void sdp_frag_keep(struct sk_buff *skb)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int i, left = 0;
+	struct page *page;
+
+	if (skb_cloned(skb) || skb_zcopy(skb))
+		return;
+	for (i = 0; i < info->nr_frags; i++) {
+		page = skb_frag_page(&info->frags[i]);
+		if (page_ref_count(page) > 1 || !PageCompound(page) || !sdp_frag_put(page))
+			info->frags[left++] = info->frags[i];
+	}
+	info->nr_frags = left;
+}
+
+/**
+ * sdp_frag_refill() - have room for bytes in a page
+ * @frag: the page, as of sk_page_frag()
+ * @gfp: for a new one
+ *
+ * Unlike sk_page_frag_refill() it leaves sk_sndbuf alone if there is no memory: nothing makes that
+ * large again for a socket that has left TCP.
+ *
+ * Context: process.
+ *
+ * Return: false if there is no memory.
+ */
+bool sdp_frag_refill(struct page_frag *frag, gfp_t gfp)
+{
+	struct page *page = NULL;
+
+	if (!frag->page || (frag->offset + SDP_FRAG_LEAST > frag->size &&
+			    page_ref_count(frag->page) > 1))
+		page = sdp_frag_get();
+	if (!page)
+		return skb_page_frag_refill(SDP_FRAG_LEAST, frag, gfp);
+	if (frag->page)
+		put_page(frag->page);
+	frag->page = page;
+	frag->size = page_size(page);
+	frag->offset = 0;
+	return true;
+}
+
+/**
+ * sdp_frag_exit() - give the pages back; nobody keeps more
+ */
+void sdp_frag_exit(void)
+{
+	struct sdp_frags *frags;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		frags = per_cpu_ptr(&sdp_frags, cpu);
+		while (frags->n)
+			put_page(frags->page[--frags->n]);
+	}
+}
