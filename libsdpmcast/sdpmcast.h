@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
 /*
  * libsdpmcast: multicast datagrams of UDP over InfiniBand, received and sent by a queue pair of
- * the program: sdpmcast(3). A group whose datagrams cannot come that way comes by a socket, and
- * sdpmcast_way() says why. One thread at a time uses an endpoint.
+ * the program: sdpmcast(3). If the queue pair cannot receive a group, a socket receives it, and
+ * sdpmcast_way() returns the reason. Only one thread at a time may use an endpoint.
  */
 #ifndef SDPMCAST_H
 #define SDPMCAST_H
@@ -18,17 +18,17 @@
 extern "C" {
 #endif
 
-/* One port of UDP on one interface, with groups. */
+/* An endpoint: one UDP port on one interface, and the groups that it has joined. */
 struct sdpmcast;
 
 /**
- * struct sdpmcast_msg - a datagram, until sdpmcast_release()
- * @data:	what it carries
- * @len:	how much that is
- * @from:	its source, with the port
- * @to:		its group, likewise
- * @ttl:	or hop limit; 0 if it came by the socket
- * @slot:	the library's
+ * struct sdpmcast_msg - a received datagram, valid until sdpmcast_release()
+ * @data:	its payload
+ * @len:	bytes of the payload
+ * @from:	its source address and port
+ * @to:		its group address and port
+ * @ttl:	its TTL or hop limit; 0 if it came by the socket
+ * @slot:	for the library's own use
  */
 struct sdpmcast_msg {
 	const void *data;
@@ -39,35 +39,36 @@ struct sdpmcast_msg {
 	uint32_t slot;
 };
 
-/* By which way the datagrams of a group come and go, or why not by the queue pair. */
+/* How the datagrams of a group are carried: by the queue pair; or why the socket carries them */
 enum sdpmcast_way {
 	SDPMCAST_QUEUE_PAIR,
-	SDPMCAST_JOINING,	/* by the socket, for now */
-	SDPMCAST_NO_DEVICE,	/* no queue pair is to be had on the interface */
-	SDPMCAST_REFUSED,	/* the fabric's manager, or the adapter, did not take the join */
+	SDPMCAST_JOINING,	/* the queue pair is still joining: by the socket for now */
+	SDPMCAST_NO_DEVICE,	/* the interface's device gives the program no queue pair */
+	SDPMCAST_REFUSED,	/* the subnet administrator or the adapter refused the join */
 	SDPMCAST_FRAGMENTS,	/* its datagrams are larger than the link's MTU */
-	SDPMCAST_NO_GROUP,	/* the endpoint is not in it, and has not sent to it */
+	SDPMCAST_NO_GROUP,	/* the endpoint has neither joined the group nor sent to it */
 };
 
-/* What sdpmcast_set() sets: the values, and what it is before. */
+/* Options of sdpmcast_set(), with their range and their default */
 enum sdpmcast_option {
-	SDPMCAST_TTL,		/* of what is sent, or hop limit: 0 to 255; 1 */
-	SDPMCAST_LOOP,		/* sockets of this host receive it: 0 or 1; 0 */
+	SDPMCAST_TTL,		/* TTL or hop limit of sent datagrams: 0 to 255; 1 */
+	SDPMCAST_LOOP,		/* sockets of this host receive sent datagrams: 0 or 1; 0 */
 };
 
 /**
- * struct sdpmcast_stat - what an endpoint has counted
- * @received:	datagrams that came by the queue pair and were the program's
- * @by_socket:	those that came by the socket
- * @other_port:	of a group, but for another port
- * @filtered:	from a source, or to an address, that nobody has asked for
- * @malformed:	with headers that cannot be
- * @bad_sum:	with a wrong checksum
- * @fragments:	fragments; their groups then come by the socket
- * @not_udp:	no UDP
- * @claimed:	groups that the interface has been told not to receive
+ * struct sdpmcast_stat - counters of an endpoint
+ * @received:	datagrams for the program that came by the queue pair
+ * @by_socket:	datagrams that came by the socket
+ * @other_port:	packets of a joined group, but for another port
+ * @filtered:	packets from a source, or to an address, that the program has not joined, and
+ *		the own packets of the endpoint
+ * @malformed:	packets with impossible headers
+ * @bad_sum:	packets with a wrong checksum
+ * @fragments:	fragments; the socket then receives their groups
+ * @not_udp:	packets of another protocol than UDP
+ * @claimed:	claims: groups that the interface does not receive for this program
  * @sent:	datagrams that the queue pair has sent
- * @sent_by_socket: those that the socket has sent
+ * @sent_by_socket: datagrams that the socket has sent
  */
 struct sdpmcast_stat {
 	uint64_t received;
