@@ -193,8 +193,23 @@ roce() {
 	return $status
 }
 
+# Nor does one for Omni-Path: the last node's looks so to a driver that is loaded now.
+omni_path() {
+	local last=softib$((VM_NODES - 1)) status
+
+	rmmod ib_ipoib && insmod "$BUILD/$KERNEL/selftests/ipoib/opa/opa.ko" device=$last &&
+	modprobe ib_ipoib || return
+	dmesg | grep "$last: no IPoIB interface for port 1: Omni-Path" &&
+	same "$(interface "$VM_NODES")" "" && [ -n "$(interface 1)" ]
+	status=$?
+	rmmod ib_ipoib opa && modprobe ib_ipoib && give_all &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 && return $status
+}
+
 planned=22
 ! ours || planned=$((planned + 3))
+# No other kernel does anything else.
+! ours || [ "$KERNEL" != 6.1 ] || planned=$((planned + 1))
 # The checked kernel has no such adapter.
 ! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
 plan $planned
@@ -229,4 +244,6 @@ partitions
 check "a missing P_Key is logged" no_key
 ip link del lost
 ! ours || [ "$KERNEL" = debug ] || check "no interface for RoCE, which is logged" roce
+! ours || [ "$KERNEL" != 6.1 ] ||
+	check "no interface for Omni-Path, which is logged" omni_path
 finish
