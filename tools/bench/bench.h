@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdnoreturn.h>
 
 /**
  * struct side - one of the two processes
@@ -38,6 +39,14 @@ struct conn {
 	struct sdp_fast *fast;
 };
 
+/* How a stream is sent: in one direction, in both at once, lent by MSG_ZEROCOPY, from a file. */
+enum way {
+	WAY_ONE,
+	WAY_BOTH,
+	WAY_LENT,
+	WAY_FILE,
+};
+
 /* What was used, since the meter was started. */
 struct meter {
 	int64_t time;
@@ -55,6 +64,8 @@ void conn_finish(const struct side *side, struct conn *conn);
 void conn_send(const struct conn *conn, const void *buf, size_t len);
 size_t conn_recv(const struct conn *conn, void *buf, size_t len);
 void conn_recv_all(const struct conn *conn, void *buf, size_t len);
+void conn_lend(const struct conn *conn, const void *buf, size_t len);
+void conn_send_file(const struct conn *conn, int file, size_t len);
 
 /* meter.c: the time is in nanoseconds, which are instructions in a counting VM. */
 int64_t now(void);
@@ -68,10 +79,10 @@ void smc_prepare(void);
 /* work.c: the client prints one line each. */
 void work_pingpong(const struct side *side, size_t size, unsigned int rounds);
 void work_stream(const struct side *side, size_t size, size_t total, unsigned int conns,
-		 bool both);
+		 enum way way);
 void work_connect(const struct side *side, unsigned int count);
 void work_idle(const struct side *side, unsigned int count, bool moved);
 
-void die(const char *what) __attribute__((noreturn));
+noreturn void die(const char *what);
 
 #endif

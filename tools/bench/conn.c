@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -208,6 +209,46 @@ void conn_send(const struct conn *conn, const void *buf, size_t len)
 		n = send_some(conn, at, len);
 		if (n <= 0)
 			die("send");
+	}
+}
+
+/* Takes the notices of what is the program's again. */
+static void take_notices(const struct conn *conn)
+{
+	char notice[128];
+	struct msghdr msg = { .msg_control = notice };
+
+	do
+		msg.msg_controllen = sizeof(notice);
+	while (!recvmsg(conn->fd, &msg, MSG_ERRQUEUE));
+}
+
+/* The socket lends the memory, which nobody writes to meanwhile. */
+void conn_lend(const struct conn *conn, const void *buf, size_t len)
+{
+	const char *at = buf;
+	int one = 1;
+	ssize_t n;
+
+	if (setsockopt(conn->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		die("SO_ZEROCOPY");
+	for (; len; at += n, len -= n) {
+		n = send(conn->fd, at, len, MSG_ZEROCOPY);
+		if (n <= 0)
+			die("MSG_ZEROCOPY");
+		take_notices(conn);
+	}
+}
+
+void conn_send_file(const struct conn *conn, int file, size_t len)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	for (; len; len -= n) {
+		n = sendfile(conn->fd, file, &at, len);
+		if (n <= 0)
+			die("sendfile");
 	}
 }
 

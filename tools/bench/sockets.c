@@ -20,7 +20,7 @@
 static const char usage[] =
 	"usage: sockets tcp|unix|smc|direct|joined|joined-rdma|ulp|ulp-rings|ulp-alone WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
-	"  stream SIZE BYTES CONNS one|both   instructions for a KiB\n"
+	"  stream SIZE BYTES CONNS one|both|lent|file  instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
 	"  idle-moved COUNT                   the same, of one that was moved once\n"
@@ -35,7 +35,7 @@ void die(const char *what)
 	exit(1);
 }
 
-static void wrong(void)
+static noreturn void wrong(void)
 {
 	fputs(usage, stderr);
 	exit(2);
@@ -63,13 +63,24 @@ static size_t number(const char *arg)
 	return n;
 }
 
+static enum way way(const char *name)
+{
+	static const char *const names[] = { "one", "both", "lent", "file" };
+	enum way i;
+
+	for (i = WAY_ONE; i <= WAY_FILE; i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	wrong();
+}
+
 static void work(const struct side *side, int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[0], "pingpong"))
 		work_pingpong(side, number(argv[1]), number(argv[2]));
 	else if (argc == 5 && !strcmp(argv[0], "stream"))
 		work_stream(side, number(argv[1]), number(argv[2]), number(argv[3]),
-			    !strcmp(argv[4], "both"));
+			    way(argv[4]));
 	else if (argc == 2 && !strcmp(argv[0], "connect"))
 		work_connect(side, number(argv[1]));
 	else if (argc == 2 && !strcmp(argv[0], "idle"))

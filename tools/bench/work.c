@@ -2,13 +2,16 @@
 /*
  * What is measured. Both sides run the same function; the client prints the cost.
  */
+#define _GNU_SOURCE
 #include "bench.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A receiver's buffer: as large as the messages, and no smaller than this. */
 #define READ_SIZE (64 * 1024)
@@ -103,11 +106,23 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 struct flow {
 	const struct conn *conn;
 	bool sends;
+	enum way way;
+	int file;
 	size_t size;
 	size_t bytes;
 	pthread_barrier_t *barrier;
 	pthread_t thread;
 };
+
+static void flow_send(const struct flow *flow, const char *buf, size_t n)
+{
+	if (flow->way == WAY_LENT)
+		conn_lend(flow->conn, buf, n);
+	else if (flow->way == WAY_FILE)
+		conn_send_file(flow->conn, flow->file, n);
+	else
+		conn_send(flow->conn, buf, n);
+}
 
 static void flow_pass(const struct flow *flow, char *buf, size_t size, size_t bytes)
 {
@@ -116,7 +131,7 @@ static void flow_pass(const struct flow *flow, char *buf, size_t size, size_t by
 	for (; bytes; bytes -= n) {
 		n = bytes < size ? bytes : size;
 		if (flow->sends)
-			conn_send(flow->conn, buf, n);
+			flow_send(flow, buf, n);
 		else
 			n = conn_recv(flow->conn, buf, n);
 		if (!n)
@@ -155,13 +170,27 @@ static int64_t flows_measure(const struct side *side, pthread_barrier_t *barrier
 	return meter_stop(&meter);
 }
 
+/* A file in memory, of bytes that were written. */
+static int new_file(size_t size)
+{
+	int file = memfd_create("bench", MFD_CLOEXEC);
+	char *bytes = allocate(1, size);
+
+	memset(bytes, 1, size);
+	if (file < 0 || write(file, bytes, size) != (ssize_t)size)
+		die("memfd_create");
+	free(bytes);
+	return file;
+}
+
 /* Prints instructions for a KiB. */
 void work_stream(const struct side *side, size_t size, size_t total, unsigned int conns,
-		 bool both)
+		 enum way way)
 {
-	unsigned int n = both ? 2 * conns : conns, i;
+	unsigned int n = way == WAY_BOTH ? 2 * conns : conns, i;
 	struct conn *conn = allocate(conns, sizeof(*conn));
 	struct flow *flow = allocate(n, sizeof(*flow));
+	int file = new_file(size);
 	pthread_barrier_t barrier;
 	int64_t cost;
 
@@ -174,6 +203,8 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 		flow[i] = (struct flow){
 			.conn = &conn[i % conns],
 			.sends = (i < conns) != side->server,
+			.way = way,
+			.file = file,
 			.size = size,
 			.bytes = total / n,
 			.barrier = &barrier,
@@ -190,6 +221,7 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 		conn_check(side, &conn[i]);
 		conn_finish(side, &conn[i]);
 	}
+	close(file);
 	free(flow);
 	free(conn);
 }
