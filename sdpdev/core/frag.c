@@ -9,6 +9,7 @@
 #include <linux/bottom_half.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/skbuff.h>
 
 #include "core/core.h"
@@ -20,7 +21,7 @@
 #define SDP_FRAG_LEAST	32U
 
 /**
- * struct sdp_frags - the pages that a CPU keeps; bottom halves are off for who looks
+ * struct sdp_frags - the pages that a CPU keeps; sdp_frags_lock() guards them
  * @n: how many
  * @page: each with the only reference that there is
  */
@@ -31,31 +32,49 @@ struct sdp_frags {
 
 static DEFINE_PER_CPU(struct sdp_frags, sdp_frags);
 
-static bool sdp_frag_put(struct page *page)
+/* A real-time kernel's bottom halves do not keep others off the CPU. */
+static struct sdp_frags *sdp_frags_lock(void)
+{
+	local_bh_disable();
+	preempt_disable_nested();
+	return this_cpu_ptr(&sdp_frags);
+}
+
+static void sdp_frags_unlock(void)
+{
+	preempt_enable_nested();
+	local_bh_enable();
+}
+
+static bool sdp_frag_push(struct page *page)
 {
 	struct sdp_frags *frags;
 	bool room;
 
-	local_bh_disable();
-	frags = this_cpu_ptr(&sdp_frags);
+	/* Somebody who still reads it is to get wrong bytes, which a test sees. */
+	if (IS_ENABLED(CONFIG_KASAN))
+		memset(page_address(page), 0x6b, page_size(page));
+	frags = sdp_frags_lock();
 	room = frags->n < SDP_FRAGS;
 	if (room)
 		frags->page[frags->n++] = page;
-	local_bh_enable();
+	sdp_frags_unlock();
 	return room;
 }
 
-static struct page *sdp_frag_get(void)
+static struct page *sdp_frag_pop(void)
 {
-	struct page *page = NULL;
-	struct sdp_frags *frags;
+	struct sdp_frags *frags = sdp_frags_lock();
+	struct page *page = frags->n ? frags->page[--frags->n] : NULL;
 
-	local_bh_disable();
-	frags = this_cpu_ptr(&sdp_frags);
-	if (frags->n)
-		page = frags->page[--frags->n];
-	local_bh_enable();
+	sdp_frags_unlock();
 	return page;
+}
+
+/* Nobody else has it, and it is not of the memory that the kernel keeps for itself. */
+static bool sdp_frag_is_free(struct page *page)
+{
+	return page_ref_count(page) == 1 && PageCompound(page) && !page_is_pfmemalloc(page);
 }
 
 /**
@@ -68,15 +87,13 @@ void sdp_frag_keep(struct sk_buff *skb)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int i, left = 0;
-	struct page *page;
 
-	if (skb_cloned(skb) || skb_zcopy(skb))
+	if (skb_cloned(skb) || skb_shared(skb) || skb_zcopy(skb))
 		return;
-	for (i = 0; i < info->nr_frags; i++) {
-		page = skb_frag_page(&info->frags[i]);
-		if (page_ref_count(page) > 1 || !PageCompound(page) || !sdp_frag_put(page))
+	for (i = 0; i < info->nr_frags; i++)
+		if (!sdp_frag_is_free(skb_frag_page(&info->frags[i])) ||
+		    !sdp_frag_push(skb_frag_page(&info->frags[i])))
 			info->frags[left++] = info->frags[i];
-	}
 	info->nr_frags = left;
 }
 
@@ -98,7 +115,7 @@ bool sdp_frag_refill(struct page_frag *frag, gfp_t gfp)
 
 	if (!frag->page || (frag->offset + SDP_FRAG_LEAST > frag->size &&
 			    page_ref_count(frag->page) > 1))
-		page = sdp_frag_get();
+		page = sdp_frag_pop();
 	if (!page)
 		return skb_page_frag_refill(SDP_FRAG_LEAST, frag, gfp);
 	if (frag->page)
