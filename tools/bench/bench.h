@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdnoreturn.h>
 
 /**
  * struct side - one of the two processes
@@ -83,6 +82,6 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 void work_connect(const struct side *side, unsigned int count);
 void work_idle(const struct side *side, unsigned int count, bool moved);
 
-noreturn void die(const char *what);
+void die(const char *what) __attribute__((noreturn));
 
 #endif

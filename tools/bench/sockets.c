@@ -35,7 +35,7 @@ void die(const char *what)
 	exit(1);
 }
 
-static noreturn void wrong(void)
+static void __attribute__((noreturn)) wrong(void)
 {
 	fputs(usage, stderr);
 	exit(2);
