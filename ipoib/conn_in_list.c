@@ -67,7 +67,7 @@ void ipoib_conn_in_drain(struct ipoib_conn_in *c)
 	if (c->state != IPOIB_IN_DYING || !c->last_wqe || c->draining)
 		return;
 	c->draining = true;
-	/* Who waits for it gives up in the end. */
+	/* ipoib_conns_in_stop() does not wait for it without end. */
 	if (ib_post_send(c->qp, &wr, NULL) && net_ratelimit())
 		netdev_warn(c->priv->dev, "cannot drain a connection\n");
 }
@@ -167,7 +167,7 @@ void ipoib_conns_in_listen(struct ipoib_cm *cm)
 
 	llist_for_each_entry_safe(c, next, told, event) {
 		clear_bit(IPOIB_IN_TOLD, &c->flags);
-		/* Who finds it set has set its other bit before. */
+		/* An event that finds it set has set its other bit before. */
 		smp_mb__after_atomic();
 		spin_lock_bh(&cm->in_lock);
 		if (test_bit(IPOIB_IN_LAST_WQE, &c->flags))

@@ -51,7 +51,7 @@ static bool sdp_frag_push(struct page *page)
 	struct sdp_frags *frags;
 	bool room;
 
-	/* Somebody who still reads it is to get wrong bytes, which a test sees. */
+	/* A reader that the count does not know of gets wrong bytes, and a test sees them. */
 	if (IS_ENABLED(CONFIG_KASAN))
 		memset(page_address(page), 0x6b, page_size(page));
 	frags = sdp_frags_lock();

@@ -59,7 +59,7 @@ capable() {
 # connection for the answer to a solicitation.
 resolution() {
 	connected node1 node2 && down node1 node2 && up node1 node2 &&
-	on node2 arping -c 1 -w 60 -I ib0 10.77.0.1 &&
+	on node2 arping -c 1 -w 10 -I ib0 10.77.0.1 &&
 	{ ! ours || on node2 "${0%/*}/solicit.py" fd77::1; } &&
 	same "$(queue_pairs node1)" ""
 }

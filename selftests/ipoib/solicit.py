@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 
-TRIES = 60
+TRIES = 20
 SOLICITATION, ADVERTISEMENT = 135, 136
 SOURCE, TARGET = 1, 2
 # RFC 4391 9.3: type, length in 8 bytes, two that are zero, the address

@@ -190,7 +190,7 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 	unsigned int n = way == WAY_BOTH ? 2 * conns : conns, i;
 	struct conn *conn = allocate(conns, sizeof(*conn));
 	struct flow *flow = allocate(n, sizeof(*flow));
-	int file = new_file(size);
+	int file = way == WAY_FILE ? new_file(size) : -1;
 	pthread_barrier_t barrier;
 	int64_t cost;
 
@@ -221,7 +221,8 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 		conn_check(side, &conn[i]);
 		conn_finish(side, &conn[i]);
 	}
-	close(file);
+	if (file >= 0)
+		close(file);
 	free(flow);
 	free(conn);
 }

@@ -26,7 +26,7 @@
 #define SMALL		448
 
 /* Packets of a size that a processor keeps: half of what a connection may have on its way. Under
- * KASAN there are none, for it would not notice who still uses a packet that has been received.
+ * KASAN there are none: it would not notice a late use of a packet that has been received.
  */
 #define KEPT		(IS_ENABLED(CONFIG_KASAN) ? 0 : 128)
 
