@@ -5,7 +5,8 @@
  *   sdp_end echo PORT		a server that gives back what it gets
  *   sdp_end hold PORT		a server that takes one byte after a second
  *				and a second one after another, no more
- *   sdp_end fetch PORT		a server that waits for 256 KiB, says so, and waits on
+ *   sdp_end fetch PORT		a server that takes a byte, waits for 256 KiB in all,
+ *				says so, and waits on
  *   sdp_end pour PORT		a server that sends as much, again and again
  *   sdp_end send ADDR PORT N C	a client that sends N bytes, C at a time, each
  *				when the ones before have come back as they
@@ -100,9 +101,13 @@ static void fetch(int fd)
 
 	if (!buf)
 		die("memory");
-	n = recv(fd, buf, len, MSG_WAITALL);
+	/* What comes before the first byte comes before the memory is offered. */
+	if (recv(fd, buf, 1, 0) == 1)
+		n = recv(fd, buf + 1, len - 1, MSG_WAITALL);
+	else
+		n = -1;
 	/* The memory is the program's again, and no call has other memory. */
-	if (n == len && write(fd, "!", 1) != 1)
+	if (n == len - 1 && write(fd, "!", 1) != 1)
 		n = -1;
 	tell_end(n < 0 || recv(fd, buf, 1, 0) < 0 ? errno : 0);
 	free(buf);

@@ -134,7 +134,7 @@ static bool next_room(struct remote *r)
 	return true;
 }
 
-/* A reader advertises when it begins to wait: a byte makes it begin again. */
+/* The server takes a byte first, so its reader begins to wait behind both messages. */
 static bool first_room(struct remote *r)
 {
 	say_field(MODE_CHANGE, 2U << 28);
