@@ -211,7 +211,7 @@ check "and is counted" json 'e["s"]["rx_queued"] == 777 and e["c"]["rx_queued"] 
 tell 's.recv(777)'
 check "sent the other way" tell 'push(s, c, 1000, 300)'
 check "the state, the carrier and the port that are asked for" lines 3 \
-	state=established,listen carrier=LOCAL port=80,7001
+	state=established,listen carrier=LOCAL,rdma port=80,7001
 check "another carrier" lines 1 carrier=TCP
 check "another reason" lines 1 reason=young,peer
 check "another kind" lines 1 kind=direct

@@ -82,7 +82,7 @@ bool filter_add(struct filter *filter, char *word)
 		return false;
 	}
 	if ((i == FILTER_KIND && !all_among("socket,direct", value)) ||
-	    (i == FILTER_CARRIER && !all_among("TCP,local,ib,direct,test,-", value))) {
+	    (i == FILTER_CARRIER && !all_among("TCP,local,ib,rdma,direct,test,-", value))) {
 		complain("%s=%s: no such %s", word, value, word);
 		return false;
 	}
