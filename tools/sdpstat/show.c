@@ -140,6 +140,8 @@ static void measure(const struct endpoints *list, const struct filter *filter,
 				width[i] = len;
 			if (columns[i].content == CELL_NUMBER)
 				shown[i] |= endpoint_knows(&list->all[row], columns[i].which);
+			else if (columns[i].content == CELL_WORD)
+				shown[i] |= strcmp(cell, "-") != 0;
 		}
 	}
 	for (i = 0; i < COLUMNS; i++)
