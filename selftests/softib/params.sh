@@ -47,7 +47,28 @@ later() {
 	rmdir "$conf/hcas/late"
 }
 
-plan 25
+# pkeys_are N: a port has so many, and the adapter, the port and the SMA agree.
+pkeys_are() {
+	local port=$hcas/softib0/ports/1
+
+	[ "$(find "$port/pkeys" -type f | wc -l)" -eq "$1" ] &&
+	smpquery -C softib0 -D nodeinfo 0 | grep "PartCap:[.]*$1\$" &&
+	ibv_devinfo -v -d softib0 | grep "max_pkeys:[[:space:]]*$1\$" &&
+	[ "$(< "$port/pkeys/0")" = 0xffff ]
+}
+
+# with_pkeys N
+with_pkeys() {
+	local status
+
+	insmod "$module" hcas=1 pkeys="$1" || return
+	pkeys_are "$1"
+	status=$?
+	rmmod softib
+	return "$status"
+}
+
+plan 31
 
 check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
 	hcas=65
@@ -65,6 +86,10 @@ check "a loss that is no number" refused "loss is in packets per million" \
 check "sends in no piece" refused "invalid for parameter" send_sge=0
 check "in 33 of them" refused "invalid for parameter" send_sge=33
 
+check "no P_Key" refused "invalid for parameter" pkeys=0
+check "half a block of P_Keys" refused "invalid for parameter" pkeys=48
+check "more than the specification allows" refused "invalid for parameter" pkeys=65536
+
 check "two HCAs, if nobody says anything" loads_with 2
 check "none" loads_with 0 hcas=0
 check "one" loads_with 1 hcas=1
@@ -73,6 +98,9 @@ check "the largest, and loss" loads_with 2 ib_mtu=4096 loss=1000000
 check "shared receive queues" with_srq "65536 done"
 check "none, if there shall be none" with_srq "0 Operation not supported" srq=N
 check "poor ones have none either" with_srq "0 Operation not supported" poor=Y
+check "one block of P_Keys" with_pkeys 32
+check "four" with_pkeys 128
+check "two thousand P_Keys" with_pkeys 2016
 
 insmod "$module"
 echo 12345 > $parameters/loss

@@ -39,7 +39,6 @@
 #define SOFTIB_SPEEDS_SUP	(IB_PORT_EXTENDED_SPEEDS_SUP | IB_PORT_CAP_MASK2_SUP)
 
 #define SOFTIB_PKEY_BLOCK	32	/* P_Keys of a block of the P_KeyTable */
-#define SOFTIB_NPKEYS		(4 * SOFTIB_PKEY_BLOCK)
 #define SOFTIB_NGUIDS		8	/* one block of GUIDInfo */
 #define SOFTIB_LFT_SIZE		0xc000	/* every unicast LID */
 #define SOFTIB_MFT_SIZE		1024	/* multicast LIDs from 0xc000 on */
@@ -97,6 +96,7 @@ struct softib_far;
  * @broken:	the node died: the port comes up no more
  * @mkey_expiry: when the lease of the M_Key ends, in jiffies; 0 when it has
  *		not been started
+ * @npkeys:	entries of @pkeys
  * @pkeys:	the P_KeyTable, in host order because rdmavt reads it
  * @guids:	GUIDInfo; entry 0 is the port GUID
  * @stats:	counters since creation, per CPU
@@ -120,7 +120,8 @@ struct softib_port {
 	bool disabled;
 	bool broken;
 	unsigned long mkey_expiry;
-	u16 pkeys[SOFTIB_NPKEYS];
+	u16 npkeys;
+	u16 *pkeys;
 	__be64 guids[SOFTIB_NGUIDS];
 
 	struct softib_counters __percpu *stats;
@@ -414,6 +415,7 @@ int softib_port_init(struct softib_port *port, struct softib_node *node,
 void softib_port_free(struct softib_port *port);
 void softib_port_set_state(struct softib_port *port, u8 state);
 void softib_port_event(struct softib_port *port, enum ib_event_type event);
+u16 softib_npkeys(void);	/* limits.c */
 bool softib_pkey_ok(u16 a, u16 b);
 int softib_find_pkey(struct softib_port *port, u16 pkey);
 bool softib_port_remove_pkey(struct softib_port *port, u16 pkey);

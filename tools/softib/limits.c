@@ -29,6 +29,42 @@ static const struct kernel_param_ops send_sge_ops = {
 module_param_cb(send_sge, &send_sge_ops, &send_sge, 0644);
 MODULE_PARM_DESC(send_sge, "HCAs made from now on take sends in so many pieces, 1 to 32 (default 32)");
 
+/* NodeInfo's PartitionCap has 16 bits, and the table whole blocks (IBA 14.2.5.3, 14.2.5.7). */
+#define MAX_PKEYS		(U16_MAX / SOFTIB_PKEY_BLOCK * SOFTIB_PKEY_BLOCK)
+
+static unsigned int pkeys = 4 * SOFTIB_PKEY_BLOCK;
+
+static int pkeys_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int n;
+	int ret = kstrtouint(val, 0, &n);
+
+	if (ret)
+		return ret;
+	if (!n || n > MAX_PKEYS || n % SOFTIB_PKEY_BLOCK)
+		return -EINVAL;
+	WRITE_ONCE(pkeys, n);
+	return 0;
+}
+
+static const struct kernel_param_ops pkeys_ops = {
+	.set = pkeys_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(pkeys, &pkeys_ops, &pkeys, 0644);
+MODULE_PARM_DESC(pkeys, "Ports of nodes made from now on have so many P_Keys, a multiple of 32 up to 65504 (default 128)");
+
+/**
+ * softib_npkeys - how large is the P_KeyTable of a port that is made now?
+ *
+ * Return: its entries, whole blocks.
+ */
+u16 softib_npkeys(void)
+{
+	return READ_ONCE(pkeys);
+}
+
 static bool poor;
 module_param(poor, bool, 0644);
 MODULE_PARM_DESC(poor, "HCAs made from now on can do as little as old ones (default N)");
@@ -95,7 +131,6 @@ static void set_props(struct ib_device_attr *props, const struct limits *limits)
 	props->max_qp_rd_atom = limits->rd_atomic;
 	props->max_qp_init_rd_atom = limits->rd_atomic;
 	props->max_res_rd_atom = limits->rd_atomic * props->max_qp;
-	props->max_pkeys = SOFTIB_NPKEYS;
 	props->max_mcast_grp = 16384;
 	props->max_mcast_qp_attach = 256;
 	props->max_total_mcast_qp_attach = 16384 * 256;
@@ -111,9 +146,10 @@ void softib_limits(struct softib_hca *hca)
 	struct rvt_driver_params *params = &hca->rdi.dparms;
 
 	set_props(&params->props, limits);
+	params->props.max_pkeys = softib_hca_port(hca)->npkeys;
 	params->lkey_table_size = LKEY_TABLE_BITS;
 	params->qp_table_size = QP_TABLE_SIZE;
-	params->npkeys = SOFTIB_NPKEYS;
+	params->npkeys = softib_hca_port(hca)->npkeys;
 	/* The ring of what a responder has to answer has SOFTIB_NACKS entries. */
 	params->max_rdma_atomic = limits->rd_atomic;
 	params->extra_rdma_atomic = SOFTIB_MAX_RD_ATOMIC - limits->rd_atomic;

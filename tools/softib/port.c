@@ -62,7 +62,9 @@ int softib_port_init(struct softib_port *port, struct softib_node *node,
 		     u8 num, u64 guid)
 {
 	port->stats = alloc_percpu(struct softib_counters);
-	if (!port->stats)
+	port->npkeys = softib_npkeys();
+	port->pkeys = kvcalloc(port->npkeys, sizeof(*port->pkeys), GFP_KERNEL);
+	if (!port->stats || !port->pkeys)
 		return -ENOMEM;
 	port->node = node;
 	port->num = num;
@@ -79,6 +81,7 @@ int softib_port_init(struct softib_port *port, struct softib_node *node,
  */
 void softib_port_free(struct softib_port *port)
 {
+	kvfree(port->pkeys);
 	free_percpu(port->stats);
 }
 
@@ -147,7 +150,7 @@ int softib_find_pkey(struct softib_port *port, u16 pkey)
 {
 	int i;
 
-	for (i = 0; i < SOFTIB_NPKEYS; i++)
+	for (i = 0; i < port->npkeys; i++)
 		if (softib_pkey_ok(READ_ONCE(port->pkeys[i]), pkey))
 			return i;
 	return -ENOENT;
@@ -165,7 +168,7 @@ bool softib_port_remove_pkey(struct softib_port *port, u16 pkey)
 	bool found = false;
 	int i;
 
-	for (i = 0; i < SOFTIB_NPKEYS; i++) {
+	for (i = 0; i < port->npkeys; i++) {
 		if (port->pkeys[i] != pkey)
 			continue;
 		WRITE_ONCE(port->pkeys[i], 0);

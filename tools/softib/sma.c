@@ -61,7 +61,7 @@ static u16 get_node_info(struct softib_port *port, struct ib_smp *smp)
 	info->sys_guid = node->guid;
 	info->node_guid = node->guid;
 	info->port_guid = softib_mgmt_port(port)->guids[0];
-	info->partition_cap = cpu_to_be16(SOFTIB_NPKEYS);
+	info->partition_cap = cpu_to_be16(port->npkeys);
 	info->device_id = cpu_to_be16(SOFTIB_DEVICE_ID);
 	info->local_port_num = port->num;
 	info->vendor_id[0] = SOFTIB_VENDOR_ID >> 16;
@@ -101,12 +101,11 @@ static struct softib_port *pkey_block(struct softib_port *port,
 	u32 mod = be32_to_cpu(smp->attr_mod);
 	u32 first = (mod & 0xffff) * SOFTIB_PKEY_BLOCK;
 
-	if (first >= SOFTIB_NPKEYS)
-		return NULL;
 	if (softib_is_switch(port->node))
 		port = get_port(port, mod >> 16);
-	if (port)
-		*block = port->pkeys + first;
+	if (!port || first >= port->npkeys)
+		return NULL;
+	*block = port->pkeys + first;
 	return port;
 }
 

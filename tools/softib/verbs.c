@@ -180,7 +180,7 @@ static int setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe, bool *call_send)
 		if (wqe->length > mtu)
 			return -EINVAL;
 		if (qp->ibqp.qp_type == IB_QPT_GSI &&
-		    rvt_get_swqe_pkey_index(wqe) >= SOFTIB_NPKEYS)
+		    rvt_get_swqe_pkey_index(wqe) >= softib_hca_port(qp_to_hca(qp))->npkeys)
 			return -EINVAL;
 		return 0;
 	default:
