@@ -21,7 +21,7 @@ smp() {
 	smpquery "$@" | sed 's/:\.*/=/'
 }
 
-plan 29
+plan 30
 
 check "five HCAs come up" up 5
 output=$(ibnetdiscover 2>&1)
@@ -71,6 +71,8 @@ for i in 0 1 2 3 4; do
 done
 smp nodeinfo $lid | grep -q '^NumPorts=5'
 result $? "SMPs by LID reach the switch"
+smp switchinfo $lid | grep -q '^McastFdbCap=16383'
+result $? "which forwards every multicast LID"
 smp nodeinfo -D 0,1,2 | grep -q '^Guid=0x0253494200000200'
 result $? "SMPs by directed route reach an HCA behind it"
 not smpquery -t 200 nodeinfo -D 0,1,9 > /dev/null 2>&1

@@ -41,7 +41,7 @@
 #define SOFTIB_PKEY_BLOCK	32	/* P_Keys of a block of the P_KeyTable */
 #define SOFTIB_NGUIDS		8	/* one block of GUIDInfo */
 #define SOFTIB_LFT_SIZE		0xc000	/* every unicast LID */
-#define SOFTIB_MFT_SIZE		1024	/* multicast LIDs from 0xc000 on */
+#define SOFTIB_MFT_SIZE		0x4000	/* LIDs from 0xc000 on; the last is no multicast LID */
 #define SOFTIB_NO_PORT		0xff
 #define SOFTIB_MILLION		1000000
 #define SOFTIB_BACKLOG		4096	/* packets to wait that nobody is charged for */

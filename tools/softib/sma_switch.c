@@ -97,14 +97,16 @@ u16 softib_set_lft(struct softib_switch *sw, struct ib_smp *smp)
 	return 0;
 }
 
-/* The modifier is the block in its low 9 bits, the position in its high 4. */
+/* The modifier is the block in its low 9 bits, which is all that there are, and the position
+ * in its high 4.
+ */
 static u16 *mft_block(struct softib_switch *sw, const struct ib_smp *smp)
 {
 	u32 mod = be32_to_cpu(smp->attr_mod);
 	u32 block = mod & 0x1ff, position = mod >> 28;
 
-	if (block >= SOFTIB_MFT_SIZE / MFT_BLOCK ||
-	    position >= sw->positions)
+	BUILD_BUG_ON(SOFTIB_MFT_SIZE != (0x1ff + 1) * MFT_BLOCK);
+	if (position >= sw->positions)
 		return NULL;
 	return &sw->mft[position][block * MFT_BLOCK];
 }

@@ -58,8 +58,7 @@ static void forward_mcast(struct softib_switch *sw, struct softib_port *in,
 	bool found = false;
 
 	for (position = 0; position < sw->positions; position++) {
-		unsigned long mask = i < SOFTIB_MFT_SIZE ?
-				     READ_ONCE(sw->mft[position][i]) : 0;
+		unsigned long mask = READ_ONCE(sw->mft[position][i]);
 
 		found |= mask;
 		for_each_set_bit(bit, &mask, 16)
@@ -281,7 +280,7 @@ struct softib_node *softib_switch_create(const char *name, u64 guid,
 	strscpy(sw->desc, name, sizeof(sw->desc));
 	memset(sw->lft, SOFTIB_NO_PORT, sizeof(sw->lft));
 	sw->info.linear_fdb_cap = cpu_to_be16(SOFTIB_LFT_SIZE);
-	sw->info.multicast_fdb_cap = cpu_to_be16(SOFTIB_MFT_SIZE);
+	sw->info.multicast_fdb_cap = cpu_to_be16(SOFTIB_MFT_SIZE - 1);
 	sw->info.default_mcast_primary = SOFTIB_NO_PORT;
 	sw->info.default_mcast_not_primary = SOFTIB_NO_PORT;
 
