@@ -246,8 +246,46 @@ a, b = s.accept()
 for i in range(20):
 	a.send(b"x"), c.recv(1), c.send(b"x"), a.recv(1)
 print(c.getsockopt(257, 1, 56)[32:48].rstrip(b"\0").decode())'
+	check "never of a rule holds against the program's own ULP and mode" \
+		gives "never EPERM never" "$sdprun" --never python3 -c "$obstinate"
+	check "and with its only the connection fails" \
+		gives ECONNABORTED "$sdprun" --never python3 -c '
+import errno, socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.socket()
+c.setsockopt(6, 31, b"sdp")
+c.setsockopt(257, 2, 2)
+c.connect(s.getsockname())
+try:
+	print(c.send(b"x"))
+except OSError as e:
+	print(errno.errorcode[e.errno])'
 	check "two words at once" fails 125 "do not go together" "$sdprun" --only --never true
 }
+
+# A program that a rule holds back: the reason of its connection; what it hears when it asks for
+# another mode; the reason of the accepted one.
+obstinate='
+import errno, socket
+def why(s):
+	return s.getsockopt(257, 1, 56)[32:48].rstrip(b"\0").decode()
+l = socket.socket()
+l.setsockopt(6, 31, b"sdp")
+l.bind(("127.0.0.1", 0))
+l.listen()
+c = socket.socket()
+c.setsockopt(6, 31, b"sdp")
+c.setsockopt(257, 2, 1)
+c.connect(l.getsockname())
+a, b = l.accept()
+for i in range(20):
+	a.send(b"x"), c.recv(1), c.send(b"x"), a.recv(1)
+try:
+	c.setsockopt(257, 2, 1)
+	word = "done"
+except OSError as e:
+	word = errno.errorcode[e.errno]
+print(why(c), word, why(a))'
 
 # --- rings for programs as they are
 
@@ -606,7 +644,7 @@ fi
 ip link set lo up
 load
 
-plan $((132 - $(checked && echo 29 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
+plan $((134 - $(checked && echo 29 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
 processes
 calls_and_ports
 verdicts

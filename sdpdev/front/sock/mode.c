@@ -17,6 +17,8 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
 {
 	if (mode == ss->mode)
 		return 0;
+	if (ss->ruled)
+		return -EPERM;
 	if (!sdp_mode_fresh(ss->sk) && (mode == SDP_MODE_ONLY || sdp_only(ss)))
 		return -EISCONN;
 	/* A call that has not seen the end of the last connection would send by TCP. */
@@ -34,9 +36,9 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
  * @optval: an int, SDP_MODE_*
  * @optlen: bytes there
  *
- * Return: 0; -EISCONN if it is too late; -EBUSY if memory is short for bytes that have to come
- * back to TCP, or if a call is under way; -ENOPROTOOPT if the socket has not the ULP; -EFAULT,
- * -EINVAL.
+ * Return: 0; -EPERM if a rule says never; -EISCONN if it is too late; -EBUSY if memory is short
+ * for bytes that have to come back to TCP, or if a call is under way; -ENOPROTOOPT if the socket
+ * has not the ULP; -EFAULT, -EINVAL.
  */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
 {
@@ -140,8 +142,8 @@ static u8 sdp_mode_said(u32 said)
  * @ss: the endpoint, its socket locked
  * @said: what they say, a bit for each SDP_RULE_*
  *
- * "only" counts more than what the program says, and with "never" of either the connection
- * fails.  Otherwise the program's word counts.
+ * "only" and "never" count more than what the program says.  Where both are said, by whomever, the
+ * connection fails.  Otherwise the program's word counts.
  *
  * Context: any.
  */
@@ -150,12 +152,26 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 	u8 mode = sdp_mode_said(said);
 	bool never = said & BIT(SDP_RULE_NEVER) || ss->never;
 
-	if (mode == SDP_MODE_ONLY) {
-		sdp_mode_set(ss, mode);
+	if (said & BIT(SDP_RULE_NEVER))
+		WRITE_ONCE(ss->ruled, true);
+	if (mode == SDP_MODE_ONLY || (mode == SDP_MODE_NEVER && sdp_only(ss))) {
+		sdp_mode_set(ss, SDP_MODE_ONLY);
 		WRITE_ONCE(ss->never, never);
-	} else if (mode != SDP_MODE_NEVER && ss->mode == SDP_MODE_MOVE) {
+	} else if (mode == SDP_MODE_NEVER || ss->mode == SDP_MODE_MOVE) {
 		sdp_mode_set(ss, mode);
 	}
+}
+
+/**
+ * sdp_mode_forget() - no rule has spoken of the connection that the socket makes next
+ * @ss: the endpoint, its socket locked
+ */
+void sdp_mode_forget(struct sdp_sock *ss)
+{
+	if (!ss->ruled)
+		return;
+	WRITE_ONCE(ss->ruled, false);
+	sdp_mode_set(ss, sdp_only(ss) ? SDP_MODE_ONLY : SDP_MODE_MOVE);
 }
 
 /**
@@ -171,7 +187,7 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 	u8 mode = sdp_mode_said(said);
 	struct sdp_sock *ss;
 
-	if (!said || mode == SDP_MODE_NEVER)
+	if (!said)
 		return;
 	/* A client in the kernel is not the program's.  MPTCP is, and has its own sockets. */
 	if (sk->sk_kern_sock && !sk_is_mptcp(sk))
@@ -181,7 +197,9 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 			sdp_mode_refuse_mptcp(sk, connect);
 		return;
 	}
-	sdp_sock_attach(sk);
+	/* A program may have set the ULP itself. */
+	if (mode != SDP_MODE_NEVER)
+		sdp_sock_attach(sk);
 	ss = sdp_sk(sk);
 	if (mode == SDP_MODE_ONLY && (!ss || tcp_sk(sk)->fastopen_req))
 		sdp_mode_refuse(sk);

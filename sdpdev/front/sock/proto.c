@@ -145,8 +145,10 @@ static int sdp_disconnect(struct sock *sk, int flags)
 		sdp_stay_set(ss, SDP_STAY_WEAK, false);
 	}
 	err = sdp_sk_base(sk)->prot->disconnect(sk, flags);
-	if (ss && !err)
+	if (ss && !err) {
+		sdp_mode_forget(ss);
 		sdp_sock_again(ss);
+	}
 	return err;
 }
 

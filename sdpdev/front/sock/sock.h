@@ -57,6 +57,7 @@ void sdp_diag_exit(void);
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen);
 int sdp_mode_getsockopt(struct sock *sk, char __user *optval, int __user *optlen);
 void sdp_mode_rule(struct sdp_sock *ss, u32 said);
+void sdp_mode_forget(struct sdp_sock *ss);
 
 /* proto.c */
 void sdp_proto_build(struct sdp_family *fam);

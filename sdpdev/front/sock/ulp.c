@@ -109,10 +109,11 @@ static int sdp_ulp_init(struct sock *sk)
 }
 
 /* Both ends may need each other before either makes a call. */
-static void sdp_ulp_child(struct sdp_sock *ss, u8 mode, bool never)
+static void sdp_ulp_child(struct sdp_sock *ss, u8 mode, bool never, bool ruled)
 {
 	sdp_mode_set(ss, mode);
 	WRITE_ONCE(ss->never, never);
+	ss->ruled = ruled;
 	if (mode == SDP_MODE_NEVER || (mode == SDP_MODE_MOVE && !sdp_only_any()))
 		return;
 	sdp_pair_join(ss, GFP_ATOMIC);
@@ -132,6 +133,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	const struct sdp_sock *parent = rcu_dereference_protected(icsk->icsk_ulp_data, true);
 	u8 mode = parent ? READ_ONCE(parent->mode) : SDP_MODE_MOVE;
 	bool never = parent && READ_ONCE(parent->never);
+	bool ruled = parent && READ_ONCE(parent->ruled);
 	struct sdp_sock *ss = sdp_sock_alloc(newsk, fam, gfp);
 
 	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
@@ -154,7 +156,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	ss->accepted = true;
 	ss->isn = tcp_rsk(req)->snt_isn;
 	ss->peer_isn = tcp_rsk(req)->rcv_isn;
-	sdp_ulp_child(ss, mode, never);
+	sdp_ulp_child(ss, mode, never, ruled);
 }
 
 /* In any context.  The kernel puts the module when this has returned. */
