@@ -3,7 +3,8 @@
  * A plugin of the emulator: how often each piece of the machine's code was executed
  * between two marks that a program sets (meter.c), in instructions. Written to the
  * file that the argument out= names, a line for each piece: its address, in
- * hexadecimal, the instructions, and how often it was entered.
+ * hexadecimal, the instructions, how often it was entered, and, with stores=on, the
+ * bytes that it has stored.
  *
  * The emulator's plugin interface has no header in a package, so what is used of it
  * is declared here.
@@ -23,6 +24,7 @@
 
 #define INTERFACE	4
 #define CB_NO_REGS	0
+#define MEM_W		2
 #define INLINE_ADD_U64	0
 
 struct qemu_plugin_tb;
@@ -44,6 +46,11 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, si
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    void (*cb)(unsigned int cpu, void *data),
 					    int flags, void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+				      void (*cb)(unsigned int cpu, uint32_t info,
+						 uint64_t address, void *data),
+				      int flags, int which, void *data);
+unsigned int qemu_plugin_mem_size_shift(uint32_t info);
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
 						       struct qemu_plugin_u64 entry,
 						       uint64_t imm);
@@ -65,11 +72,13 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **a
 static struct {
 	uint64_t address;
 	uint64_t before;
+	uint64_t stored;	/* since the last begin */
 	size_t length;
 } pieces[PIECES];
 static unsigned int npieces;
 static struct qemu_plugin_scoreboard *counters;
 static const char *out;
+static bool stores;
 
 static struct qemu_plugin_u64 counter(size_t i)
 {
@@ -97,8 +106,10 @@ static void start(unsigned int cpu, void *data)
 	size_t i;
 
 	(void)data;
-	for (i = 0; i < PIECES; i++)
+	for (i = 0; i < PIECES; i++) {
 		pieces[i].before = qemu_plugin_u64_get(counter(i), cpu);
+		pieces[i].stored = 0;
+	}
 }
 
 static void stop(unsigned int cpu, void *data)
@@ -115,10 +126,17 @@ static void stop(unsigned int cpu, void *data)
 	for (i = 0; i < PIECES; i++) {
 		n = qemu_plugin_u64_get(counter(i), cpu) - pieces[i].before;
 		if (n)
-			fprintf(file, "%016" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
-				pieces[i].address, n, n / pieces[i].length);
+			fprintf(file, "%016" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+				pieces[i].address, n, n / pieces[i].length, pieces[i].stored);
 	}
 	fclose(file);
+}
+
+static void stored(unsigned int cpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)cpu;
+	(void)address;
+	*(uint64_t *)data += 1ULL << qemu_plugin_mem_size_shift(info);
 }
 
 static void look_for_marks(struct qemu_plugin_insn *insn)
@@ -136,21 +154,27 @@ static void look_for_marks(struct qemu_plugin_insn *insn)
 
 static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 {
-	size_t n = qemu_plugin_tb_n_insns(tb), i;
+	size_t n = qemu_plugin_tb_n_insns(tb), i, piece = place(qemu_plugin_tb_vaddr(tb));
+	struct qemu_plugin_insn *insn;
 
 	(void)id;
-	i = place(qemu_plugin_tb_vaddr(tb));
-	pieces[i].length = n;
-	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD_U64, counter(i), n);
-	for (i = 0; i < n; i++)
-		look_for_marks(qemu_plugin_tb_get_insn(tb, i));
+	pieces[piece].length = n;
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD_U64, counter(piece), n);
+	for (i = 0; i < n; i++) {
+		insn = qemu_plugin_tb_get_insn(tb, i);
+		look_for_marks(insn);
+		if (stores)
+			qemu_plugin_register_vcpu_mem_cb(insn, stored, CB_NO_REGS, MEM_W,
+							 &pieces[piece].stored);
+	}
 }
 
 int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
 {
 	(void)info;
-	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
-		fputs("count: wants out=FILE\n", stderr);
+	stores = argc == 2 && !strcmp(argv[1], "stores=on");
+	if (argc != 1 + stores || strncmp(argv[0], "out=", 4)) {
+		fputs("count: wants out=FILE[,stores=on]\n", stderr);
 		return -1;
 	}
 	out = strdup(argv[0] + 4);

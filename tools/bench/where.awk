@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Sums up what count.c has counted, by module and by function. Sorted by address:
-# "ADDRESS = INSTRUCTIONS ENTERED" and "ADDRESS TYPE NAME [MODULE]" of /proc/kallsyms.
+# "ADDRESS = INSTRUCTIONS ENTERED STORED" and "ADDRESS TYPE NAME [MODULE]" of /proc/kallsyms.
+# With the variable carried, in bytes: what each has stored for one of them.
 
 function show(sums,    key, sort) {
 	sort = "sort -rn"
 	for (key in sums)
-		if (100 * sums[key] / all >= least)
+		if (carried && sums[key] / carried >= least)
+			printf "%9.3f  %s\n", sums[key] / carried, key | sort
+		else if (!carried && 100 * sums[key] / all >= least)
 			printf "%12.0f %5.1f %% %9s  %s\n", sums[key], 100 * sums[key] / all,
 				calls[key], key | sort
 	close(sort)
@@ -16,9 +19,10 @@ function show(sums,    key, sort) {
 BEGIN { module = "programs"; name = "" }
 
 $2 == "=" {
-	all += $3
-	modules[module] += $3
-	functions[module " " name] += $3
+	n = carried ? $5 : $3
+	all += n
+	modules[module] += n
+	functions[module " " name] += n
 	if ($1 == address)
 		calls[module " " name] += $4
 	next
@@ -35,7 +39,10 @@ END {
 		print "bench: nothing was counted" > "/dev/stderr"
 		exit 1
 	}
-	printf "%12.0f 100.0 %%     calls\n", all
+	if (carried)
+		printf "%9.3f  bytes stored\n", all / carried
+	else
+		printf "%12.0f 100.0 %%     calls\n", all
 	show(modules)
 	print ""
 	show(functions)
