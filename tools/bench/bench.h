@@ -16,6 +16,7 @@
  * @ulp: the sockets have the ULP "sdp"
  * @carrier: the other side's have it, too: the ULP's name when this carries what is sent
  * @fast: they are sent and received on by their rings
+ * @beside: so many connections lie idle beside those that are measured; they have moved once
  * @family: of the sockets
  * @address: where the server listens, for all families but AF_UNIX
  * @listener: the server's listening socket
@@ -26,6 +27,7 @@ struct side {
 	bool ulp;
 	const char *carrier;
 	bool fast;
+	unsigned int beside;
 	int family;
 	const char *address;
 	int listener;

@@ -18,12 +18,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: sockets tcp|unix|smc|direct|joined|joined-rdma|ulp|ulp-rings|ulp-alone WORK\n"
+	"usage: sockets tcp|unix|smc|direct|joined|joined-rdma|ulp|ulp-rings|ulp-alone\n"
+	"               [beside COUNT] WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both|lent|file  instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
 	"  idle-moved COUNT                   the same, of one that was moved once\n"
+	"With beside, so many connections lie idle next to that of a pingpong.\n"
 	"tcp is for a preload library, too; smc is family 43, the kernel's SMC; direct is family\n"
 	"27. The others have the ULP \"sdp\",\n"
 	"ulp-alone at the client only.\n"
@@ -138,6 +140,11 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		wrong();
 	choose(&side, argv[1]);
+	if (argc > 4 && !strcmp(argv[2], "beside")) {
+		side.beside = number(argv[3]);
+		argc -= 2;
+		argv += 2;
+	}
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (side.family == AF_SMC)
 		smc_prepare();

@@ -74,14 +74,52 @@ static void move(const struct side *side, const struct conn *conn)
 	} while (byte);
 }
 
+/* All have given up what carried them. */
+static void rest(const struct conn *conn, unsigned int count)
+{
+	static const struct timespec nap = { .tv_sec = 1 };
+
+	while (count--)
+		while (!conn_rests(&conn[count]))
+			nanosleep(&nap, NULL);
+}
+
+/* Connections that lie idle meanwhile; NULL without any */
+static struct conn *open_beside(const struct side *side)
+{
+	struct conn *conn;
+	unsigned int i;
+
+	if (!side->beside)
+		return NULL;
+	conn = allocate(side->beside, sizeof(*conn));
+	for (i = 0; i < side->beside; i++) {
+		conn_open(side, &conn[i], false);
+		move(side, &conn[i]);
+	}
+	if (side->carrier)
+		rest(conn, side->beside);
+	side_sync(side);
+	return conn;
+}
+
+static void close_beside(const struct side *side, struct conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->beside; i++)
+		conn_finish(side, &conn[i]);
+	free(conn);
+}
+
 /* Prints instructions for a round trip; the time of the median and of the 99th of 100. */
 void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 {
 	unsigned int warm = rounds / 4;
 	int64_t *times = allocate(rounds, sizeof(*times)), cost;
+	struct conn *beside = open_beside(side), conn;
 	char *buf = allocate(1, size);
 	struct meter meter;
-	struct conn conn;
 
 	conn_open(side, &conn, true);
 	move(side, &conn);
@@ -98,6 +136,7 @@ void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 	}
 	conn_check(side, &conn);
 	conn_finish(side, &conn);
+	close_beside(side, beside);
 	free(times);
 	free(buf);
 }
@@ -251,23 +290,14 @@ void work_connect(const struct side *side, unsigned int count)
 		printf("%lld\n", (long long)meter_stop(&meter) / count);
 }
 
-/* All have given up what carried them, and the connection manager has forgotten it. */
-static void rest(const struct conn *conn, unsigned int count)
-{
-	static const struct timespec nap = { .tv_sec = 1 }, forget = { .tv_sec = 60 };
-
-	while (count--)
-		while (!conn_rests(&conn[count]))
-			nanosleep(&nap, NULL);
-	nanosleep(&forget, NULL);
-}
-
 /*
  * Prints bytes of memory for a connection, both ends together; of one that has been moved, and
  * has come to rest since.
  */
 void work_idle(const struct side *side, unsigned int count, bool moved)
 {
+	/* The connection manager remembers a connection that long. */
+	static const struct timespec forget = { .tv_sec = 60 };
 	struct conn *conn = allocate(count, sizeof(*conn));
 	struct conn first;
 	unsigned int i;
@@ -291,6 +321,7 @@ void work_idle(const struct side *side, unsigned int count, bool moved)
 	if (moved) {
 		rest(&first, 1);
 		rest(conn, count);
+		nanosleep(&forget, NULL);
 	}
 	if (!side->server)
 		printf("%lld\n", (long long)(memory_used() - before) / count);
