@@ -120,6 +120,14 @@ not() {
 	! "$@"
 }
 
+# timed NAME COMMAND...: checks, and tells how long that took
+timed() {
+	local start=${EPOCHREALTIME//[.,]/}
+
+	check "$@"
+	diag "$1: $(((${EPOCHREALTIME//[.,]/} - start) / 1000)) ms"
+}
+
 # counter NAME: one of the driver's own (ethtool -S).
 counter() {
 	ethtool -S ib0 | awk -v name="$1:" '$1 == name { print $2 }'
