@@ -15,7 +15,7 @@
  *			  |
  *	nodes		hca ---> device			switch
  *			  |				  |
- *	calls, work	verbs ---> limits, guard, inline  |
+ *	calls, work	verbs ---> limits, guard, inline, netdev
  *			work				  |
  *			  |				  |
  *	agents		mad ---> sma ---> sma_switch	  |
@@ -141,6 +141,7 @@
  * @rvt_query_qp: when somebody asks what a QP is like
  * @rvt_alloc_mr: when memory is made that consumers in the kernel register fast
  * @max_inline:	the most inline data that a QP of a program takes, in bytes
+ * @has_netdev:	it drives IPoIB's interfaces by itself, where the driver wants that
  * @resize_lock: programs change the size of one CQ at a time
  * @under:	all verbs calls as they are where none is made to fail
  * @parent:	the device that it appears under
@@ -191,6 +192,7 @@ struct softib_hca {
 	struct ib_mr *(*rvt_alloc_mr)(struct ib_pd *pd, enum ib_mr_type type,
 				      u32 max_sg);
 	u32 max_inline;
+	bool has_netdev;
 	struct mutex resize_lock;	/* see above */
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct ib_device_ops under;
@@ -449,6 +451,11 @@ int softib_inline_post(struct rvt_qp *qp, const struct ib_send_wr *wr,
 
 /* limits.c */
 void softib_limits(struct softib_hca *hca);
+
+/* netdev.c */
+bool softib_netdev_able(void);
+int softib_netdev_params(struct ib_device *ibdev, u32 port, enum rdma_netdev_t type,
+			 struct rdma_netdev_alloc_params *params);
 
 /* recv.c */
 int softib_take_receive(struct rvt_qp *qp, bool name_only);

@@ -544,6 +544,7 @@ static const struct ib_device_ops device_ops = {
 	.get_vf_stats = softib_get_vf_stats,
 	.get_vf_guid = softib_get_vf_guid,
 	.set_vf_guid = softib_set_vf_guid,
+	.rdma_netdev_get_params = softib_netdev_params,
 };
 
 static const struct ib_device_ops movable_ops = {
@@ -656,6 +657,7 @@ int softib_verbs_init(struct softib_hca *hca)
 	init_props(hca);
 	init_params(&rdi->dparms);
 	softib_limits(hca);
+	hca->has_netdev = softib_netdev_able();
 	rdi->driver_f = driver_f;
 	rdi->post_parms = post_parms;
 	rdi->wc_opcode = softib_wc_opcode;
