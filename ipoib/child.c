@@ -81,7 +81,7 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 u16 pkey, bool by_sysfs,
 			 struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev), *other;
+	struct ipoib_dev *priv = ipoib_priv(dev), *other;
 	int err;
 
 	ASSERT_RTNL();

@@ -437,17 +437,17 @@ static int ipoib_debugfs_event(struct notifier_block *nb, unsigned long event,
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
 
-	if (dev->netdev_ops->ndo_start_xmit != ipoib_start_xmit)
+	if (!ipoib_is_ours(dev))
 		return NOTIFY_DONE;
 
 	switch (event) {
 	case NETDEV_REGISTER:
 	case NETDEV_CHANGENAME:
-		ipoib_debugfs_remove(netdev_priv(dev));
-		ipoib_debugfs_create(netdev_priv(dev));
+		ipoib_debugfs_remove(ipoib_priv(dev));
+		ipoib_debugfs_create(ipoib_priv(dev));
 		break;
 	case NETDEV_UNREGISTER:
-		ipoib_debugfs_remove(netdev_priv(dev));
+		ipoib_debugfs_remove(ipoib_priv(dev));
 		break;
 	}
 	return NOTIFY_DONE;

@@ -41,7 +41,7 @@ static const char ipoib_counter_names[IPOIB_COUNTERS][ETH_GSTRING_LEN] = {
 static void ipoib_get_drvinfo(struct net_device *dev,
 			      struct ethtool_drvinfo *info)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	strscpy(info->driver, IPOIB_NAME, sizeof(info->driver));
 	ib_get_device_fw_str(priv->hca, info->fw_version);
@@ -88,7 +88,7 @@ static void ipoib_get_strings(struct net_device *dev, u32 set, u8 *data)
 static void ipoib_get_ethtool_stats(struct net_device *dev,
 				    struct ethtool_stats *stats, u64 *data)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct rtnl_link_stats64 link;
 	int i;
 
@@ -128,7 +128,7 @@ static int ipoib_lane_speed(u16 speed)
 static int ipoib_get_link_ksettings(struct net_device *dev,
 				    struct ethtool_link_ksettings *cmd)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct ib_port_attr attr;
 	int lane, width;
 
@@ -155,7 +155,7 @@ static int ipoib_get_coalesce(struct net_device *dev,
 			      struct kernel_ethtool_coalesce *kernel_coal,
 			      struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	coal->rx_coalesce_usecs = priv->rx.usecs;
 	coal->rx_max_coalesced_frames = priv->rx.frames;
@@ -168,7 +168,7 @@ static int ipoib_set_coalesce(struct net_device *dev,
 			      struct kernel_ethtool_coalesce *kernel_coal,
 			      struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	u32 usecs = coal->rx_coalesce_usecs;
 	u32 frames = coal->rx_max_coalesced_frames;
 	int err;
@@ -200,7 +200,7 @@ static void ipoib_get_ringparam(struct net_device *dev,
 				struct kernel_ethtool_ringparam *kernel_ring,
 				struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	ring->rx_max_pending = priv->max_ring;
 	ring->tx_max_pending = ring->rx_max_pending;
@@ -214,7 +214,7 @@ static int ipoib_set_ringparam(struct net_device *dev,
 			       struct kernel_ethtool_ringparam *kernel_ring,
 			       struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	unsigned int rx, tx;
 	int err;
 
@@ -242,7 +242,7 @@ static int ipoib_set_ringparam(struct net_device *dev,
 static void ipoib_get_channels(struct net_device *dev,
 			       struct ethtool_channels *channels)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	channels->max_rx = 1;
 	channels->rx_count = 1;
@@ -258,7 +258,7 @@ static int ipoib_set_channels(struct net_device *dev,
 
 	err = netif_set_real_num_tx_queues(dev, channels->tx_count);
 	if (!err)
-		ipoib_spread_tx(netdev_priv(dev));
+		ipoib_spread_tx(ipoib_priv(dev));
 	return err;
 }
 

@@ -52,12 +52,12 @@ static int ipoib_genl_run(struct genl_info *info, struct sock *sk,
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "there is no such interface");
 		return -ENODEV;
 	}
-	if (dev->netdev_ops != &ipoib_netdev_ops) {
+	if (!ipoib_is_ours(dev)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "it is no IPoIB interface of this driver");
 		return -EOPNOTSUPP;
 	}
 
-	priv = netdev_priv(dev);
+	priv = ipoib_priv(dev);
 	mutex_lock(&priv->link.ctl);
 	if (info->genlhdr->cmd == IPOIB_CMD_MCAST_CLAIM)
 		err = ipoib_claim(priv, sk, group, info->extack);

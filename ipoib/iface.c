@@ -86,7 +86,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
  */
 int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	int err;
 
 	ipoib_init_priv(priv, dev, hca, port);

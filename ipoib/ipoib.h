@@ -210,6 +210,16 @@ do {									\
 		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 
+static inline struct ipoib_dev *ipoib_priv(const struct net_device *dev)
+{
+	return netdev_priv(dev);
+}
+
+static inline bool ipoib_is_ours(const struct net_device *dev)
+{
+	return dev->rtnl_link_ops == &ipoib_link_ops;
+}
+
 static inline void ipoib_count(struct ipoib_dev *priv, enum ipoib_counter c)
 {
 	atomic_long_inc(&priv->counters[c]);

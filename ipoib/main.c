@@ -35,7 +35,7 @@ static struct ipoib_dev *ipoib_add_port(struct ib_device *hca, u32 port)
 		free_netdev(dev);
 		return ERR_PTR(err);
 	}
-	priv = netdev_priv(dev);
+	priv = ipoib_priv(dev);
 	ipoib_listen(priv);
 	return priv;
 }

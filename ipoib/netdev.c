@@ -38,7 +38,7 @@ const struct header_ops ipoib_header_ops = {
  */
 static void ipoib_init_features(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	const struct ib_device_attr *hca = &priv->hca->attrs;
 
 	if (priv->max_send_sge > 1)
@@ -61,7 +61,7 @@ static void ipoib_init_features(struct net_device *dev)
 static netdev_features_t ipoib_fix_features(struct net_device *dev,
 					    netdev_features_t features)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	if (priv->connected)
 		features &= ~(NETIF_F_IP_CSUM | NETIF_F_TSO);
@@ -71,14 +71,14 @@ static netdev_features_t ipoib_fix_features(struct net_device *dev,
 /* A child that is gone for the stack may still be asked for its iflink. */
 static void ipoib_put_parent(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	dev_put(priv->parent->dev);
 }
 
 static int ipoib_init(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct ipoib_tx_queue *q;
 	int err;
 
@@ -116,7 +116,7 @@ static int ipoib_init(struct net_device *dev)
 
 static void ipoib_uninit(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct ipoib_tx_queue *q;
 
 	if (priv->listening)
@@ -158,7 +158,7 @@ static void ipoib_children_set_up(struct ipoib_dev *parent, bool up)
 
 static int ipoib_open(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	int err;
 
 	netif_carrier_off(dev);
@@ -178,7 +178,7 @@ static int ipoib_open(struct net_device *dev)
 
 static int ipoib_stop(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	mutex_lock(&priv->link.ctl);
 	priv->link.admin_up = false;
@@ -196,7 +196,7 @@ static int ipoib_stop(struct net_device *dev)
  */
 static int ipoib_change_mtu(struct net_device *dev, int mtu)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	priv->link.admin_mtu = mtu;
 	if (!priv->connected)
@@ -212,7 +212,7 @@ static int ipoib_change_mtu(struct net_device *dev, int mtu)
 static int ipoib_set_address(struct net_device *dev, void *p)
 {
 	const size_t fixed = INFINIBAND_ALEN - sizeof(__be64);
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct sockaddr_storage *ss = p;
 	const u8 *addr = (u8 *)ss + offsetof(struct sockaddr, sa_data);
 	__be64 guid;
@@ -226,14 +226,14 @@ static int ipoib_set_address(struct net_device *dev, void *p)
 
 static void ipoib_set_rx_mode(struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
 }
 
 static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct ipoib_tx_queue *q = &priv->tx[txqueue];
 
 	ipoib_count(priv, IPOIB_TX_TIMEOUT);
@@ -245,7 +245,7 @@ static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)
 
 static int ipoib_get_iflink(const struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	return priv->parent ? priv->parent->dev->ifindex : dev->ifindex;
 }

@@ -41,11 +41,11 @@ static struct ipoib_dev *ipoib_find_parent(struct net *net, struct nlattr *link,
 		return ERR_PTR(-EINVAL);
 	}
 	dev = __dev_get_by_index(net, nla_get_u32(link));
-	if (!dev || dev->netdev_ops != &ipoib_netdev_ops) {
+	if (!dev || !ipoib_is_ours(dev)) {
 		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is no IPoIB interface");
 		return ERR_PTR(-ENODEV);
 	}
-	priv = netdev_priv(dev);
+	priv = ipoib_priv(dev);
 	if (priv->parent) {
 		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is itself a child");
 		return ERR_PTR(-EINVAL);
@@ -86,7 +86,7 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 	parent = ipoib_find_parent(rtnl_newlink_link_net(params), tb[IFLA_LINK], extack);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	err = ipoib_choose_guid(netdev_priv(dev), tb[IFLA_ADDRESS], extack);
+	err = ipoib_choose_guid(ipoib_priv(dev), tb[IFLA_ADDRESS], extack);
 	if (err)
 		return err;
 	pkey = parent->pkey;
@@ -95,8 +95,8 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 	err = ipoib_child_register(parent, dev, pkey, false, extack);
 	if (err)
 		return err;
-	ipoib_set_umcast(netdev_priv(dev), data);
-	err = ipoib_change_mode(netdev_priv(dev), data, extack);
+	ipoib_set_umcast(ipoib_priv(dev), data);
+	err = ipoib_change_mode(ipoib_priv(dev), data, extack);
 	/* What rtnetlink has set already is the largest that there is. */
 	if (!err && tb[IFLA_MTU]) {
 		err = dev_set_mtu(dev, nla_get_u32(tb[IFLA_MTU]));
@@ -105,7 +105,7 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 					    "the MTU is out of range");
 	}
 	if (err)
-		ipoib_child_unregister(netdev_priv(dev), NULL);
+		ipoib_child_unregister(ipoib_priv(dev), NULL);
 	return err;
 }
 
@@ -115,7 +115,7 @@ static int ipoib_changelink(struct net_device *dev, struct nlattr *tb[],
 			    struct nlattr *data[],
 			    struct netlink_ext_ack *extack)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	int err;
 
 	if (data && data[IFLA_IPOIB_PKEY] &&
@@ -133,7 +133,7 @@ static int ipoib_changelink(struct net_device *dev, struct nlattr *tb[],
 /* There is no way to refuse, and the kernel's driver is silent, too. */
 static void ipoib_dellink(struct net_device *dev, struct list_head *list)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	if (priv->parent)
 		ipoib_child_unregister(priv, list);
@@ -150,7 +150,7 @@ static size_t ipoib_get_size(const struct net_device *dev)
 
 static int ipoib_fill_info(struct sk_buff *skb, const struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	if (nla_put_u16(skb, IFLA_IPOIB_PKEY, READ_ONCE(priv->pkey)) ||
 	    nla_put_u16(skb, IFLA_IPOIB_MODE,
@@ -163,7 +163,7 @@ static int ipoib_fill_info(struct sk_buff *skb, const struct net_device *dev)
 
 static struct net *ipoib_get_link_net(const struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	return dev_net(priv->parent ? priv->parent->dev : dev);
 }

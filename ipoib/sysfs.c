@@ -9,7 +9,7 @@
 static ssize_t pkey_show(struct device *device, struct device_attribute *attr,
 			 char *buf)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 
 	return sysfs_emit(buf, "0x%04x\n", READ_ONCE(priv->pkey));
 }
@@ -18,7 +18,7 @@ static DEVICE_ATTR_RO(pkey);
 static ssize_t mode_show(struct device *device, struct device_attribute *attr,
 			 char *buf)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 
 	return sysfs_emit(buf, "%s\n", READ_ONCE(priv->connected) ?
 			  "connected" : "datagram");
@@ -27,7 +27,7 @@ static ssize_t mode_show(struct device *device, struct device_attribute *attr,
 static ssize_t mode_store(struct device *device, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 	bool connected = sysfs_streq(buf, "connected");
 	int err;
 
@@ -46,7 +46,7 @@ static DEVICE_ATTR_RW(mode);
 static ssize_t umcast_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 
 	return sysfs_emit(buf, "%d\n", READ_ONCE(priv->umcast));
 }
@@ -55,7 +55,7 @@ static ssize_t umcast_store(struct device *device,
 			    struct device_attribute *attr, const char *buf,
 			    size_t count)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 	unsigned int value;
 	int err;
 
@@ -70,7 +70,7 @@ static DEVICE_ATTR_RW(umcast);
 static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 
 	return sysfs_emit(buf, "%s\n", priv->parent->dev->name);
 }
@@ -82,7 +82,7 @@ static ssize_t ipoib_change_child(struct device *device, const char *buf,
 				  int (*change)(struct ipoib_dev *parent,
 						u16 pkey))
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(device));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(device));
 	char text[16];
 	u16 pkey;
 	int err;
@@ -134,7 +134,7 @@ static struct attribute *ipoib_attrs[] = {
 static umode_t ipoib_attr_visible(struct kobject *kobj, struct attribute *attr,
 				  int n)
 {
-	struct ipoib_dev *priv = netdev_priv(to_net_dev(kobj_to_dev(kobj)));
+	struct ipoib_dev *priv = ipoib_priv(to_net_dev(kobj_to_dev(kobj)));
 	bool visible = true;
 
 	if (attr == &dev_attr_parent.attr)

@@ -315,7 +315,7 @@ netdev_features_t ipoib_features_check(struct sk_buff *skb,
 				       struct net_device *dev,
 				       netdev_features_t features)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	if (skb_is_gso(skb) && ipoib_tx_pieces(skb, 0) > priv->max_send_sge)
 		features &= ~NETIF_F_GSO_MASK;
@@ -582,7 +582,7 @@ drop:
  */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	struct ipoib_tx_queue *q = &priv->tx[skb_get_queue_mapping(skb)];
 
 	if (unlikely(ipoib_tx_pending(q) == priv->tx_size)) {

@@ -18,7 +18,7 @@
  */
 int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	/* A child may be in a namespace whose administrator has no part in the adapter. */
 	if (priv->parent)
@@ -37,7 +37,7 @@ int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state)
 int ipoib_get_vf_config(struct net_device *dev, int vf,
 			struct ifla_vf_info *info)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 	int err;
 
 	err = ib_get_vf_config(priv->hca, vf, priv->port, info);
@@ -62,7 +62,7 @@ int ipoib_get_vf_config(struct net_device *dev, int vf,
 int ipoib_get_vf_stats(struct net_device *dev, int vf,
 		       struct ifla_vf_stats *stats)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	return ib_get_vf_stats(priv->hca, vf, priv->port, stats);
 }
@@ -80,7 +80,7 @@ int ipoib_get_vf_guid(struct net_device *dev, int vf,
 		      struct ifla_vf_guid *node_guid,
 		      struct ifla_vf_guid *port_guid)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	return ib_get_vf_guid(priv->hca, vf, priv->port, node_guid, port_guid);
 }
@@ -96,7 +96,7 @@ int ipoib_get_vf_guid(struct net_device *dev, int vf,
  */
 int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type)
 {
-	struct ipoib_dev *priv = netdev_priv(dev);
+	struct ipoib_dev *priv = ipoib_priv(dev);
 
 	if (priv->parent)
 		return -EOPNOTSUPP;
