@@ -48,7 +48,7 @@ void ipoib_make_address(struct ipoib_dev *priv)
 	u8 *addr = priv->link.addr;
 
 	spin_lock(&priv->link.bcast_lock);
-	put_unaligned_be32(priv->qp->qp_num & IPOIB_QPN_MASK, addr);
+	put_unaligned_be32(priv->qpn & IPOIB_QPN_MASK, addr);
 	if (priv->cm.able)
 		addr[0] |= IPOIB_FLAG_RC;
 	memcpy(addr + 4, priv->gid.raw, sizeof(priv->gid.raw));

@@ -57,6 +57,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	priv->dev = dev;
 	priv->hca = hca;
 	priv->port = port;
+	priv->ud = &ipoib_plain_ops;
 	priv->tx_size = ipoib_send_queue_size;
 	priv->rx.size = ipoib_recv_queue_size;
 	ipoib_dest_init(priv, &ipoib_path_kind, &ipoib_mcast_kind);

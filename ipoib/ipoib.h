@@ -35,6 +35,7 @@
 #include "state/path.h"
 #include "state/rx.h"
 #include "state/tx.h"
+#include "state/ud.h"
 
 #define IPOIB_NAME		"ib_ipoib"
 
@@ -85,7 +86,9 @@ struct ipoib_hdr {
  * @events:	of the device, asynchronous
  * @listening:	@events is registered
  * @pd:		protection domain
- * @qp:		unreliable datagram queue pair, whose number peers send to
+ * @ud:		how datagrams go
+ * @qpn:	number of the queue pair that peers send to
+ * @qp:		unreliable datagram queue pair of that number
  * @max_ib_mtu:	largest that the receive ring takes
  * @max_send_sge: what the queue pair was made with
  * @tx:		transmit queues
@@ -135,6 +138,8 @@ struct ipoib_dev {
 	struct ib_event_handler events;
 	bool listening;
 	struct ib_pd *pd;
+	const struct ipoib_ud_ops *ud;
+	u32 qpn;
 	struct ib_qp *qp;
 	unsigned int max_ib_mtu;
 	unsigned int max_send_sge;
@@ -326,13 +331,8 @@ struct ib_cq *ipoib_create_cq(struct ipoib_dev *priv, ib_comp_handler handler,
 			      void *context, unsigned int cqe);
 
 /* verbs.c */
-int ipoib_verbs_init(struct ipoib_dev *priv);
-void ipoib_verbs_cleanup(struct ipoib_dev *priv);
 int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		       unsigned int tx_size);
-int ipoib_qp_start(struct ipoib_dev *priv);
-void ipoib_qp_stop(struct ipoib_dev *priv);
-int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey);
 
 /* debugfs.c */
 void ipoib_debugfs_init(void);

@@ -89,7 +89,7 @@ static void ipoib_set_identity(struct ipoib_dev *priv,
 	put_unaligned_be16(id->pkey, &priv->dev->broadcast[8]);
 	netif_addr_unlock_bh(priv->dev);
 	/* The first time is before there is a queue pair. */
-	if (priv->qp)
+	if (priv->qpn)
 		ipoib_make_address(priv);
 }
 
@@ -241,14 +241,6 @@ void ipoib_gc_work(struct work_struct *work)
 
 /* --- up and down --------------------------------------------------------- */
 
-static void ipoib_set_tx_open(struct ipoib_dev *priv, bool open)
-{
-	struct ipoib_tx_queue *q;
-
-	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
-		ipoib_tx_set_open(q, open);
-}
-
 static void ipoib_link_lost(struct ipoib_dev *priv)
 {
 	spin_lock(&priv->link.bcast_lock);
@@ -291,12 +283,12 @@ int ipoib_link_up(struct ipoib_dev *priv)
 			netdev_warn(priv->dev, "P_Key 0x%04x is not found\n", priv->pkey);
 		return 0;
 	}
-	err = ipoib_qp_start(priv);
+	err = priv->ud->start(priv);
 	if (err)
 		return err;
 
 	WRITE_ONCE(priv->link.up, true);
-	ipoib_set_tx_open(priv, true);
+	priv->ud->set_open(priv, true);
 	err = ipoib_cm_start(priv);
 	if (!err)
 		err = ipoib_mcast_start(priv);
@@ -321,12 +313,12 @@ void ipoib_link_down(struct ipoib_dev *priv)
 	WRITE_ONCE(priv->link.up, false);
 
 	/* After this nobody sends, and nobody creates a destination. */
-	ipoib_set_tx_open(priv, false);
+	priv->ud->set_open(priv, false);
 	ipoib_dest_remove(priv, ipoib_dest_any);
 	/* No work is left that could turn the carrier on. */
 	ipoib_link_lost(priv);
 	ipoib_cm_stop(priv);
-	ipoib_qp_stop(priv);
+	priv->ud->stop(priv);
 }
 
 /* For one that is to be up: what fails now is tried again. Called under ctl. */

@@ -195,7 +195,7 @@ static bool ipoib_mcast_valid(struct ipoib_mcast *m,
 static void ipoib_mcast_detach(struct ipoib_mcast *m)
 {
 	if (m->attached)
-		ib_detach_mcast(m->dest.priv->qp, &m->dest.gid, m->mlid);
+		m->dest.priv->ud->detach(m->dest.priv, &m->dest.gid, m->mlid);
 	WRITE_ONCE(m->attached, false);
 }
 
@@ -216,7 +216,7 @@ static int ipoib_mcast_attach(struct ipoib_mcast *m, u16 mlid)
 	if (offloaded)
 		return 0;
 
-	err = ib_attach_mcast(priv->qp, &m->dest.gid, mlid);
+	err = priv->ud->attach(priv, &m->dest.gid, mlid, ipoib_mcast_is_bcast(m));
 	WRITE_ONCE(m->attached, !err);
 	m->mlid = mlid;
 	return err;
@@ -281,7 +281,7 @@ static int ipoib_bcast_check(struct ipoib_dev *priv,
 	if (attr.state != IB_PORT_ACTIVE)
 		return -EAGAIN;
 
-	return ipoib_qp_set_qkey(priv, be32_to_cpu(rec->qkey));
+	return priv->ud->set_qkey(priv, be32_to_cpu(rec->qkey));
 }
 
 static void ipoib_bcast_joined(struct ipoib_dev *priv,

@@ -79,33 +79,20 @@ static void ipoib_put_parent(struct net_device *dev)
 static int ipoib_init(struct net_device *dev)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
-	struct ipoib_tx_queue *q;
 	int err;
-
-	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
-	if (!dev->tstats)
-		return -ENOMEM;
 
 	mutex_lock(&priv->link.ctl);
 	err = ipoib_read_port(priv);
 	if (!err)
-		err = ipoib_verbs_init(priv);
+		err = priv->ud->init(priv);
 	mutex_unlock(&priv->link.ctl);
-	if (err) {
-		free_percpu(dev->tstats);
+	if (err)
 		return err;
-	}
 
 	ipoib_cm_init(priv);
 	ipoib_make_address(priv);
 	dev_addr_mod(dev, 0, priv->link.addr, sizeof(priv->link.addr));
 	ipoib_init_features(dev);
-
-	netif_napi_add(dev, &priv->rx.napi, ipoib_rx_poll);
-	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
-		netif_napi_add_tx(dev, &q->napi, ipoib_tx_poll);
-	/* Does not fail before the interface is registered. */
-	netif_set_real_num_tx_queues(dev, priv->tx_queues);
 	/* From here on whatever fails calls the destructor. */
 	if (priv->parent) {
 		dev_hold(priv->parent->dev);
@@ -117,7 +104,6 @@ static int ipoib_init(struct net_device *dev)
 static void ipoib_uninit(struct net_device *dev)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
-	struct ipoib_tx_queue *q;
 
 	if (priv->listening)
 		ib_unregister_event_handler(&priv->events);
@@ -128,14 +114,10 @@ static void ipoib_uninit(struct net_device *dev)
 
 	/* The last packets' address handles wait for a grace period. */
 	wait_var_event(&priv->dests.ah_count, !atomic_read(&priv->dests.ah_count));
-	netif_napi_del(&priv->rx.napi);
-	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
-		netif_napi_del(&q->napi);
 	ipoib_cm_uninit(priv);
-	ipoib_verbs_cleanup(priv);
+	priv->ud->cleanup(priv);
 	/* Only now can the queue pair's events not queue it again. */
 	cancel_work_sync(&priv->link.flush_work);
-	free_percpu(dev->tstats);
 }
 
 /* Children go up and down with the port's interface. Called under rtnl, without ctl. */
@@ -201,8 +183,7 @@ static int ipoib_change_mtu(struct net_device *dev, int mtu)
 	priv->link.admin_mtu = mtu;
 	if (!priv->connected)
 		mtu = min_t(unsigned int, mtu, READ_ONCE(priv->link.mcast_mtu));
-	WRITE_ONCE(dev->mtu, mtu);
-	return 0;
+	return priv->ud->set_mtu(priv, mtu);
 }
 
 /*

@@ -459,7 +459,7 @@ void ipoib_tx_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 					++rounds == IPOIB_DEST_ROUNDS);
 		while ((skb = __skb_dequeue(&waiting))) {
 			atomic_dec(&d->priv->dests.queued);
-			ipoib_send_queued(d, skb, ah);
+			d->priv->ud->send_queued(d, skb, ah);
 		}
 	} while (!set);
 	rcu_read_unlock();
@@ -597,12 +597,7 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
-/**
- * ipoib_tx_set_open() - take packets, or refuse them from now on
- * @q: the transmit queue
- * @open: which
- */
-void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open)
+static void ipoib_tx_set_one_open(struct ipoib_tx_queue *q, bool open)
 {
 	struct netdev_queue *txq = ipoib_txq(q);
 
@@ -613,6 +608,19 @@ void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open)
 	else
 		netif_tx_stop_queue(txq);
 	__netif_tx_unlock_bh(txq);
+}
+
+/**
+ * ipoib_tx_set_open() - take packets, or refuse them from now on
+ * @priv: the interface
+ * @open: which
+ */
+void ipoib_tx_set_open(struct ipoib_dev *priv, bool open)
+{
+	struct ipoib_tx_queue *q;
+
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		ipoib_tx_set_one_open(q, open);
 }
 
 /**

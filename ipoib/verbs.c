@@ -4,6 +4,7 @@
  */
 #include <linux/delay.h>
 
+#include "compat.h"
 #include "ipoib.h"
 
 #define IPOIB_DRAIN_TIMEOUT	(5 * HZ)
@@ -120,6 +121,13 @@ static void ipoib_moderate(struct ipoib_dev *priv)
 	priv->rx.frames = 0;
 }
 
+/* The one that receives, and that has the interface's address. */
+static void ipoib_use_first_qp(struct ipoib_dev *priv)
+{
+	priv->qp = priv->tx[0].qp;
+	priv->qpn = priv->qp->qp_num;
+}
+
 /* Returns how many transmit queues the adapter has objects for, or an errno. */
 static int ipoib_create_rings(struct ipoib_dev *priv)
 {
@@ -146,7 +154,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	if (err && net_ratelimit())
 		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
 			    n, priv->tx_queues, err);
-	priv->qp = priv->tx[0].qp;
+	ipoib_use_first_qp(priv);
 	ipoib_moderate(priv);
 	return n;
 
@@ -204,13 +212,7 @@ static int ipoib_create_fitting_rings(struct ipoib_dev *priv)
 	return n;
 }
 
-/**
- * ipoib_verbs_init() - create the verbs objects and the rings
- * @priv: the interface, with the sizes of its rings set
- *
- * Return: 0 or an errno, with nothing left behind.
- */
-int ipoib_verbs_init(struct ipoib_dev *priv)
+static int ipoib_create_objects(struct ipoib_dev *priv)
 {
 	int err;
 
@@ -243,12 +245,40 @@ dealloc_pd:
 	return err;
 }
 
-/**
- * ipoib_verbs_cleanup() - destroy what ipoib_verbs_init() made
- * @priv: the interface, down, with all its address handles destroyed
- */
-void ipoib_verbs_cleanup(struct ipoib_dev *priv)
+/* From ndo_init, with the sizes of the rings set. Leaves nothing behind if it fails. */
+static int ipoib_verbs_init(struct ipoib_dev *priv)
 {
+	struct net_device *dev = priv->dev;
+	struct ipoib_tx_queue *q;
+	int err;
+
+	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
+	if (!dev->tstats)
+		return -ENOMEM;
+	err = ipoib_create_objects(priv);
+	if (err) {
+		free_percpu(dev->tstats);
+		return err;
+	}
+
+	netif_napi_add(dev, &priv->rx.napi, ipoib_rx_poll);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		netif_napi_add_tx(dev, &q->napi, ipoib_tx_poll);
+	/* Does not fail before the interface is registered. */
+	netif_set_real_num_tx_queues(dev, priv->tx_queues);
+	netif_set_real_num_rx_queues(dev, 1);
+	return 0;
+}
+
+/* The interface is down, with all its address handles destroyed. */
+static void ipoib_verbs_cleanup(struct ipoib_dev *priv)
+{
+	struct ipoib_tx_queue *q;
+
+	netif_napi_del(&priv->rx.napi);
+	for (q = priv->tx; q < ipoib_tx_end(priv); q++)
+		netif_napi_del(&q->napi);
+	free_percpu(priv->dev->tstats);
 	ipoib_destroy_rings(priv, priv->tx_queues);
 	kvfree(priv->tx);
 	ib_dealloc_pd(priv->pd);
@@ -280,7 +310,6 @@ static void ipoib_swap_rings(struct ipoib_dev *priv, struct ipoib_rings *other)
 		swap(priv->tx[i].cq, other->tx[i].cq);
 		swap(priv->tx[i].qp, other->tx[i].qp);
 	}
-	priv->qp = priv->tx[0].qp;
 }
 
 /**
@@ -318,6 +347,7 @@ int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		n = -ENOMEM;
 	}
 	ipoib_swap_rings(priv, other);
+	ipoib_use_first_qp(priv);
 	kfree(other);
 	return min(n, 0);
 }
@@ -354,17 +384,11 @@ static int ipoib_modify_all(struct ipoib_dev *priv, enum ib_qp_state state)
 	return first;
 }
 
-/**
- * ipoib_qp_set_qkey() - give the queue pairs the link's Q_Key
- * @priv: the interface, up
- * @qkey: the broadcast group's Q_Key
- *
- * The first one accepts packets with it. All of them send with it if its high
- * bit is set: then the adapter ignores what a work request says (IBA 10.2.5).
- *
- * Return: 0 or an errno.
+/*
+ * The first queue pair accepts packets with the link's Q_Key. All of them send with it if
+ * its high bit is set: then the adapter ignores what a work request says (IBA 10.2.5).
  */
-int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey)
+static int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey)
 {
 	struct ib_qp_attr attr = { .qkey = qkey };
 	struct ipoib_tx_queue *q;
@@ -378,13 +402,11 @@ int ipoib_qp_set_qkey(struct ipoib_dev *priv, u32 qkey)
 	return 0;
 }
 
-/**
- * ipoib_qp_start() - fill the receive ring and bring the queue pair to RTS
- * @priv: the interface, its queue pair in RESET, NAPI disabled
- *
- * Return: 0 or an errno, with the queue pair in RESET again.
+/*
+ * Fills the receive ring and brings the queue pairs from RESET to RTS. NAPI is disabled. If
+ * it fails, they are in RESET again.
  */
-int ipoib_qp_start(struct ipoib_dev *priv)
+static int ipoib_qp_start(struct ipoib_dev *priv)
 {
 	struct ipoib_tx_queue *q;
 	int err;
@@ -434,14 +456,11 @@ static unsigned int ipoib_qp_drain(struct ipoib_dev *priv)
 	return sends;
 }
 
-/**
- * ipoib_qp_stop() - take everything back from the adapter
- * @priv: the interface, after ipoib_qp_start(), with transmission closed
- *
- * In the error state the adapter completes all that was posted, with an error;
- * the reset takes back what a broken adapter did not.
+/*
+ * Takes everything back from the adapter. In the error state it completes all that was
+ * posted, with an error; the reset takes back what a broken adapter did not.
  */
-void ipoib_qp_stop(struct ipoib_dev *priv)
+static void ipoib_qp_stop(struct ipoib_dev *priv)
 {
 	unsigned long give_up = jiffies + IPOIB_DRAIN_TIMEOUT;
 	struct ipoib_tx_queue *q;
@@ -474,3 +493,32 @@ void ipoib_qp_stop(struct ipoib_dev *priv)
 		ipoib_tx_free(q);
 	ipoib_rx_free(priv);
 }
+
+static int ipoib_qp_attach(struct ipoib_dev *priv, union ib_gid *gid, u16 mlid, bool bcast)
+{
+	return ib_attach_mcast(priv->qp, gid, mlid);
+}
+
+static void ipoib_qp_detach(struct ipoib_dev *priv, union ib_gid *gid, u16 mlid)
+{
+	ib_detach_mcast(priv->qp, gid, mlid);
+}
+
+static int ipoib_plain_set_mtu(struct ipoib_dev *priv, unsigned int mtu)
+{
+	WRITE_ONCE(priv->dev->mtu, mtu);
+	return 0;
+}
+
+const struct ipoib_ud_ops ipoib_plain_ops = {
+	.init		= ipoib_verbs_init,
+	.cleanup	= ipoib_verbs_cleanup,
+	.start		= ipoib_qp_start,
+	.stop		= ipoib_qp_stop,
+	.set_open	= ipoib_tx_set_open,
+	.send_queued	= ipoib_send_queued,
+	.set_qkey	= ipoib_qp_set_qkey,
+	.attach		= ipoib_qp_attach,
+	.detach		= ipoib_qp_detach,
+	.set_mtu	= ipoib_plain_set_mtu,
+};

@@ -117,7 +117,7 @@ void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
 void ipoib_tx_publish(struct ipoib_dest *d, struct ipoib_ah *ah);
 unsigned int ipoib_tx_reap_all(struct ipoib_tx_queue *q);
 void ipoib_tx_free(struct ipoib_tx_queue *q);
-void ipoib_tx_set_open(struct ipoib_tx_queue *q, bool open);
+void ipoib_tx_set_open(struct ipoib_dev *priv, bool open);
 int ipoib_tx_poll(struct napi_struct *napi, int budget);
 void ipoib_send_event(struct ib_cq *cq, void *context);
 void ipoib_spread_tx(struct ipoib_dev *priv);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How datagrams go: by queue pairs and rings of the driver's own (verbs.c). No lock: all is
+ * fixed before the netdev is registered.
+ */
+#ifndef _IPOIB_UD_H
+#define _IPOIB_UD_H
+
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+
+struct ipoib_ah;
+struct ipoib_dest;
+struct ipoib_dev;
+
+/**
+ * struct ipoib_ud_ops - what is done either way
+ * @init:	make the objects and tell the QPN, from ndo_init; 0 or an errno
+ * @cleanup:	destroy them, from ndo_uninit
+ * @start:	receive; under ctl. 0 or an errno
+ * @stop:	take everything back; under ctl, with transmission closed
+ * @set_open:	let the stack send, or wait until it does not; under ctl
+ * @send_queued: send a packet that has waited for @d; consumes it. Under RCU
+ * @set_qkey:	the broadcast group's; it is attached next. 0 or an errno
+ * @attach:	receive a group; @bcast: the one that gives the link its Q_Key
+ * @detach:	no longer
+ * @set_mtu:	set the netdev's; under rtnl. 0 or an errno
+ */
+struct ipoib_ud_ops {
+	int (*init)(struct ipoib_dev *priv);
+	void (*cleanup)(struct ipoib_dev *priv);
+	int (*start)(struct ipoib_dev *priv);
+	void (*stop)(struct ipoib_dev *priv);
+	void (*set_open)(struct ipoib_dev *priv, bool open);
+	void (*send_queued)(struct ipoib_dest *d, struct sk_buff *skb, struct ipoib_ah *ah);
+	int (*set_qkey)(struct ipoib_dev *priv, u32 qkey);
+	int (*attach)(struct ipoib_dev *priv, union ib_gid *gid, u16 mlid, bool bcast);
+	void (*detach)(struct ipoib_dev *priv, union ib_gid *gid, u16 mlid);
+	int (*set_mtu)(struct ipoib_dev *priv, unsigned int mtu);
+};
+
+/* verbs.c */
+extern const struct ipoib_ud_ops ipoib_plain_ops;
+
+#endif /* _IPOIB_UD_H */
