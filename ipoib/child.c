@@ -65,7 +65,7 @@ static void ipoib_child_delete_work(struct work_struct *work)
 /**
  * ipoib_child_register() - give a port another interface
  * @parent: the port's own
- * @dev: the netdev, allocated, with a name
+ * @dev: the netdev, after ipoib_init_dev()
  * @pkey: its P_Key, of either membership
  * @by_sysfs: its P_Key is its name
  * @extack: says what is wrong, or NULL
@@ -75,7 +75,7 @@ static void ipoib_child_delete_work(struct work_struct *work)
  * Return: 0; -EINVAL for what is no P_Key; -EPERM for the administrator of a user
  * namespace if the port has IPOIB_NS_CHILDREN; -ENOTUNIQ where the P_Key is taken;
  * -ERESTARTNOINTR where the child that has it is going; or another errno. The netdev
- * is the caller's to free then.
+ * is the caller's to abandon and free then.
  */
 int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 u16 pkey, bool by_sysfs,
@@ -103,10 +103,6 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			return -ENOTUNIQ;
 	}
 
-	err = ipoib_init_dev(dev, parent->hca, parent->port);
-	if (err)
-		return err;
-	priv->parent = parent;
 	priv->by_sysfs = by_sysfs;
 	INIT_WORK(&priv->delete_work, ipoib_child_delete_work);
 	priv->pkey = pkey;
@@ -136,15 +132,23 @@ int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
 	int err;
 
 	snprintf(name, sizeof(name), "%.10s.%04x", parent->dev->name, pkey);
-	dev = alloc_netdev_mqs(sizeof(*parent), name, NET_NAME_PREDICTABLE,
-			       ipoib_setup, ipoib_num_tx_queues(), 1);
+	dev = ipoib_alloc_dev(parent->hca, parent->port, parent, name, NET_NAME_PREDICTABLE);
 	if (!dev)
 		return -ENOMEM;
 	dev_net_set(dev, dev_net(parent->dev));
 
+	err = ipoib_init_dev(dev, parent->hca, parent->port, parent);
+	if (err)
+		goto free;
 	err = ipoib_child_register(parent, dev, pkey, true, NULL);
 	if (err)
-		free_netdev(dev);
+		goto abandon;
+	return 0;
+
+abandon:
+	ipoib_abandon_dev(dev);
+free:
+	free_netdev(dev);
 	return err;
 }
 

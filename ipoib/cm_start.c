@@ -70,7 +70,7 @@ void ipoib_cm_init(struct ipoib_dev *priv)
 
 	cm->max_sends = min_t(unsigned int, IPOIB_CONN_SENDS, priv->hca->attrs.max_cqe / 2);
 	ipoib_cm_share(priv);
-	cm->able = rdma_cap_ib_cm(priv->hca, priv->port) &&
+	cm->able = !ipoib_is_enhanced(priv) && rdma_cap_ib_cm(priv->hca, priv->port) &&
 		   cm->max_len >= IPOIB_CM_MIN_LEN;
 }
 

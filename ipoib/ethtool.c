@@ -262,6 +262,16 @@ static int ipoib_set_channels(struct net_device *dev,
 	return err;
 }
 
+/* Where the adapter's driver, which has the queues, has no operations of its own. */
+const struct ethtool_ops ipoib_enhanced_ethtool_ops = {
+	.get_drvinfo		= ipoib_get_drvinfo,
+	.get_link		= ethtool_op_get_link,
+	.get_link_ksettings	= ipoib_get_link_ksettings,
+	.get_sset_count		= ipoib_get_sset_count,
+	.get_strings		= ipoib_get_strings,
+	.get_ethtool_stats	= ipoib_get_ethtool_stats,
+};
+
 const struct ethtool_ops ipoib_ethtool_ops = {
 	.supported_coalesce_params = ETHTOOL_COALESCE_RX_USECS |
 				     ETHTOOL_COALESCE_RX_MAX_FRAMES,

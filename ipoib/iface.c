@@ -46,7 +46,7 @@ static int ipoib_query_mtu(struct ipoib_dev *priv)
 		return err;
 
 	priv->max_ib_mtu = max(ib_mtu_enum_to_int(attr.max_mtu), 256);
-	if (priv->hca->attrs.max_recv_sge < IPOIB_RX_SGE)
+	if (!ipoib_is_enhanced(priv) && priv->hca->attrs.max_recv_sge < IPOIB_RX_SGE)
 		priv->max_ib_mtu = min(priv->max_ib_mtu, 2048U);
 	return 0;
 }
@@ -57,7 +57,6 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	priv->dev = dev;
 	priv->hca = hca;
 	priv->port = port;
-	priv->ud = &ipoib_plain_ops;
 	priv->tx_size = ipoib_send_queue_size;
 	priv->rx.size = ipoib_recv_queue_size;
 	ipoib_dest_init(priv, &ipoib_path_kind, &ipoib_mcast_kind);
@@ -77,23 +76,147 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	INIT_IB_EVENT_HANDLER(&priv->events, hca, ipoib_event);
 }
 
+/* The most that an adapter's driver has asked for; under rtnl. */
+static unsigned int ipoib_their_txqs, ipoib_their_rxqs;
+
+/* One for each CPU, up to a limit. */
+static unsigned int ipoib_num_tx_queues(void)
+{
+	return min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
+}
+
+/**
+ * ipoib_most_tx_queues() - how many transmit queues a child has room for
+ *
+ * Return: the most that an interface has.
+ */
+unsigned int ipoib_most_tx_queues(void)
+{
+	return max(ipoib_their_txqs, ipoib_num_tx_queues());
+}
+
+/**
+ * ipoib_most_rx_queues() - how many receive queues a child has room for
+ *
+ * Return: the most that an interface has.
+ */
+unsigned int ipoib_most_rx_queues(void)
+{
+	return max(ipoib_their_rxqs, 1U);
+}
+
+/* rtnetlink, which knows no adapter, allocates as much for a child, whatever its parent. */
+static void ipoib_make_room(const struct rdma_netdev_alloc_params *params, size_t size)
+{
+	rtnl_lock();
+	ipoib_link_ops.priv_size = max(ipoib_link_ops.priv_size, size);
+	ipoib_their_txqs = max(ipoib_their_txqs, params->txqs);
+	ipoib_their_rxqs = max(ipoib_their_rxqs, params->rxqs);
+	rtnl_unlock();
+}
+
+/* Returns whether the adapter's driver has a part. */
+static bool ipoib_get_params(struct ib_device *hca, u32 port, struct ipoib_dev *parent,
+			     struct rdma_netdev_alloc_params *params)
+{
+	if (ipoib_enhanced_params(hca, port, parent, params))
+		return true;
+	*params = (struct rdma_netdev_alloc_params) {
+		.sizeof_priv = sizeof(struct rdma_netdev),
+		.txqs = ipoib_num_tx_queues(),
+		.rxqs = 1,
+	};
+	return false;
+}
+
+/* Where ours begins, behind what the adapter's driver asks for. */
+static size_t ipoib_priv_offset(const struct rdma_netdev_alloc_params *params)
+{
+	return ALIGN(params->sizeof_priv, SMP_CACHE_BYTES);
+}
+
+/**
+ * ipoib_alloc_dev() - allocate a netdev for an interface
+ * @hca: the device
+ * @port: the port
+ * @parent: the port's own interface, or NULL if this is to be it
+ * @name: its name, or a pattern for one
+ * @name_type: how the name was chosen
+ *
+ * Return: the netdev, after ipoib_setup(), or NULL.
+ */
+struct net_device *ipoib_alloc_dev(struct ib_device *hca, u32 port, struct ipoib_dev *parent,
+				   const char *name, unsigned char name_type)
+{
+	struct rdma_netdev_alloc_params params;
+	size_t size;
+
+	ipoib_get_params(hca, port, parent, &params);
+	size = ipoib_priv_offset(&params) + sizeof(struct ipoib_dev);
+	if (!parent)
+		ipoib_make_room(&params, size);
+	return alloc_netdev_mqs(size, name, name_type, ipoib_setup, params.txqs, params.rxqs);
+}
+
+/* Connects the two parts of the private data. */
+static int ipoib_init_parts(struct net_device *dev, struct ib_device *hca, u32 port,
+			    struct ipoib_dev *parent)
+{
+	struct rdma_netdev_alloc_params params;
+	struct rdma_netdev *rn = netdev_priv(dev);
+	struct ipoib_dev *priv;
+	bool enhanced;
+	int err;
+
+	enhanced = ipoib_get_params(hca, port, parent, &params);
+	priv = (void *)rn + ipoib_priv_offset(&params);
+	rn->clnt_priv = priv;
+	ipoib_init_priv(priv, dev, hca, port);
+	priv->parent = parent;
+	priv->ud = &ipoib_plain_ops;
+	if (!enhanced)
+		return 0;
+	err = ipoib_enhanced_setup(priv);
+	if (!err && dev->ethtool_ops == &ipoib_ethtool_ops)
+		dev->ethtool_ops = &ipoib_enhanced_ethtool_ops;
+	return err;
+}
+
+/**
+ * ipoib_abandon_dev() - undo ipoib_init_dev() for a netdev that could not be registered
+ * @dev: the netdev, which is the caller's to free
+ *
+ * One that was registered for a moment has its destructor for that.
+ */
+void ipoib_abandon_dev(struct net_device *dev)
+{
+	if (dev->reg_state == NETREG_UNINITIALIZED)
+		ipoib_enhanced_release(ipoib_priv(dev));
+}
+
 /**
  * ipoib_init_dev() - make a netdev an interface of a port
  * @dev: the netdev, after ipoib_setup()
  * @hca: the device
  * @port: the port
+ * @parent: the port's own interface, or NULL if this is it
  *
- * Return: 0 or an errno.
+ * Return: 0 or an errno. ipoib_abandon_dev() undoes it.
  */
-int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
+int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port,
+		   struct ipoib_dev *parent)
 {
-	struct ipoib_dev *priv = ipoib_priv(dev);
+	struct ipoib_dev *priv;
 	int err;
 
-	ipoib_init_priv(priv, dev, hca, port);
-	err = ipoib_query_mtu(priv);
-	if (err)
+	err = ipoib_init_parts(dev, hca, port, parent);
+	priv = ipoib_priv(dev);
+	if (!err)
+		err = ipoib_query_mtu(priv);
+	if (err) {
+		ipoib_abandon_dev(dev);
 		return err;
+	}
 
 	dev->dev_id = port - 1;
 	dev->dev_port = port - 1;
@@ -106,22 +229,14 @@ int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port)
 }
 
 /**
- * ipoib_num_tx_queues() - how many transmit queues an interface has
- *
- * Return: one for each CPU, up to a limit.
- */
-unsigned int ipoib_num_tx_queues(void)
-{
-	return min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
-}
-
-/**
  * ipoib_listen() - from now on, use the CPUs and follow what the port does
  * @priv: the interface, registered
  */
 void ipoib_listen(struct ipoib_dev *priv)
 {
-	ipoib_spread_tx(priv);
+	/* The adapter's driver does so for queues of its own. */
+	if (!ipoib_is_enhanced(priv))
+		ipoib_spread_tx(priv);
 	ib_register_event_handler(&priv->events);
 	priv->listening = true;
 	/* What has happened to the port meanwhile. */

@@ -87,8 +87,9 @@ struct ipoib_hdr {
  * @listening:	@events is registered
  * @pd:		protection domain
  * @ud:		how datagrams go
+ * @enhanced:	the adapter's driver's part in that
  * @qpn:	number of the queue pair that peers send to
- * @qp:		unreliable datagram queue pair of that number
+ * @qp:		unreliable datagram queue pair of that number; NULL if it is not ours
  * @max_ib_mtu:	largest that the receive ring takes
  * @max_send_sge: what the queue pair was made with
  * @tx:		transmit queues
@@ -118,11 +119,11 @@ struct ipoib_hdr {
  * @debug_conn:	debugfs file; under rtnl
  * @counters:	by enum ipoib_counter
  *
- * Lives as the net_device's private data: a port's own interface as long as the
- * port, a child from ipoib_child_register() to ipoib_child_unregister() but no
- * longer than its parent. The verbs objects and rings exist from ndo_init to
- * ndo_uninit, so that the QPN, and with it the link-layer address, survives
- * going down and up; only ipoib_resize() replaces them.
+ * Lives in the net_device's private data, behind the part of the adapter's driver: a
+ * port's own interface as long as the port, a child from ipoib_child_register() to
+ * ipoib_child_unregister() but no longer than its parent. The verbs objects and rings
+ * exist from ndo_init to ndo_uninit, so that the QPN, and with it the link-layer
+ * address, survives going down and up; only ipoib_resize() replaces them.
  */
 struct ipoib_dev {
 	struct net_device *dev;
@@ -139,6 +140,7 @@ struct ipoib_dev {
 	bool listening;
 	struct ib_pd *pd;
 	const struct ipoib_ud_ops *ud;
+	struct ipoib_enhanced enhanced;
 	u32 qpn;
 	struct ib_qp *qp;
 	unsigned int max_ib_mtu;
@@ -174,6 +176,7 @@ struct ipoib_dev {
 extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
 extern unsigned int ipoib_idle_timeout;
+extern bool ipoib_enhanced;
 extern int ipoib_debug_level;
 extern int ipoib_mcast_debug_level;
 /* What is logged of every packet costs a test each, unless it is left out. */
@@ -187,6 +190,7 @@ extern int ipoib_cm_data_debug_level;
 extern const struct header_ops ipoib_header_ops;
 extern const struct net_device_ops ipoib_netdev_ops;
 extern const struct ethtool_ops ipoib_ethtool_ops;
+extern const struct ethtool_ops ipoib_enhanced_ethtool_ops;
 extern const struct attribute_group ipoib_attr_group;
 extern struct rtnl_link_ops ipoib_link_ops;
 
@@ -215,14 +219,22 @@ do {									\
 		netdev_printk(KERN_DEBUG, (priv)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 
+/* The private data begins with what the adapter's driver may have part in. */
 static inline struct ipoib_dev *ipoib_priv(const struct net_device *dev)
 {
-	return netdev_priv(dev);
+	const struct rdma_netdev *rn = netdev_priv(dev);
+
+	return rn->clnt_priv;
 }
 
 static inline bool ipoib_is_ours(const struct net_device *dev)
 {
 	return dev->rtnl_link_ops == &ipoib_link_ops;
+}
+
+static inline bool ipoib_is_enhanced(const struct ipoib_dev *priv)
+{
+	return priv->enhanced.rn;
 }
 
 static inline void ipoib_count(struct ipoib_dev *priv, enum ipoib_counter c)
@@ -233,7 +245,8 @@ static inline void ipoib_count(struct ipoib_dev *priv, enum ipoib_counter c)
 static inline void ipoib_tx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
 {
 	ipoib_count(priv, c);
-	DEV_STATS_INC(priv->dev, tx_dropped);
+	/* Those of the interface itself may be the adapter's driver's. */
+	dev_core_stats_tx_dropped_inc(priv->dev);
 }
 
 static inline void ipoib_rx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
@@ -291,9 +304,14 @@ void ipoib_param_init(void);
 
 /* iface.c */
 void ipoib_setup(struct net_device *dev);
-int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port);
+struct net_device *ipoib_alloc_dev(struct ib_device *hca, u32 port, struct ipoib_dev *parent,
+				   const char *name, unsigned char name_type);
+int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port,
+		   struct ipoib_dev *parent);
+void ipoib_abandon_dev(struct net_device *dev);
 void ipoib_listen(struct ipoib_dev *priv);
-unsigned int ipoib_num_tx_queues(void);
+unsigned int ipoib_most_tx_queues(void);
+unsigned int ipoib_most_rx_queues(void);
 
 /* mode.c */
 int ipoib_set_mode(struct ipoib_dev *priv, bool connected,

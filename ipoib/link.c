@@ -168,36 +168,6 @@ static void ipoib_sync_mtu(struct ipoib_dev *priv)
 	priv->link.admin_mtu = wish;
 }
 
-/**
- * ipoib_sync_work() - bring what the stack sees into line with the port
- * @work: sync_work, which holds a reference to the netdev
- */
-void ipoib_sync_work(struct work_struct *work)
-{
-	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      link.sync_work);
-	struct net_device *dev = priv->dev;
-
-	rtnl_lock();
-	if (dev->reg_state != NETREG_REGISTERED)
-		goto unlock;
-
-	ipoib_sync_address(priv);
-	if (!READ_ONCE(priv->link.bcast_ok))
-		goto unlock;
-
-	ipoib_sync_mtu(priv);
-	spin_lock(&priv->link.bcast_lock);
-	if (priv->link.bcast_ok)
-		ipoib_set_carrier(priv, true);
-	spin_unlock(&priv->link.bcast_lock);
-	if (netif_carrier_ok(dev))
-		ipoib_announce(priv);
-unlock:
-	rtnl_unlock();
-	dev_put(dev);
-}
-
 /* --- what nobody uses ---------------------------------------------------- */
 
 /*
@@ -234,7 +204,7 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_gc_later(priv);
 	} else if (priv->link.admin_up) {
 		/* It comes up, or asks for this again. */
-		queue_work(ipoib_wq, &priv->link.flush_work);
+		ipoib_flush(priv, IPOIB_FLUSH_NONE);
 	}
 	mutex_unlock(&priv->link.ctl);
 }
@@ -480,4 +450,46 @@ void ipoib_event(struct ib_event_handler *handler, struct ib_event *event)
 	default:
 		break;
 	}
+}
+
+/* --- what needs rtnl ----------------------------------------------------- */
+
+/* Is there one to do where the flush, too, needs rtnl? */
+static bool ipoib_flush_is_due(struct ipoib_dev *priv)
+{
+	return priv->ud->rtnl &&
+	       (atomic_read(&priv->link.flush_level) != IPOIB_FLUSH_NONE ||
+		(READ_ONCE(priv->link.admin_up) && !READ_ONCE(priv->link.up)));
+}
+
+/**
+ * ipoib_sync_work() - bring what the stack sees into line with the port
+ * @work: sync_work, which holds a reference to the netdev
+ */
+void ipoib_sync_work(struct work_struct *work)
+{
+	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
+					      link.sync_work);
+	struct net_device *dev = priv->dev;
+
+	rtnl_lock();
+	if (dev->reg_state != NETREG_REGISTERED)
+		goto unlock;
+
+	if (ipoib_flush_is_due(priv))
+		ipoib_do_flush(priv, IPOIB_FLUSH_NONE);
+	ipoib_sync_address(priv);
+	if (!READ_ONCE(priv->link.bcast_ok))
+		goto unlock;
+
+	ipoib_sync_mtu(priv);
+	spin_lock(&priv->link.bcast_lock);
+	if (priv->link.bcast_ok)
+		ipoib_set_carrier(priv, true);
+	spin_unlock(&priv->link.bcast_lock);
+	if (netif_carrier_ok(dev))
+		ipoib_announce(priv);
+unlock:
+	rtnl_unlock();
+	dev_put(dev);
 }

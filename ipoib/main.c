@@ -22,22 +22,26 @@ static struct ipoib_dev *ipoib_add_port(struct ib_device *hca, u32 port)
 	struct net_device *dev;
 	int err;
 
-	dev = alloc_netdev_mqs(sizeof(*priv), "ib%d", NET_NAME_UNKNOWN,
-			       ipoib_setup, ipoib_num_tx_queues(), 1);
+	dev = ipoib_alloc_dev(hca, port, NULL, "ib%d", NET_NAME_UNKNOWN);
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 
 	SET_NETDEV_DEV(dev, hca->dev.parent);
-	err = ipoib_init_dev(dev, hca, port);
-	if (!err)
-		err = register_netdev(dev);
-	if (err) {
-		free_netdev(dev);
-		return ERR_PTR(err);
-	}
+	err = ipoib_init_dev(dev, hca, port, NULL);
+	if (err)
+		goto free;
+	err = register_netdev(dev);
+	if (err)
+		goto abandon;
 	priv = ipoib_priv(dev);
 	ipoib_listen(priv);
 	return priv;
+
+abandon:
+	ipoib_abandon_dev(dev);
+free:
+	free_netdev(dev);
+	return ERR_PTR(err);
 }
 
 static void ipoib_remove_port(struct ipoib_dev *priv)

@@ -321,6 +321,10 @@ static int ipoib_mcast_use(struct ipoib_mcast *m,
 		err = ipoib_bcast_check(priv, rec);
 		if (err)
 			return err;
+		/* The adapter's driver hears of another Q_Key with the group. */
+		if (ipoib_is_enhanced(priv) &&
+		    be32_to_cpu(rec->qkey) != READ_ONCE(priv->link.qkey))
+			ipoib_mcast_detach(m);
 	}
 	if (listen) {
 		err = ipoib_mcast_attach(m, be16_to_cpu(rec->mlid));

@@ -60,6 +60,10 @@ int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 	ASSERT_RTNL();
 	if (connected == priv->connected)
 		return 0;
+	if (connected && ipoib_is_enhanced(priv)) {
+		NL_SET_ERR_MSG(extack, "the adapter's driver has no connected mode");
+		return -EOPNOTSUPP;
+	}
 	if (connected && !priv->cm.able) {
 		NL_SET_ERR_MSG(extack, "the adapter has no reliable connections");
 		return -EOPNOTSUPP;

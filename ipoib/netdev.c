@@ -41,10 +41,15 @@ static void ipoib_init_features(struct net_device *dev)
 	struct ipoib_dev *priv = ipoib_priv(dev);
 	const struct ib_device_attr *hca = &priv->hca->attrs;
 
-	if (priv->max_send_sge > 1)
-		dev->features |= NETIF_F_SG;
 	if (!ib_uses_virt_dma(priv->hca))
 		dev->features |= NETIF_F_HIGHDMA;
+	if (ipoib_is_enhanced(priv)) {
+		/* What it can do its driver has said. */
+		dev->features |= dev->hw_features;
+		return;
+	}
+	if (priv->max_send_sge > 1)
+		dev->features |= NETIF_F_SG;
 
 	if (!(hca->device_cap_flags & IB_DEVICE_UD_IP_CSUM))
 		return;
@@ -68,12 +73,17 @@ static netdev_features_t ipoib_fix_features(struct net_device *dev,
 	return features;
 }
 
-/* A child that is gone for the stack may still be asked for its iflink. */
-static void ipoib_put_parent(struct net_device *dev)
+/*
+ * A child that is gone for the stack may still be asked for its iflink. And the adapter goes
+ * when its port's interface has gone, which waits for this.
+ */
+static void ipoib_destructor(struct net_device *dev)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
 
-	dev_put(priv->parent->dev);
+	ipoib_enhanced_release(priv);
+	if (priv->parent)
+		dev_put(priv->parent->dev);
 }
 
 static int ipoib_init(struct net_device *dev)
@@ -94,10 +104,9 @@ static int ipoib_init(struct net_device *dev)
 	dev_addr_mod(dev, 0, priv->link.addr, sizeof(priv->link.addr));
 	ipoib_init_features(dev);
 	/* From here on whatever fails calls the destructor. */
-	if (priv->parent) {
+	if (priv->parent)
 		dev_hold(priv->parent->dev);
-		dev->priv_destructor = ipoib_put_parent;
-	}
+	dev->priv_destructor = ipoib_destructor;
 	return 0;
 }
 

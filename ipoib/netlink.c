@@ -75,28 +75,25 @@ static int ipoib_choose_guid(struct ipoib_dev *priv, struct nlattr *address,
 	return 0;
 }
 
-static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *params,
-			 struct netlink_ext_ack *extack)
+/* Registers a child that ipoib_init_dev() has made of @dev, and gives it what was asked for. */
+static int ipoib_newlink_register(struct ipoib_dev *parent, struct net_device *dev,
+				  struct nlattr *tb[], struct nlattr *data[],
+				  struct netlink_ext_ack *extack)
 {
-	struct nlattr **tb = params->tb, **data = params->data;
-	struct ipoib_dev *parent;
-	u16 pkey;
+	struct ipoib_dev *priv = ipoib_priv(dev);
+	u16 pkey = parent->pkey;
 	int err;
 
-	parent = ipoib_find_parent(rtnl_newlink_link_net(params), tb[IFLA_LINK], extack);
-	if (IS_ERR(parent))
-		return PTR_ERR(parent);
-	err = ipoib_choose_guid(ipoib_priv(dev), tb[IFLA_ADDRESS], extack);
+	err = ipoib_choose_guid(priv, tb[IFLA_ADDRESS], extack);
 	if (err)
 		return err;
-	pkey = parent->pkey;
 	if (data && data[IFLA_IPOIB_PKEY])
 		pkey = nla_get_u16(data[IFLA_IPOIB_PKEY]);
 	err = ipoib_child_register(parent, dev, pkey, false, extack);
 	if (err)
 		return err;
-	ipoib_set_umcast(ipoib_priv(dev), data);
-	err = ipoib_change_mode(ipoib_priv(dev), data, extack);
+	ipoib_set_umcast(priv, data);
+	err = ipoib_change_mode(priv, data, extack);
 	/* What rtnetlink has set already is the largest that there is. */
 	if (!err && tb[IFLA_MTU]) {
 		err = dev_set_mtu(dev, nla_get_u32(tb[IFLA_MTU]));
@@ -105,7 +102,26 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 					    "the MTU is out of range");
 	}
 	if (err)
-		ipoib_child_unregister(ipoib_priv(dev), NULL);
+		ipoib_child_unregister(priv, NULL);
+	return err;
+}
+
+static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *params,
+			 struct netlink_ext_ack *extack)
+{
+	struct nlattr **tb = params->tb;
+	struct ipoib_dev *parent;
+	int err;
+
+	parent = ipoib_find_parent(rtnl_newlink_link_net(params), tb[IFLA_LINK], extack);
+	if (IS_ERR(parent))
+		return PTR_ERR(parent);
+	err = ipoib_init_dev(dev, parent->hca, parent->port, parent);
+	if (err)
+		return err;
+	err = ipoib_newlink_register(parent, dev, tb, params->data, extack);
+	if (err)
+		ipoib_abandon_dev(dev);
 	return err;
 }
 
@@ -174,9 +190,9 @@ struct rtnl_link_ops ipoib_link_ops __read_mostly = {
 	.netns_refund	= true,
 	.maxtype	= IFLA_IPOIB_MAX,
 	.policy		= ipoib_policy,
-	.priv_size	= sizeof(struct ipoib_dev),
 	.setup		= ipoib_setup,
-	.get_num_tx_queues = ipoib_num_tx_queues,
+	.get_num_tx_queues = ipoib_most_tx_queues,
+	.get_num_rx_queues = ipoib_most_rx_queues,
 	.newlink	= compat_newlink(ipoib_newlink),
 	.changelink	= ipoib_changelink,
 	.dellink	= ipoib_dellink,

@@ -20,6 +20,10 @@ module_param_named(idle_timeout, ipoib_idle_timeout, uint, 0644);
 MODULE_PARM_DESC(idle_timeout,
 		 "Seconds that an unused destination or connection is kept (1 to 86400)");
 
+bool ipoib_enhanced = true;
+module_param_named(enhanced, ipoib_enhanced, bool, 0444);
+MODULE_PARM_DESC(enhanced, "Let the adapter's driver drive the interface where it can (Y)");
+
 int ipoib_debug_level;
 module_param_named(debug_level, ipoib_debug_level, int, 0644);
 MODULE_PARM_DESC(debug_level, "Log events and paths if above 0");

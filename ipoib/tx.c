@@ -536,10 +536,14 @@ static bool ipoib_pull_address(struct ipoib_dev *priv, struct sk_buff *skb,
 	return cb->qpn && cb->qpn != IPOIB_MCAST_QPN;
 }
 
-/* Sends the packet, or lets it wait for its destination. */
-static void ipoib_xmit(struct ipoib_tx_queue *q, struct sk_buff *skb)
+/**
+ * ipoib_xmit() - send a packet, or let it wait for its destination
+ * @priv: the interface
+ * @q: the transmit queue, or NULL if the adapter's driver sends
+ * @skb: the packet, as ipoib_start_xmit() has it
+ */
+void ipoib_xmit(struct ipoib_dev *priv, struct ipoib_tx_queue *q, struct sk_buff *skb)
 {
-	struct ipoib_dev *priv = q->priv;
 	unsigned long now = jiffies;
 	struct ipoib_ah *ah = NULL;
 	enum ipoib_counter why;
@@ -547,7 +551,7 @@ static void ipoib_xmit(struct ipoib_tx_queue *q, struct sk_buff *skb)
 	union ib_gid gid;
 
 	why = IPOIB_TX_LINK_DOWN;
-	if (unlikely(!q->open))
+	if (unlikely(!(q ? q->open : READ_ONCE(priv->link.up))))
 		goto drop;
 	why = IPOIB_TX_BAD_FRAME;
 	if (unlikely(!ipoib_pull_address(priv, skb, &gid)))
@@ -562,8 +566,10 @@ static void ipoib_xmit(struct ipoib_tx_queue *q, struct sk_buff *skb)
 	}
 	if (unlikely(!ah))
 		ah = ipoib_dest_queue(priv, &gid, skb, &d);
-	if (likely(ah))
+	if (likely(ah && q))
 		ipoib_deliver(q, d, skb, ah);
+	else if (ah)
+		priv->ud->send(priv, skb, ah);
 	rcu_read_unlock();
 	return;
 
@@ -590,7 +596,7 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 		return NETDEV_TX_BUSY;
 	}
 
-	ipoib_xmit(q, skb);
+	ipoib_xmit(priv, q, skb);
 	/* Whoever stops the queue may do so before the last of a batch. */
 	if (!netdev_xmit_more() || netif_tx_queue_stopped(ipoib_txq(q)))
 		ipoib_tx_post(q);

@@ -225,8 +225,9 @@ static int ipoib_create_objects(struct ipoib_dev *priv)
 	if (IS_ERR(priv->pd))
 		return PTR_ERR(priv->pd);
 
-	priv->tx_queues = min_t(unsigned int, priv->dev->num_tx_queues,
-				IPOIB_MAX_TX_QUEUES);
+	/* There may be room for as many as the driver of another adapter has asked for. */
+	priv->tx_queues = min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
+	priv->tx_queues = min(priv->tx_queues, priv->dev->num_tx_queues);
 	priv->tx = kvcalloc(priv->tx_queues, sizeof(*priv->tx), GFP_KERNEL);
 	if (!priv->tx) {
 		err = -ENOMEM;

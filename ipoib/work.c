@@ -53,7 +53,11 @@ void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 	while (old < level &&
 	       !atomic_try_cmpxchg(&priv->link.flush_level, &old, level))
 		;
-	queue_work(ipoib_wq, &priv->link.flush_work);
+	/* Where it takes rtnl, ipoib_sync_work() does it. */
+	if (priv->ud->rtnl)
+		ipoib_sync(priv);
+	else
+		queue_work(ipoib_wq, &priv->link.flush_work);
 }
 
 /**

@@ -108,6 +108,7 @@ void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 /* tx.c */
 int ipoib_tx_init(struct ipoib_tx_queue *q);
 void ipoib_tx_cleanup(struct ipoib_tx_queue *q);
+void ipoib_xmit(struct ipoib_dev *priv, struct ipoib_tx_queue *q, struct sk_buff *skb);
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
 netdev_features_t ipoib_features_check(struct sk_buff *skb,
 				       struct net_device *dev,
