@@ -8,6 +8,7 @@
  * Locks, in the order in which they nest:
  *
  *   rtnl                   what the network stack sees: the interface's MTU, address
+ *   netdev_lock_ops()      the same, where an adapter's driver wants that lock
  *   ipoib_link.ctl         up and down, the queue pair's state, removal of
  *                          destinations; never taken by a destination's work, so
  *                          that its holder may wait for that work

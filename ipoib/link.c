@@ -9,6 +9,7 @@
 #include <rdma/ib_cache.h>
 
 #include "compat.h"
+#include "compat/netdev.h"
 #include "ipoib.h"
 #include "trace.h"
 
@@ -476,8 +477,12 @@ void ipoib_sync_work(struct work_struct *work)
 	if (dev->reg_state != NETREG_REGISTERED)
 		goto unlock;
 
-	if (ipoib_flush_is_due(priv))
+	if (ipoib_flush_is_due(priv)) {
+		/* As the core does when it has an interface started and stopped. */
+		netdev_lock_ops(dev);
 		ipoib_do_flush(priv, IPOIB_FLUSH_NONE);
+		netdev_unlock_ops(dev);
+	}
 	ipoib_sync_address(priv);
 	if (!READ_ONCE(priv->link.bcast_ok))
 		goto unlock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What network drivers need. compat.h does not include it: the other modules have none.
+ * Differences between kernels: network drivers. compat.h does not include this header, as the
+ * other modules have no such driver.
  */
 #ifndef _COMPAT_NETDEV_H
 #define _COMPAT_NETDEV_H
@@ -11,6 +12,19 @@
 /* Where large packets have moved to, from skbuff.h. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #include <net/gso.h>
+#endif
+
+/* Drivers of newer kernels may ask for a lock of the interface's own, beside rtnl. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#include <net/netdev_lock.h>
+#else
+static inline void netdev_lock_ops(struct net_device *dev)
+{
+}
+
+static inline void netdev_unlock_ops(struct net_device *dev)
+{
+}
 #endif
 
 #endif /* _COMPAT_NETDEV_H */
