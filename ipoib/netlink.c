@@ -116,6 +116,11 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 	parent = ipoib_find_parent(rtnl_newlink_link_net(params), tb[IFLA_LINK], extack);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
+	/* mlx5 looks for the parent in the child's namespace, by its index. */
+	if (ipoib_is_enhanced(parent) && !net_eq(dev_net(dev), dev_net(parent->dev))) {
+		NL_SET_ERR_MSG(extack, "make it in its parent's namespace, and then move it");
+		return -EOPNOTSUPP;
+	}
 	err = ipoib_init_dev(dev, parent->hca, parent->port, parent);
 	if (err)
 		return err;
