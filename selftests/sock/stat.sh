@@ -42,6 +42,12 @@ lines() {
 	[ "$(wc -l < "$work/out")" -eq "$n" ]
 }
 
+# untitled TITLE ARGUMENT...: no column has it.
+untitled() {
+	"$work/sdpstat" "${@:2}" | head -n 1 | tee "$work/out"
+	! grep -qw -e "$1" "$work/out"
+}
+
 # refuses TEXT ARGUMENT...
 refuses() {
 	local text=$1 status=0
@@ -186,7 +192,7 @@ elsewhere() {
 # The checked kernel has no userfaultfd(2).
 held=3
 [ "$KERNEL" != debug ] || held=0
-plan $((35 + held))
+plan $((39 + held))
 check "a machine" start
 check "no endpoint: titles" lines 1
 check "and valid JSON" json 'not e'
@@ -219,6 +225,11 @@ check "the process" shows "7001 .* stat\.py\($program\)|7001 .*python3\($program
 check "by its number" lines 3 "pid=$program,1"
 check "another one's" lines 1 pid=1
 check "every name and type of JSON is documented" documented
+check "the mode of a socket" tell 'c.setsockopt(257, 2, 1)'
+check "has a column" shows '^ESTABLISHED .* now( |$)' port=7001
+check "with a title" shows '^State .* Mode( |$)' port=7001
+tell 'c.setsockopt(257, 2, 0)'
+check "which is shown only then" untitled Mode port=7001
 check "every second's bytes" rates
 check "every second's counters" counter_rates
 check "every reason is documented" reasons
