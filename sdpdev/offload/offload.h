@@ -177,7 +177,8 @@ enum sdp_table_state {
  * @table: enum sdp_table_state; under sdp_table_lock
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
  * @never: the program or a rule says that it does not move
- * @ruled: it was a rule: the program does not choose another mode; under the socket's lock
+ * @ruled: it was a rule, so the program does not choose another mode: one more than the mode of
+ *	before, which the socket's next connection has; or 0; under the socket's lock
  * @ended: a connection of SDP_MODE_ONLY was ended
  * @peer_only: the other end has that mode, and has asked for a carrier
  * @stalled: the sending direction came back last because the peer's program did not read
@@ -230,7 +231,7 @@ struct sdp_sock {
 	bool joined;
 	bool stalled;
 	bool never;
-	bool ruled;
+	u8 ruled;
 	bool ended;
 	bool peer_only;
 	bool refused;

@@ -152,8 +152,8 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 	u8 mode = sdp_mode_said(said);
 	bool never = said & BIT(SDP_RULE_NEVER) || ss->never;
 
-	if (said & BIT(SDP_RULE_NEVER))
-		WRITE_ONCE(ss->ruled, true);
+	if (said & BIT(SDP_RULE_NEVER) && !ss->ruled)
+		WRITE_ONCE(ss->ruled, ss->mode + 1);
 	if (mode == SDP_MODE_ONLY || (mode == SDP_MODE_NEVER && sdp_only(ss))) {
 		sdp_mode_set(ss, SDP_MODE_ONLY);
 		WRITE_ONCE(ss->never, never);
@@ -168,10 +168,12 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
  */
 void sdp_mode_forget(struct sdp_sock *ss)
 {
-	if (!ss->ruled)
+	u8 ruled = ss->ruled;
+
+	if (!ruled)
 		return;
-	WRITE_ONCE(ss->ruled, false);
-	sdp_mode_set(ss, sdp_only(ss) ? SDP_MODE_ONLY : SDP_MODE_MOVE);
+	WRITE_ONCE(ss->ruled, 0);
+	sdp_mode_set(ss, ruled - 1);
 }
 
 /**

@@ -109,7 +109,7 @@ static int sdp_ulp_init(struct sock *sk)
 }
 
 /* Both ends may need each other before either makes a call. */
-static void sdp_ulp_child(struct sdp_sock *ss, u8 mode, bool never, bool ruled)
+static void sdp_ulp_child(struct sdp_sock *ss, u8 mode, bool never, u8 ruled)
 {
 	sdp_mode_set(ss, mode);
 	WRITE_ONCE(ss->never, never);
@@ -133,7 +133,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 	const struct sdp_sock *parent = rcu_dereference_protected(icsk->icsk_ulp_data, true);
 	u8 mode = parent ? READ_ONCE(parent->mode) : SDP_MODE_MOVE;
 	bool never = parent && READ_ONCE(parent->never);
-	bool ruled = parent && READ_ONCE(parent->ruled);
+	u8 ruled = parent ? READ_ONCE(parent->ruled) : 0;
 	struct sdp_sock *ss = sdp_sock_alloc(newsk, fam, gfp);
 
 	/* The child's end, and that of its TIME_WAIT, come when the module may be gone. */
