@@ -97,8 +97,9 @@ u16 softib_set_lft(struct softib_switch *sw, struct ib_smp *smp)
 	return 0;
 }
 
-/* The modifier is the block in its low 9 bits, which is all that there are, and the position
- * in its high 4.
+/*
+ * The modifier has the block in its low 9 bits, and the position in its high 4. So a table has
+ * no more blocks than this one.
  */
 static u16 *mft_block(struct softib_switch *sw, const struct ib_smp *smp)
 {
