@@ -56,12 +56,13 @@ refused() {
 	[ ! -e "/sys/module/$name" ]
 }
 
-# numbers FILE: no parameter of the module that is a number is any of these
+# numbers FILE: no parameter of the module that is a number, or yes or no, is any of these.
+# Of yes or no the kernel reads the first character only: 1x would be yes.
 numbers() {
 	local name value status=0
 
 	for name in $(modinfo -F parm "$modules/$1" | sed '/(int)$/d; s/:.*//'); do
-		for value in -1 4294967296 99999999999999999999 x 1x ''; do
+		for value in -1 4294967296 99999999999999999999 x 2x ''; do
 			refused "$1" "$name=$value" || status=1
 		done
 		echo "# $name" >> /tmp/tried

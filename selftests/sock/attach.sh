@@ -255,8 +255,8 @@ s = socket.create_server(("127.0.0.1", 0))
 c = socket.socket()
 c.setsockopt(6, 31, b"sdp")
 c.setsockopt(257, 2, 2)
-c.connect(s.getsockname())
 try:
+	c.connect(s.getsockname())
 	print(c.send(b"x"))
 except OSError as e:
 	print(errno.errorcode[e.errno])'
