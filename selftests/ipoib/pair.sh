@@ -9,6 +9,22 @@
 net=/sys/class/net
 blue='Blue=0x0001, ipoib, defmember=full : ALL=full;'
 
+# driver NODE: the first word of its name
+driver() {
+	on "$1" ethtool -i ib0 | sed -n 's/^driver: \([a-z_]*\).*/\1/p'
+}
+
+# In each node, the adapter's driver drives the interface if softib's parameter says so.
+driven() {
+	local node want
+
+	for node in node1 node2; do
+		want=ib_ipoib
+		[ "$(on $node cat /sys/module/softib/parameters/rdma_netdev)" = N ] || want=softib
+		same "$(driver $node)" $want || return
+	done
+}
+
 # full INTERFACE IPV4 IPV6: both nodes get packets as large as the MTU, none is lost.
 full() {
 	local mtu node end
@@ -86,7 +102,8 @@ gone() {
 	full ib0 10.77.0. fd77::
 }
 
-plan 8
+plan 9
+check "each has its driver" driven
 check "datagrams" full ib0 10.77.0. fd77::
 check "groups" groups ib0 10.77.0.
 check "all nodes" until_true 10 everybody ib0 "$VM_NODES"
