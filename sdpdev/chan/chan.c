@@ -471,9 +471,11 @@ int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
  */
 void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size)
 {
+	size -= sizeof(struct sdp_bsdh);
 	spin_lock_bh(&chan->lock);
 	sdp_credit_peer(&chan->credit, bufs);
-	chan->most = min_t(u32, size - sizeof(struct sdp_bsdh), SDP_CHAN_MOST);
+	chan->most = min_t(u32, size, SDP_CHAN_MOST);
+	chan->tail = min_t(u32, size - chan->most, SDP_CHAN_TAIL);
 	spin_unlock_bh(&chan->lock);
 }
 

@@ -44,9 +44,11 @@
 
 /*
  * Bytes of a message behind its base header, at most, whatever the peer's buffers are: whole
- * packets of InfiniBand, and not a last one for a few bytes.
+ * packets of InfiniBand, and not a last one for a few bytes.  But rather such a packet than a
+ * message of its own for the last bytes that there are: a program's 16 KiB are one message.
  */
 #define SDP_CHAN_MOST		(SDP_CHAN_SIZE - sizeof(struct sdp_bsdh))
+#define SDP_CHAN_TAIL		sizeof(struct sdp_bsdh)
 
 /* Receive buffers at first, and at most.  Each is a message that the user has not freed. */
 #define SDP_CHAN_BUFS_FIRST	8
@@ -170,7 +172,8 @@ struct sdp_chan_user {
  *	zero: all.  Set before sdp_chan_connect()
  * @credit: messages that each end may send
  * @want: receive buffers that there are to be
- * @most: bytes of a message to the peer behind its base header
+ * @most: bytes of a message to the peer behind its base header, if others follow
+ * @tail: bytes that it may have more if none follow
  * @caps: what the transport can do besides messages, with this peer: bits of enum sdp_xprt_caps
  * @max_mem: bytes that sdp_chan_mem_make() takes at most.  Both are written before the user
  *	hears that the channel is open, and outlive @xc
@@ -223,6 +226,7 @@ struct sdp_chan {
 	struct sdp_credit credit;
 	u32 want;
 	u32 most;
+	u32 tail;
 	u32 caps;
 	u32 max_mem;
 	struct list_head free;

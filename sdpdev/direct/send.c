@@ -17,11 +17,19 @@ static bool sdp_direct_has_room(struct sock *sk)
 	       READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN;
 }
 
-/* A message may take so many bytes; the lock held. */
-static u32 sdp_direct_open(struct sock *sk, struct sk_buff *skb)
+/* A message with @has bytes may take so many of the @left ones, or more; the lock held. */
+static u32 sdp_direct_room(const struct sdp_chan *chan, u32 has, size_t left)
 {
-	return !*sdp_direct_offers(skb) && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ?
-	       sdp_direct(sk)->link->chan.most - skb->len : 0;
+	return chan->most - has + (left <= chan->most - has + chan->tail ? chan->tail : 0);
+}
+
+/* As sdp_direct_room(), of a message that has not gone. */
+static u32 sdp_direct_open(struct sock *sk, struct sk_buff *skb, size_t left)
+{
+	const struct sdp_chan *chan = &sdp_direct(sk)->link->chan;
+
+	return !*sdp_direct_offers(skb) && skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS &&
+	       skb->len < chan->most ? sdp_direct_room(chan, skb->len, left) : 0;
 }
 
 /**
@@ -34,8 +42,8 @@ bool sdp_direct_may_send(struct sock *sk)
 	       !(sk->sk_shutdown & SEND_SHUTDOWN);
 }
 
-/* How many bytes the next copy may have; zero: none can be sent. */
-static u32 sdp_direct_most(struct sock *sk)
+/* How many bytes the next copy of @left may have; zero: none can be sent. */
+static u32 sdp_direct_most(struct sock *sk, size_t left)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 	struct sk_buff *last;
@@ -44,7 +52,8 @@ static u32 sdp_direct_most(struct sock *sk)
 	spin_lock_bh(&direct->lock);
 	if (sdp_direct_may_send(sk)) {
 		last = skb_peek_tail(&sk->sk_write_queue);
-		most = (last ? sdp_direct_open(sk, last) : 0) ?: direct->link->chan.most;
+		most = (last ? sdp_direct_open(sk, last, left) : 0) ?:
+		       sdp_direct_room(&direct->link->chan, 0, left);
 	}
 	spin_unlock_bh(&direct->lock);
 	return most;
@@ -93,7 +102,7 @@ static bool sdp_direct_append(struct sock *sk, struct page_frag *frag, u32 n)
 
 	spin_lock_bh(&direct->lock);
 	last = skb_peek_tail(&sk->sk_write_queue);
-	good = last && sdp_direct_may_send(sk) && sdp_direct_open(sk, last) >= n;
+	good = last && sdp_direct_may_send(sk) && sdp_direct_open(sk, last, n) >= n;
 	if (good) {
 		sdp_direct_put(sk, last, frag, n);
 		sdp_direct_push(sk);
@@ -139,7 +148,7 @@ static int sdp_direct_no_room(struct sock *sk)
 static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 {
 	struct page_frag *frag = sk_page_frag(sk);
-	u32 most = sdp_direct_most(sk);
+	u32 most = sdp_direct_most(sk, 0);
 	int n, err;
 
 	if (!most)
@@ -148,7 +157,7 @@ static int sdp_direct_send(struct sock *sk, struct msghdr *msg, size_t *sent)
 		err = sdp_direct_has_room(sk) ? 0 : sdp_direct_no_room(sk);
 		if (err)
 			return err;
-		most = sdp_direct_most(sk);
+		most = sdp_direct_most(sk, msg_data_left(msg));
 		if (!most)
 			return sock_error(sk) ?: -EPIPE;
 		n = sdp_direct_copy_in(sk, frag, &msg->msg_iter, most);

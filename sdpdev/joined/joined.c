@@ -166,6 +166,7 @@ static void sdp_joined_open(struct sdp_chan *chan, const void *pdata, unsigned i
 	}
 	sdp_chan_peer(chan, j->peer.bufs, j->peer.size);
 	j->c->most = chan->most;
+	j->c->tail = chan->tail;
 	if (!sdp_joined_prove(j)) {
 		sdp_chan_end(chan);
 		return;
@@ -350,6 +351,7 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
 
 	sdp_chan_peer(&j->chan, j->peer.bufs, j->peer.size);
 	j->c->most = j->chan.most;
+	j->c->tail = j->chan.tail;
 	j->chan.memcg = sdp_carrier_memcg(j->c);
 	sdp_joined_params(&j->answer, &params);
 	sdp_joined_build_rep(&rep, &j->answer, &sdp_joined_own);

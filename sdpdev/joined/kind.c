@@ -99,6 +99,7 @@ static void sdp_joined_end(struct sdp_carrier *c)
 	.terms	= SDP_JOINED_TERMS(SDP_JOINED_VERSION, SDP_JOINED_VERSION, SDP_CHAN_BUFS_FIRST, \
 				   SDP_JOINED_SIZE), \
 	.most	= SDP_CHAN_MOST, \
+	.tail	= SDP_CHAN_TAIL, \
 	.ask	= sdp_joined_ask, \
 	.send	= sdp_joined_send, \
 	.busy	= sdp_joined_busy, \

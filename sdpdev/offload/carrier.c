@@ -48,7 +48,7 @@ void sdp_carrier_init(void)
 int sdp_carrier_register(struct sdp_carrier_ops *ops)
 {
 	if (!ops->name || !ops->ask || !ops->send || !ops->taken || !ops->end || !ops->most ||
-	    ops->most > SDP_CARRIER_MOST)
+	    ops->most > SDP_CARRIER_MOST - ops->tail)
 		return -EINVAL;
 	spin_lock_bh(&sdp_carriers_lock);
 	sdp_carriers_add(ops);
@@ -148,6 +148,7 @@ struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carr
 	skb_queue_head_init(&c->inbox);
 	c->ops = ops;
 	c->most = ops->most;
+	c->tail = ops->tail;
 	c->began = jiffies;
 	c->sk = lane->sk;
 	c->lane = lane;

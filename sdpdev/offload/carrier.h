@@ -163,7 +163,8 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @kind: SDP_SOCK_BY_*, which programs and administrators see
  * @rank: where more than one would do, the switch asks the lowest; memory of the host has 0
  * @terms: of the kind, see struct sdp_join
- * @most: bytes of a message, at most, unless sdp_carrier.most is lower
+ * @most: as sdp_carrier.most, unless that is lower
+ * @tail: likewise
  * @fits: could a connection have this kind whose packets leave by the device?  Context: any, in
  *	an RCU read section.  NULL: any connection could.
  * @ask: ask the peer of a connection.  Returns 0, or -errno if it cannot be asked.
@@ -188,6 +189,7 @@ struct sdp_carrier_ops {
 	int rank;
 	__be64 terms;
 	u32 most;
+	u32 tail;
 	bool (*fits)(struct net *net, const struct net_device *dev);
 	int (*ask)(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);
 	int (*send)(struct sdp_carrier *c, struct sk_buff *skb);
@@ -210,7 +212,9 @@ enum sdp_carrier_event {
  * @refs: the switch has one, and the module one from ask() or sdp_carrier_answer() on
  * @ops: its kind
  * @priv: the module's
- * @most: bytes of a message, at most; the module may lower it before sdp_carrier_joined()
+ * @most: bytes of a message that others follow, at most; the module may lower it before
+ *	sdp_carrier_joined()
+ * @tail: bytes that it may have more if none are left for a message behind it; likewise
  * @number: of the connection's carriers
  * @ifindex: device by which the connection's packets left when the carrier was asked for
  * @began: jiffies of that
@@ -238,6 +242,7 @@ struct sdp_carrier {
 	const struct sdp_carrier_ops *ops;
 	void *priv;
 	u32 most;
+	u32 tail;
 	u32 number;
 	int ifindex;
 	unsigned long began;

@@ -53,7 +53,7 @@ static bool sdp_lane_too_large(const struct sdp_lane *lane)
 	const struct sk_buff *skb;
 
 	skb_queue_walk(&lane->kept, skb)
-		if (skb->len > lane->carrier->most)
+		if (skb->len > lane->carrier->most + lane->carrier->tail)
 			return true;
 	return false;
 }

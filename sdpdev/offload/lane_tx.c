@@ -299,6 +299,14 @@ static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane, const struct m
 	       skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS ? skb : NULL;
 }
 
+/* How many of the bytes that are left go into a message that has some? */
+static size_t sdp_lane_room(const struct sdp_lane *lane, u32 has, size_t left)
+{
+	const struct sdp_carrier *c = lane->carrier;
+
+	return left <= c->most + c->tail - has ? left : c->most - has;
+}
+
 /* A message without bytes. */
 static struct sk_buff *sdp_lane_build(struct sdp_lane *lane)
 {
@@ -399,7 +407,7 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 		return -ENOMEM;
 	before = skb->len;
 	n = sdp_lane_take_in(lane, skb, msg,
-			     min_t(size_t, msg_data_left(msg), lane->carrier->most - before));
+			     sdp_lane_room(lane, before, msg_data_left(msg)));
 	/* It has as many pieces as it may: the next one gets them. */
 	if (n == -EMSGSIZE && before) {
 		skb = sdp_lane_build(lane);
@@ -407,7 +415,7 @@ ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 			return -ENOMEM;
 		before = 0;
 		n = sdp_lane_take_in(lane, skb, msg,
-				     min_t(size_t, msg_data_left(msg), lane->carrier->most));
+				     sdp_lane_room(lane, 0, msg_data_left(msg)));
 	}
 	if (n > 0) {
 		sdp_lane_filled(lane, skb, before, n);

@@ -51,5 +51,5 @@ rows memory 64 2.4 0.9 "${here[@]}"
 rows memory 16384 2.4 0.9 "${here[@]}"
 check "only InfiniBand" only_ib
 rows InfiniBand 64 2.4 0.9 "${there[@]}"
-rows InfiniBand 16384 11.6 12.9 "${there[@]}"
+rows InfiniBand 16384 3.4 12.9 "${there[@]}"
 finish
