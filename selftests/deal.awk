@@ -37,9 +37,9 @@ function give(pool, i, to) {
 	load[to] += cost[pool, i]
 }
 
-# A machine can run one test of those that are last.
+# A machine can run one test of those that are last. To boot the checked kernel takes longer, too.
 function machines(pool,	n) {
-	n = int(total[pool] / share + 0.999)
+	n = int(total[pool] / (share * (pool ~ /^debug\|/ ? 2 : 1)) + 0.999)
 	if (n < lasts[pool])
 		n = lasts[pool]
 	return n > files[pool] ? files[pool] : n
