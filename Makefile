@@ -67,8 +67,8 @@ else
       INSIDE := tools/lib/inside $(CACHE)/kernel/$(NEWEST)/root
       KFLAGS := CONFIG_DEBUG_INFO_BTF_MODULES= $(STRICT)
     else ifeq ($(KERNEL),$(DEBUG))
-      # Coverage of the project's modules, by gcov and kcov, and UBSAN.
-      KFLAGS += CC=gcc-12 GCOV_PROFILE=y KCOV_INSTRUMENT=y UBSAN_SANITIZE=y
+      # kcov for the project's modules, gcov if what runs is counted, and UBSAN.
+      KFLAGS += CC=gcc-12 KCOV_INSTRUMENT=y UBSAN_SANITIZE=y $(GCOV:%=GCOV_PROFILE=%)
     else
       KFLAGS += $(STRICT)
     endif
@@ -201,7 +201,7 @@ fuzz: setup-check
 
 # In a folder of its own: the library counts, too. Of the tests that take long those that
 # run what no other does.
-COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG)
+COUNTED = BUILD=$(BUILD)/coverage KERNEL=$(DEBUG) GCOV=y
 COVERING := apps fail fuzz ipoib lifetime sdp softib wire lib/oracle joined \
 	    $(addprefix ipoib/,admin bond child connected debugfs events guid hostile mcast nosrq \
 		queues rings stuck tcp vf) \
