@@ -2,6 +2,7 @@
 /*
  * Connected mode: the completions of all connections.
  */
+#include "compat/netdev.h"
 #include "ipoib.h"
 
 static void ipoib_cm_complete(struct ipoib_dev *priv, const struct ib_wc *wc,
@@ -78,8 +79,10 @@ int ipoib_cm_poll(struct napi_struct *napi, int budget)
 	while (done < budget) {
 		n = ib_poll_cq(cm->cq, min(budget - done, IPOIB_RC_BATCH),
 			       cm->wc);
+		cm->alone = !done && n == 1 && !napi_holds_packets(napi);
 		for (i = 0; i < n; i++)
 			ipoib_cm_complete(priv, &cm->wc[i], budget);
+		cm->alone = false;
 		done += max(n, 0);
 		/* Pairs with the release in ipoib_cm_create_ring(). */
 		ring = smp_load_acquire(&cm->ring);

@@ -5,6 +5,7 @@
  * states, conn_in_end.c their end.
  */
 #include <linux/random.h>
+#include <net/busy_poll.h>
 
 #include "ipoib.h"
 #include "trace.h"
@@ -328,7 +329,9 @@ static void ipoib_conn_in_packet(struct ipoib_conn_in *c,
 	ipoib_dbg_cm_data(priv, "received %u bytes by a connection from QPN %#x\n",
 			  len, c->qpn);
 	skb->pkt_type = PACKET_HOST;
-	ipoib_rx_up(priv, &priv->cm.napi, skb);
+	/* As GRO does, for sockets that poll. */
+	skb_mark_napi_id(skb, &priv->cm.napi);
+	ipoib_rx_up(priv, priv->cm.alone ? NULL : &priv->cm.napi, skb);
 }
 
 /**

@@ -27,6 +27,10 @@ static bool ipoib_rc_slot_fill(struct ipoib_rc_ring *ring,
 	struct ib_device *hca = ring->priv->hca;
 	unsigned int i, n = 0, before;
 
+	/* Nothing was taken where the packet was copied. */
+	if (bitmap_full(&slot->mapped, ring->pages))
+		return true;
+
 	/* It may stop after one. */
 	do {
 		before = n;

@@ -151,7 +151,7 @@ static bool ipoib_rx_is_own(struct ipoib_dev *priv, const struct ib_wc *wc,
 /**
  * ipoib_rx_up() - hand a packet to the stack
  * @priv: the interface
- * @napi: who took it
+ * @napi: whose GRO may merge it with others, or NULL
  * @skb: the packet, from the encapsulation header on, behind as much room as its
  *	link-layer address takes, and with its type
  */
@@ -171,7 +171,10 @@ void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
 
 	/* As monitoring knows it: what is sent counts with the header, this without. */
 	dev_sw_netstats_rx_add(priv->dev, skb->len);
-	napi_gro_receive(napi, skb);
+	if (napi)
+		napi_gro_receive(napi, skb);
+	else
+		netif_receive_skb(skb);
 }
 
 /* Hands a packet that starts at its GRH to the stack. */

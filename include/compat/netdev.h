@@ -27,4 +27,14 @@ static inline void netdev_unlock_ops(struct net_device *dev)
 }
 #endif
 
+/* Does GRO hold packets back, to merge more with them? */
+static inline bool napi_holds_packets(const struct napi_struct *napi)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	return napi->gro.bitmask;
+#else
+	return napi->gro_bitmask;
+#endif
+}
+
 #endif /* _COMPAT_NETDEV_H */

@@ -270,6 +270,7 @@ struct ipoib_conn {
  * @max_in:	how many incoming connections it has room for
  * @napi:	takes the completions
  * @wc:		room for completions
+ * @alone:	the poll has one of them, and GRO nothing to merge it with; NAPI's
  * @sends:	of all connections, not yet complete
  * @queued:	packets that wait for them
  * @stuck:	an adapter that does not give back what it has
@@ -298,6 +299,7 @@ struct ipoib_cm {
 	unsigned int max_in;
 	struct napi_struct napi;
 	struct ib_wc wc[IPOIB_RC_BATCH];
+	bool alone;
 	atomic_t sends;
 	atomic_t queued;
 	bool stuck;
