@@ -79,7 +79,8 @@ int ipoib_cm_poll(struct napi_struct *napi, int budget)
 	while (done < budget) {
 		n = ib_poll_cq(cm->cq, min(budget - done, IPOIB_RC_BATCH),
 			       cm->wc);
-		cm->alone = !done && n == 1 && !napi_holds_packets(napi);
+		cm->alone = !done && n == 1 && !napi_has_packets(napi) &&
+			    !napi_keeps_packets(napi);
 		for (i = 0; i < n; i++)
 			ipoib_cm_complete(priv, &cm->wc[i], budget);
 		cm->alone = false;

@@ -27,13 +27,23 @@ static inline void netdev_unlock_ops(struct net_device *dev)
 }
 #endif
 
-/* Does GRO hold packets back, to merge more with them? */
-static inline bool napi_holds_packets(const struct napi_struct *napi)
+/* Has GRO packets that did not go up yet? */
+static inline bool napi_has_packets(const struct napi_struct *napi)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	return napi->gro.bitmask;
+	return napi->gro.bitmask || napi->gro.rx_count;
 #else
-	return napi->gro_bitmask;
+	return napi->gro_bitmask || napi->rx_count;
+#endif
+}
+
+/* Would GRO keep a packet, to merge it with those of the next poll? */
+static inline bool napi_keeps_packets(const struct napi_struct *napi)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	return READ_ONCE(napi->gro_flush_timeout);
+#else
+	return READ_ONCE(napi->dev->gro_flush_timeout);
 #endif
 }
 

@@ -43,9 +43,9 @@
 #endif
 
 /*
- * Bytes of a message behind its base header, at most, whatever the peer's buffers are: whole
- * packets of InfiniBand, and not a last one for a few bytes.  But rather such a packet than a
- * message of its own for the last bytes that there are: a program's 16 KiB are one message.
+ * Bytes of a message behind its base header, whatever the peer's buffers are: whole packets of
+ * InfiniBand, and not a last one for a few bytes.  But rather such a packet than a message of its
+ * own for the last bytes that there are: a program's 16 KiB are one message.
  */
 #define SDP_CHAN_MOST		(SDP_CHAN_SIZE - sizeof(struct sdp_bsdh))
 #define SDP_CHAN_TAIL		sizeof(struct sdp_bsdh)
