@@ -116,7 +116,9 @@ static bool copied(int fd, unsigned int call)
 /* A call's bytes are copied where there are few, by memory of the host, and by nothing else. */
 static void sizes(void)
 {
-	static const size_t of[] = { 1, 511, 512, 4096, 16367, 16368, 16369, 60000, 60001 };
+	static const size_t of[] = {
+		1, 511, 512, 4096, 16367, 16368, 16369, 16384, 16385, 60000, 60001
+	};
 	struct conn c = conn_moved();
 	unsigned int i;
 
