@@ -117,7 +117,7 @@ modules: $(KDIR)/Makefile mirror
 	+@flock $(BUILD)/$(KNAME)/.lock $(INSIDE) $(MAKE) --no-print-directory \
 		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS="$(MODDIRS)" $(KFLAGS) modules
 
-# Links what is new, forgets what is gone.
+# Links what is new, forgets what is gone. A build beside this one has files that come and go.
 mirror:
 	@mkdir -p $(BUILD)/$(KNAME)
 	@for f in Kbuild VERSION $$(find include uapi $(MODDIRS) \
@@ -125,7 +125,7 @@ mirror:
 		t=$(BUILD)/$(KNAME)/$$f; \
 		[ $$t -ef $$f ] || { mkdir -p $${t%/*} && ln -sfn $(CURDIR)/$$f $$t; }; \
 	done
-	@find $(BUILD)/$(KNAME) -xtype l -delete
+	@flock $(BUILD)/$(KNAME)/.lock find $(BUILD)/$(KNAME) -xtype l -delete
 
 $(CACHE)/kernel/%/build/Makefile:
 	tools/setup kernel $*
