@@ -236,8 +236,9 @@ static int attach_slot(struct slot *slot, int fd)
 	sdp_mapped_begin(&entry->fast, fd);
 	errno = ENOMEM;
 	if (!entry->fast.owner || !attach(&entry->fast)) {
+		error = -errno;
 		entry_free(entry);
-		return -errno;
+		return error;
 	}
 	store(&slots[entry->fast.rings].behind, entry);
 	store(&slot->rings, entry);
