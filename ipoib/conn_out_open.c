@@ -58,7 +58,7 @@ static int ipoib_conn_reply(struct ipoib_conn *c, struct ib_cm_id *id,
 	return err;
 }
 
-/* Who answers that nobody listens may be about to. */
+/* A peer that answers that nobody listens may be about to listen. */
 static void ipoib_conn_rejected(struct ipoib_conn *c, enum ib_cm_rej_reason why)
 {
 	spin_lock_bh(&c->lock);

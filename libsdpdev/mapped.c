@@ -414,7 +414,7 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct i
 	return -1;
 }
 
-/* Whoever waits for room is woken when it is worth it. */
+/* Wakes a sender that waits for room, when it is worth it. */
 static void tell_room(struct sdp_fast *fast, struct half *rx, __u64 used)
 {
 	/* The tail is there.  Pairs with the barrier of a thread that sets this and looks again. */

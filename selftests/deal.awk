@@ -9,7 +9,7 @@
 # TIMES has lines "SECONDS KERNEL TEST", PLAN has those of selftests/run's plan(). Prints
 # "SECONDS|KERNEL|OPTIONS|TEST TEST...", a line a machine.
 
-# Who is not in TIMES takes some seconds.
+# A test that is not in TIMES takes some seconds.
 function seconds(kernel, test) {
 	return (kernel, test) in took ? took[kernel, test] : 8
 }
@@ -37,7 +37,7 @@ function give(pool, i, to) {
 	load[to] += cost[pool, i]
 }
 
-# A machine can run one test of those that are last. To boot the checked kernel takes longer, too.
+# A machine can run one test of those that are last. The checked kernel boots more slowly.
 function machines(pool,	n) {
 	n = int(total[pool] / (share * (pool ~ /^debug\|/ ? 2 : 1)) + 0.999)
 	if (n < lasts[pool])

@@ -95,7 +95,7 @@ static u32 sdp_direct_fetch_end(struct sock *sk, struct sdp_chan *chan, u32 n, i
 	direct->rx_bytes += n;
 	direct->rx_zcopy += n;
 	spin_unlock_bh(&direct->lock);
-	/* Whoever has looked meanwhile has seen nothing. */
+	/* A reader that has looked meanwhile has seen nothing. */
 	if (left)
 		sk->sk_data_ready(sk);
 	if (n)

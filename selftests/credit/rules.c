@@ -236,7 +236,7 @@ static bool grow(struct end *e)
 	return true;
 }
 
-/* Whoever waits for SendSm does so for a second or so, and then sends SrcAvailCancel. */
+/* A sender waits about a second for SendSm, and then sends SrcAvailCancel. */
 static bool give_up(struct end *e)
 {
 	if (!e->waits || e->cancelled || sdp_credit_tx(&e->c) < 2)

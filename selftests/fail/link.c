@@ -118,7 +118,7 @@ static int act_dellink(void)
 	return ask(&r);
 }
 
-/* Who asks for the index of one that is not there has the kernel look for a module. */
+/* For the index of an interface that is not there, the kernel would look for a module. */
 static bool exists(void)
 {
 	return !access("/sys/class/net/" CHILD, F_OK);

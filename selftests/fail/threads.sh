@@ -95,7 +95,7 @@ every() {
 	recovers > /tmp/recovers 2>&1 || { echo "not after $*"; cat /tmp/recovers; return 1; }
 }
 
-# each FOLDER INTERVAL...: in both modes. Who may not sleep is in a softirq, mostly.
+# each FOLDER INTERVAL...: in both modes. A caller that may not sleep is mostly in a softirq.
 each() {
 	local where=$1 interval kind
 

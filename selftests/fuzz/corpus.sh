@@ -26,7 +26,7 @@ no_connections() {
 	! rdma resource show qp | grep -q '\[sdp_ib\]'
 }
 
-# The corpus takes longer than that. Who looks for more has make fuzz.
+# The corpus alone takes longer. "make fuzz" looks for more.
 time=15
 [ "$VM_KERNEL/$VARIANT" != debug/long ] || time=90
 plan 3

@@ -139,8 +139,8 @@ speed() {
 	ethtool ib0 | grep -x "[[:space:]]*Duplex: Full"
 }
 
-# One lane, at two speeds. The default partition's group is too fast for that. Who asks
-# while the subnet manager still deals with the change asks again later and later.
+# One lane, at two speeds. The default partition's group is too fast for that. An interface
+# that asks while the subnet manager still deals with the change asks again later and later.
 narrow() {
 	partitions "$slow" &&
 	ip link add link ib0 name slow type ipoib pkey 0x8001 &&

@@ -168,7 +168,7 @@ names() {
 	address_up node1 1 && until_true 10 carrier && return $status
 }
 
-# Who deletes a child may create it again at once.
+# An administrator may create a child again as soon as it is deleted.
 again_at_once() {
 	for _ in 1 2 3 4 5; do
 		sysfs create_child 0x8003 && sysfs delete_child 0x8003 || return

@@ -160,7 +160,7 @@ renamed_back() {
 	until_true 10 broadcast && broadcast
 }
 
-# Whoever has a file open when it goes reads nothing more.
+# A program that has a file open when it goes reads nothing more.
 open_file() {
 	local fd
 

@@ -75,7 +75,7 @@ child_as_port() {
 	return $status
 }
 
-# Who connects, and who is connected to
+# The node that connects, and the one that it connects to
 by_connections() {
 	connected node1 node2 &&
 	until_true 20 large_pings 5 10.77.0.2 &&

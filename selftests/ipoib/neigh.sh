@@ -93,7 +93,7 @@ causes() {
 	return $status
 }
 
-# Who has an address, asked by a program that speaks for itself.
+# A program asks for the owner of an address by itself, without the stack.
 asked_by_arping() {
 	local output
 

@@ -56,7 +56,7 @@ by_cpu() {
 	echo 1 > $event/enable
 	taskset -c "$1" python3 -c "$twenty" || return
 	echo 0 > $event/enable
-	# Whoever the queue's lock is handed to sends them; by their length they are known.
+	# The CPU that gets the queue's lock sends them; the test knows them by their length.
 	awk -v len=$((777 + 28)) 'match($0, / len=[0-9]+/) {
 			n = substr($0, RSTART + 5, RLENGTH - 5) - len
 			if (n >= 0 && n <= 44) print }' $trace/trace > /tmp/queues.sent
@@ -205,7 +205,7 @@ came_back() {
 	! ours || [ "$(counter rx_own_multicast)" -ge "$1" ]
 }
 
-# Whoever listens to the group it sends to gets its packet once, by the stack,
+# A member of the group that it sends to gets its packet once, by the stack,
 # and not again from the fabric, whichever queue pair sent it.
 own_multicast() {
 	local cpu before=0

@@ -54,8 +54,8 @@ believed() {
 		"$(lladdr node1)"
 }
 
-# Who sends nothing is found by its new address all the same: neighbours are told,
-# and need not doubt the old one first, which takes half a minute.
+# Neighbours find a node that sends nothing by its new address all the same: the node tells them,
+# and they need not doubt the old one first, which takes half a minute.
 announced() {
 	no_loss -q -c 1 10.77.0.2 && believed && resized 512 512 "512 512" &&
 	until_true 10 believed

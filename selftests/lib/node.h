@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is one of the fabric's nodes, each of which is a network namespace. */
+/* The fabric's nodes, each of which is a network namespace. */
 #ifndef SELFTESTS_NODE_H
 #define SELFTESTS_NODE_H
 

@@ -37,8 +37,8 @@ fails() {
 	[ "$status" -eq "$1" ] && grep -qF -e "$2" "$work/err"
 }
 
-# The checked kernel has neither 32-bit programs nor MPTCP, user namespaces, control groups; and
-# Python starts ten times slower than a small program: of its rows only one of each kind.
+# The checked kernel has no 32-bit programs, MPTCP, user namespaces or control groups. Python starts
+# slowly there, so it has one row of each kind only.
 checked() {
 	[ "$KERNEL" = debug ]
 }

@@ -161,7 +161,7 @@ static void capture_brings_back(struct conn *c, const char *netns, const char *d
 	move(c);
 }
 
-/* Whoever captures at either end sees the packets of both directions. */
+/* A capture at either end sees the packets of both directions. */
 static void captured(void)
 {
 	struct conn c = conn_moved();

@@ -15,7 +15,7 @@ begin() {
 	until_true 10 test -s $file
 }
 
-# Who reads it sleeps: there is nothing that it has not read and written.
+# The reader sleeps: it has read and written all that there is.
 all_read() {
 	local state
 

@@ -47,8 +47,8 @@ rc_data() {
 	"$programs/rc" loss > /tmp/rc || { grep -v ^ok /tmp/rc; return 1; }
 }
 
-# Who says nothing is believed to be there for three seconds at least. A machine that was
-# not scheduled for so long is tried again.
+# A machine takes a silent peer to be there for three seconds at least. The test tries a machine
+# again that was not scheduled for so long.
 goodbye() {
 	local begin end i
 

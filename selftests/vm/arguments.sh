@@ -21,7 +21,7 @@ refused() {
 	result $? "$name"
 }
 
-plan 37
+plan 38
 refused "no command" "no command"
 refused "no command after --" "no command" --nodes 2 --
 refused "unknown option" "--frobnicate" --frobnicate -- true
@@ -53,6 +53,7 @@ refused "one machine" "2 to 8" --machines 1 -- true
 refused "nine machines" "2 to 8" --machines 9 -- true
 refused "a third driver for two machines" "more than 2" \
 	--machines 2 --ipoib ours,stock,ours -- true
+refused "a parameter for a third machine" "3 of 2" --machines 2 --append "a 3/b=1" -- true
 refused "nodes and machines" "one node in each" --machines 2 --nodes 2 -- true
 refused "counting in two machines" "one machine" --count --machines 2 -- true
 refused "unknown packages" "demo guest" --guest theirs -- true

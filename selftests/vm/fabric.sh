@@ -14,7 +14,7 @@ plan 13
 
 # shellcheck disable=SC2016 # for the VM's shell
 output=$(vm --nodes 3 --ipoib stock -- bash -c '
-	# Who asks for an address gives up after three seconds.
+	# A node that asks for an address gives up after three seconds.
 	again() { for _ in 1 2 3 4 5; do "$@" && return; done; return 1; }
 	ip netns identify
 	for n in 1 2 3; do

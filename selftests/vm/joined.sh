@@ -73,7 +73,7 @@ check "each machine has its driver" same "ours stock" \
 	echo "$VM_IPOIB" "$(machine 2 run sh -c 'echo $VM_IPOIB')"
 check "out of the kernel's tree" grep -q O /sys/module/ib_ipoib/taint
 check "and in it" same "" machine 2 run cat /sys/module/ib_ipoib/taint
-# Who asks for an address gives up after three seconds.
+# A node that asks for an address gives up after three seconds.
 check "IPv4" until_true 20 ping -q -c 1 -W 5 10.77.0.2
 check "IPv6" until_true 20 ping -q -c 1 -W 5 fd77::2
 check "the other way" until_true 20 machine 2 run ping -q -c 1 -W 5 node1

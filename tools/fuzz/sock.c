@@ -225,7 +225,7 @@ void call_option(struct worker *w, int fd)
 	uint32_t *value = memory(w, 256);
 
 	if (w->r->b < 0xd0) {
-		/* Who lingers does so for a second at most. */
+		/* A socket lingers for a second at most. */
 		value[0] = w->r->c & 0xff;
 		value[1] = w->r->c >> 8 & 1;
 		if (options[i].name == TCP_ULP)

@@ -169,7 +169,7 @@ static void say_done(const struct job *job)
 	printf("%zu connection%s %s\n", job->done, job->done == 1 ? "" : "s", what);
 }
 
-/* Whoever does not wait has been told of what the kernel has refused. */
+/* A user that does not wait has been told of what the kernel has refused. */
 static void forget_rest(struct job *job)
 {
 	size_t i, kept = 0;

@@ -186,7 +186,7 @@ static u16 get_port_info(struct softib_port *port, struct ib_smp *smp)
 	info->local_port_num = port->num;
 	if (target->node->ops->port_fill)
 		target->node->ops->port_fill(target, info);
-	/* Who does not know the M_Key is not told it (14.2.4.1). */
+	/* A manager that does not know the M_Key does not learn it (14.2.4.1). */
 	if (info->mkeyprot_resv_lmc >> 6 && smp->mkey != guard->info.mkey)
 		info->mkey = 0;
 	return OK;

@@ -136,7 +136,7 @@ static void asked(struct machine *m)
 		ret = wire_write(m->e.control, &m->ask) == 1 ? 1 : -1;
 	}
 	m->ask.done = 0;
-	/* Who talks nonsense, or does not listen, is not heard any more. */
+	/* A peer that talks nonsense, or does not listen, is not heard any more. */
 	if (ret < 0)
 		m->e.control = -1;
 }

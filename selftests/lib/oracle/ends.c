@@ -88,7 +88,7 @@ static void closed(void)
 	must(!close(p[1]));
 }
 
-/* Whoever closes with bytes unread, or without lingering, resets. */
+/* An end that closes with bytes unread, or without lingering, resets. */
 static void reset(const char *how, bool unread)
 {
 	struct linger now = { .l_onoff = 1 };

@@ -118,7 +118,7 @@ static void kept(bool reuse)
 	if (reuse)
 		say("listen", listen(same, 5));
 	must(!close(same));
-	/* Who closes first would keep it, with TCP. */
+	/* With TCP the end that closes first would keep it. */
 	must(!close(c));
 	wait_for(a, POLLIN);
 	must(!close(a));

@@ -37,7 +37,7 @@ static bool unread;
 module_param(unread, bool, 0444);
 MODULE_PARM_DESC(unread, "It cannot read the other end's memory");
 
-/* Whoever takes a page finds no memory for a new one. */
+/* A user that takes a page finds no memory for a new one. */
 bool local_starved;
 
 #define LOCAL_MAX_CONNS	1024
@@ -109,7 +109,7 @@ static void local_give_back(struct tasklet_struct *tasklet)
 		op = list_first_entry_or_null(&conn->done, struct local_op, node);
 		if (op) {
 			list_del_init(&op->node);
-			/* Whoever has it back may free it. */
+			/* The user may free it as soon as it has it back. */
 			ev = op->ev;
 		}
 		spin_unlock(&local_lock);

@@ -59,7 +59,7 @@ static void memory_exit(struct memory *m)
 	struct carry_end *ends[] = { &m->carry.asks, &m->carry.asked };
 	int i;
 
-	/* Who ends first has all that is posted back, and the memory outlives the connection. */
+	/* The end that goes first gets back all posted work; memory outlives the connection. */
 	for (i = 0; i < 2; i++)
 		if (ends[i]->xc)
 			ends[i]->xc->ops->conn_destroy(ends[i]->xc);
