@@ -39,7 +39,7 @@ struct sdp_user {
 static DEFINE_HASHTABLE(sdp_users, 6);
 static DEFINE_SPINLOCK(sdp_users_lock);
 
-/* A uid has an account of its own below each owner of namespaces that it is in. */
+/* One uid has several accounts: one below each owner of namespaces that it is in. */
 static u32 sdp_user_key(const struct sdp_user *parent, kuid_t uid)
 {
 	return hash_ptr(parent, 32) ^ __kuid_val(uid);
@@ -127,7 +127,7 @@ static long sdp_user_limit(const struct sdp_user *user)
 		   (long)READ_ONCE(sdp_user_mib) << 20);
 }
 
-/* From @user's account and those above, before @end. */
+/* Takes @bytes from the account of @user and from those above it, but not from @end. */
 static void sdp_user_uncharge(struct sdp_user *user, const struct sdp_user *end, long bytes)
 {
 	for (; user != end; user = user->parent)
@@ -146,14 +146,10 @@ static bool sdp_user_charge(struct sdp_user *first, long bytes)
 	return true;
 }
 
-/**
- * sdp_shared_charge() - the calling process's user pays for memory that a program maps
- * @bytes: how much
- *
- * Context: process.
- *
- * Return: the account, held until sdp_shared_uncharge(); NULL where it would be too much, or
- * without memory.
+/*
+ * The calling process's user pays for memory that a program maps.  Process context.  Returns the
+ * account, which the caller holds until sdp_shared_uncharge(); NULL if the user would have too
+ * much, or without memory.
  */
 struct sdp_user *sdp_shared_charge(long bytes)
 {
@@ -166,24 +162,16 @@ struct sdp_user *sdp_shared_charge(long bytes)
 	return NULL;
 }
 
-/**
- * sdp_shared_uncharge() - the reverse
- * @user: the account
- * @bytes: as charged before
- *
- * Context: any.
- */
+/* @bytes: as charged before.  Any context but hard interrupts. */
 void sdp_shared_uncharge(struct sdp_user *user, long bytes)
 {
 	sdp_user_uncharge(user, NULL, bytes);
 	sdp_user_put(user);
 }
 
-/**
- * sdp_sock_owner() - whose share of an adapter a socket's connection takes
- * @sk: the socket, locked
- *
- * Return: the owner of the uppermost user namespace that is not root's, else of the socket.
+/*
+ * The user whose share of an adapter the connection of @sk takes: the owner of the uppermost user
+ * namespace that is not root's, else the socket's.  The caller has locked @sk.
  */
 kuid_t sdp_sock_owner(const struct sock *sk)
 {
@@ -199,24 +187,14 @@ kuid_t sdp_sock_owner(const struct sock *sk)
 	return owner;
 }
 
-/**
- * sdp_owner_share() - how much of an adapter the connections of a user's sockets may use up
- * @payer: of sdp_sock_owner()
- * @owner: out: the user, as a number
- * @share: out: percent; zero: no limit
- */
+/* @payer is of sdp_sock_owner().  @share is in percent; zero: no limit. */
 void sdp_owner_share(kuid_t payer, u32 *owner, u32 *share)
 {
 	*owner = __kuid_val(payer);
 	*share = uid_eq(payer, GLOBAL_ROOT_UID) ? 0 : READ_ONCE(sdp_user_share);
 }
 
-/**
- * sdp_sock_memcg() - the memory control group that pays for a socket
- * @sk: the socket
- *
- * Return: the group, referenced, or NULL.
- */
+/* The group that pays for the socket, referenced, or NULL. */
 struct mem_cgroup *sdp_sock_memcg(const struct sock *sk)
 {
 #ifdef CONFIG_MEMCG

@@ -8,19 +8,11 @@
 
 static atomic_long_t sdp_counters[SDP_CNT_MAX];
 
-/**
- * sdp_count() - count an event
- * @which: the counter
- */
 void sdp_count(enum sdp_counter which)
 {
 	atomic_long_inc(&sdp_counters[which]);
 }
 
-/**
- * sdp_counter() - what a counter has counted
- * @which: the counter
- */
 long sdp_counter(enum sdp_counter which)
 {
 	return atomic_long_read(&sdp_counters[which]);

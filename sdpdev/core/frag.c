@@ -77,11 +77,9 @@ static bool sdp_frag_is_free(struct page *page)
 	return page_ref_count(page) == 1 && PageCompound(page) && !page_is_pfmemalloc(page);
 }
 
-/**
- * sdp_frag_keep() - keep pages of a message that nobody needs any more
- * @skb: the message, whose pages are all from sdp_frag_refill(); about to be freed
- *
- * Context: any but interrupts.
+/*
+ * Keeps the pages of @skb that nobody else has, for later messages.  All are from
+ * sdp_frag_refill(), and the caller is about to free @skb.  Any context but hard interrupts.
  */
 void sdp_frag_keep(struct sk_buff *skb)
 {
@@ -97,17 +95,9 @@ void sdp_frag_keep(struct sk_buff *skb)
 	info->nr_frags = left;
 }
 
-/**
- * sdp_frag_refill() - have room for bytes in a page
- * @frag: the page, as of sk_page_frag()
- * @gfp: for a new one
- *
- * Unlike sk_page_frag_refill() it leaves sk_sndbuf alone if there is no memory: nothing makes that
- * large again for a socket that has left TCP.
- *
- * Context: process.
- *
- * Return: false if there is no memory.
+/*
+ * Like sk_page_frag_refill(), but leaves sk_sndbuf alone if there is no memory: nothing makes that
+ * large again for a socket that has left TCP.  Process context.
  */
 bool sdp_frag_refill(struct page_frag *frag, gfp_t gfp)
 {
@@ -126,9 +116,7 @@ bool sdp_frag_refill(struct page_frag *frag, gfp_t gfp)
 	return true;
 }
 
-/**
- * sdp_frag_exit() - give the pages back; nobody keeps more
- */
+/* Gives the pages back.  No caller may keep or refill any more. */
 void sdp_frag_exit(void)
 {
 	struct sdp_frags *frags;

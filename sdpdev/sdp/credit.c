@@ -41,20 +41,15 @@
 
 #include "sdp/credit.h"
 
-/**
- * sdp_credit_may_send() - may stream bytes be sent?
- * @c: the end
- */
+/* May stream bytes be sent? */
 bool sdp_credit_may_send(const struct sdp_credit *c)
 {
 	return sdp_credit_tx(c) > SDP_KEPT_CREDITS;
 }
 
-/**
- * sdp_credit_may_answer() - may an answer to the peer, or DisConn, be sent?
- * @c: the end
- *
- * The last credit is for what brings the peer new ones (CA4-82).
+/*
+ * May an answer to the peer, or DisConn, be sent?  The last credit is for what brings the peer new
+ * ones (CA4-82).
  */
 bool sdp_credit_may_answer(const struct sdp_credit *c)
 {
@@ -67,10 +62,7 @@ static s32 sdp_credit_enough(const struct sdp_credit *c)
 	return max_t(s32, c->bufs / 4, c->fresh ? 1 : 2);
 }
 
-/**
- * sdp_credit_must_update() - is the peer to be told of buffers, by an empty message?
- * @c: the end
- */
+/* Does the peer have to be told of buffers by an empty message? */
 bool sdp_credit_must_update(const struct sdp_credit *c)
 {
 	s32 known = sdp_credit_rx(c), news = sdp_credit_news(c);
@@ -82,9 +74,9 @@ bool sdp_credit_must_update(const struct sdp_credit *c)
 	return known <= (s32)c->bufs / 2 && news >= sdp_credit_enough(c);
 }
 
-/**
- * sdp_credit_init() - a new connection: no buffers, and the peer knows of @c->min
- * @c: the end; @c->min and @c->max are set
+/*
+ * A new connection has no buffers yet, and its peer knows of c->min.  The caller has set c->min and
+ * c->max.
  */
 void sdp_credit_init(struct sdp_credit *c)
 {
@@ -95,20 +87,13 @@ void sdp_credit_init(struct sdp_credit *c)
 	};
 }
 
-/**
- * sdp_credit_peer() - the buffers that the peer begins with
- * @c: the end
- * @bufs: Bufs of the peer's Hello or HelloAck
- */
+/* @bufs: Bufs of the peer's Hello or HelloAck. */
 void sdp_credit_peer(struct sdp_credit *c, u32 bufs)
 {
 	c->told = bufs;
 }
 
-/**
- * sdp_credit_sent() - a message was sent, which told of all buffers posted
- * @c: the end
- */
+/* A message was sent.  It has told of all buffers that are posted. */
 void sdp_credit_sent(struct sdp_credit *c)
 {
 	c->tx_mseq++;
@@ -117,16 +102,10 @@ void sdp_credit_sent(struct sdp_credit *c)
 	c->fresh = false;
 }
 
-/**
- * sdp_credit_received() - a message came
- * @c: the end
- * @mseq: its MSeq, the next one
- * @mseq_ack: its MSeqAck, between the last one and the last MSeq sent
- * @bufs: its Bufs
- * @payload: it has stream bytes
- *
- * Return: false if the peer had no credit for it, or says that it has fewer buffers
- * than there are messages under way.
+/*
+ * A message has come.  The caller has checked that @mseq is the next one, and @mseq_ack between the
+ * last one and the last MSeq sent.  Returns false if the peer had no credit for the message, or
+ * says that it has fewer buffers than there are messages under way.
  */
 bool sdp_credit_received(struct sdp_credit *c, u32 mseq, u32 mseq_ack, u32 bufs,
 			 bool payload)
@@ -141,21 +120,14 @@ bool sdp_credit_received(struct sdp_credit *c, u32 mseq, u32 mseq_ack, u32 bufs,
 	return true;
 }
 
-/**
- * sdp_credit_posted() - the transport has got a receive buffer
- * @c: the end
- * @fresh: it is new, or has carried stream bytes
- */
+/* The transport has got a receive buffer.  @fresh: it is new, or has carried stream bytes. */
 void sdp_credit_posted(struct sdp_credit *c, bool fresh)
 {
 	c->posted++;
 	c->fresh |= fresh;
 }
 
-/**
- * sdp_credit_wants_more() - stream bytes came: has the peer used up its buffers?
- * @c: the end
- */
+/* Stream bytes came.  Has the peer used up its buffers, and may it get more? */
 bool sdp_credit_wants_more(const struct sdp_credit *c)
 {
 	return sdp_credit_rx(c) <= SDP_KEPT_CREDITS && c->bufs < c->max;

@@ -52,28 +52,19 @@ struct sdp_credit {
 	bool fin_sent;
 };
 
-/**
- * sdp_credit_tx() - messages that the peer has buffers for
- * @c: the end
- */
+/* Messages that the peer has buffers for. */
 static inline s32 sdp_credit_tx(const struct sdp_credit *c)
 {
 	return (s32)(c->told - (c->tx_mseq - c->tx_acked));
 }
 
-/**
- * sdp_credit_rx() - messages that the peer may send by what it was told last
- * @c: the end
- */
+/* Messages that the peer may send by what it was told last. */
 static inline s32 sdp_credit_rx(const struct sdp_credit *c)
 {
 	return (s32)(c->adv_bufs - (c->rx_mseq - c->adv_mseq));
 }
 
-/**
- * sdp_credit_news() - buffers that the peer does not know of
- * @c: the end
- */
+/* Buffers that the peer does not know of. */
 static inline s32 sdp_credit_news(const struct sdp_credit *c)
 {
 	return (s32)c->posted - sdp_credit_rx(c);

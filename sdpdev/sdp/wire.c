@@ -14,7 +14,6 @@
 #include "sdp/wire.h"
 #include "transport/transport.h"
 
-/* What follows the base header of a message of each kind. */
 struct sdp_kind {
 	u8 ext;			/* bytes of the extended header */
 	bool payload;		/* stream bytes may follow */
@@ -60,13 +59,9 @@ static enum sdp_bad sdp_parse_avail(const u8 *ext, struct sdp_pdu *pdu)
 	return pdu->avail ? SDP_BAD_NOTHING : SDP_BAD_FIELD;
 }
 
-/**
- * sdp_parse() - take a message of an established connection apart
- * @data: the message
- * @len: bytes that arrived
- * @pdu: out: its contents; valid only if it is well-formed
- *
- * Return: SDP_BAD_NOTHING, or what is wrong (A4.3).
+/*
+ * Takes a message of an established connection apart (A4.3).  @pdu is valid only if the result is
+ * SDP_BAD_NOTHING.
  */
 enum sdp_bad sdp_parse(const void *data, u32 len, struct sdp_pdu *pdu)
 {
@@ -174,14 +169,7 @@ static bool sdp_addr_is_host(const struct sockaddr_storage *ss)
 	       !ipv4_is_lbcast(sin->sin_addr.s_addr);
 }
 
-/**
- * sdp_parse_hello() - read the private data of a connection request
- * @data: private data
- * @len: its bytes
- * @hello: out: what it says
- *
- * Return: SDP_BAD_NOTHING, or what is wrong (A4.3.3).
- */
+/* Reads the private data of a connection request (A4.3.3). */
 enum sdp_bad sdp_parse_hello(const void *data, unsigned int len,
 			     struct sdp_hello *hello)
 {
@@ -211,14 +199,7 @@ enum sdp_bad sdp_parse_hello(const void *data, unsigned int len,
 	return sdp_check_sizes(hello);
 }
 
-/**
- * sdp_parse_hello_ack() - read the private data of an acceptance
- * @data: private data
- * @len: its bytes
- * @hello: out: buffers and their size
- *
- * Return: SDP_BAD_NOTHING, or what is wrong (A4.3.4).
- */
+/* Reads the private data of an acceptance (A4.3.4); no addresses. */
 enum sdp_bad sdp_parse_hello_ack(const void *data, unsigned int len,
 				 struct sdp_hello *hello)
 {
@@ -252,11 +233,7 @@ static void sdp_put_addr(u8 *ip, const struct sockaddr_storage *ss)
 		memcpy(ip + 12, &sin->sin_addr, sizeof(sin->sin_addr));
 }
 
-/**
- * sdp_build_hello() - write the private data of a connection request
- * @hh: where to
- * @hello: what to say; IPv4 addresses not in their IPv6 form
- */
+/* IPv4 addresses must not be in their IPv6 form. */
 void sdp_build_hello(struct sdp_hh *hh, const struct sdp_hello *hello)
 {
 	const struct sockaddr_in *src = (const struct sockaddr_in *)&hello->src;
@@ -279,11 +256,6 @@ void sdp_build_hello(struct sdp_hh *hh, const struct sdp_hello *hello)
 	sdp_put_addr(hh->dst, &hello->dst);
 }
 
-/**
- * sdp_build_hello_ack() - write the private data of an acceptance
- * @hah: where to
- * @hello: buffers and their size
- */
 void sdp_build_hello_ack(struct sdp_hah *hah, const struct sdp_hello *hello)
 {
 	memset(hah, 0, sizeof(*hah));

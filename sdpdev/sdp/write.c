@@ -9,11 +9,7 @@
 
 /* --- the sink ----------------------------------------------------------------------- */
 
-/**
- * sdp_room_offer() - SinkAvail is on its way, with @room->nondiscards
- * @room: the sink; sdp_room_may()
- * @len: bytes that it advertises
- */
+/* SinkAvail is on its way, with room->nondiscards.  Only if sdp_room_may(). */
 void sdp_room_offer(struct sdp_room *room, u32 len)
 {
 	room->state = SDP_ROOM_OFFERED;
@@ -31,12 +27,7 @@ static void sdp_room_answered(struct sdp_room *room, u32 bytes)
 	room->say_cancel = false;
 }
 
-/**
- * sdp_room_stream() - a message with stream bytes has come
- * @room: the sink
- *
- * Return: what was advertised is void.
- */
+/* A message with stream bytes has come.  Returns whether that makes what was advertised void. */
 bool sdp_room_stream(struct sdp_room *room)
 {
 	if (!sdp_room_is_out(room)) {
@@ -47,13 +38,7 @@ bool sdp_room_stream(struct sdp_room *room)
 	return true;
 }
 
-/**
- * sdp_room_written() - RdmaWrCompl has come
- * @room: the sink
- * @bytes: that it tells of
- *
- * Return: false if that breaks the rules.
- */
+/* RdmaWrCompl has come.  Returns false if that breaks the rules. */
 bool sdp_room_written(struct sdp_room *room, u32 bytes)
 {
 	if (!sdp_room_is_out(room) || !bytes || bytes > room->len)
@@ -62,10 +47,7 @@ bool sdp_room_written(struct sdp_room *room, u32 bytes)
 	return true;
 }
 
-/**
- * sdp_room_cancel() - the program does not wait any more
- * @room: the sink
- */
+/* The program does not wait any more. */
 void sdp_room_cancel(struct sdp_room *room)
 {
 	if (room->state != SDP_ROOM_OFFERED)
@@ -75,12 +57,7 @@ void sdp_room_cancel(struct sdp_room *room)
 	room->ack_due = true;
 }
 
-/**
- * sdp_room_ack() - SinkCancelAck has come
- * @room: the sink
- *
- * Return: false if that breaks the rules.
- */
+/* SinkCancelAck has come.  Returns false if that breaks the rules. */
 bool sdp_room_ack(struct sdp_room *room)
 {
 	if (!room->ack_due || room->say_cancel)
@@ -91,22 +68,14 @@ bool sdp_room_ack(struct sdp_room *room)
 	return true;
 }
 
-/**
- * sdp_room_end() - no stream byte comes any more
- * @room: the sink
- */
+/* No stream byte comes any more. */
 void sdp_room_end(struct sdp_room *room)
 {
 	if (sdp_room_is_out(room))
 		sdp_room_answered(room, 0);
 }
 
-/**
- * sdp_room_take() - the program hears of the answer
- * @room: the sink, answered
- *
- * Return: bytes that it has.
- */
+/* The program hears of the answer.  Returns how many bytes it has. */
 u32 sdp_room_take(struct sdp_room *room)
 {
 	room->state = SDP_ROOM_NONE;
@@ -121,14 +90,9 @@ static void sdp_target_shift(struct sdp_target *target)
 	memmove(&target->open[0], &target->open[1], target->n * sizeof(target->open[0]));
 }
 
-/**
- * sdp_target_offered() - SinkAvail has come
- * @target: the source
- * @advert: what it advertises
- * @nondiscards: what it says of the sink's count
- * @stale: out: it is void already, and answers nothing
- *
- * Return: false if that breaks the rules.
+/*
+ * SinkAvail has come, with the sink's count in @nondiscards.  If it is @stale, it is void already
+ * and answers nothing.  Returns false if it breaks the rules.
  */
 bool sdp_target_offered(struct sdp_target *target, const struct sdp_advert *advert,
 			u32 nondiscards, bool *stale)
@@ -144,10 +108,7 @@ bool sdp_target_offered(struct sdp_target *target, const struct sdp_advert *adve
 	return true;
 }
 
-/**
- * sdp_target_stream() - a message with stream bytes is on its way
- * @target: the source
- */
+/* A message with stream bytes is on its way. */
 void sdp_target_stream(struct sdp_target *target)
 {
 	if (target->n)
@@ -156,12 +117,9 @@ void sdp_target_stream(struct sdp_target *target)
 		target->nondiscards++;
 }
 
-/**
- * sdp_target_write() - the oldest is written into, from its first byte on
- * @target: the source; sdp_target_may_write()
- * @most: bytes that there are
- *
- * Return: bytes that are written.
+/*
+ * The oldest is written into, from its first byte on.  Only if sdp_target_may_write().  Returns how
+ * many of @most bytes it takes.
  */
 u32 sdp_target_write(struct sdp_target *target, u32 most)
 {
@@ -170,10 +128,7 @@ u32 sdp_target_write(struct sdp_target *target, u32 most)
 	return target->say_written;
 }
 
-/**
- * sdp_target_cancel() - SinkAvailCancel has come
- * @target: the source
- */
+/* SinkAvailCancel has come. */
 void sdp_target_cancel(struct sdp_target *target)
 {
 	target->n = 0;

@@ -82,19 +82,13 @@ bool sdp_room_ack(struct sdp_room *room);
 void sdp_room_end(struct sdp_room *room);
 u32 sdp_room_take(struct sdp_room *room);
 
-/**
- * sdp_room_is_out() - may the peer write?
- * @room: the sink
- */
+/* May the peer write? */
 static inline bool sdp_room_is_out(const struct sdp_room *room)
 {
 	return room->state == SDP_ROOM_OFFERED || room->state == SDP_ROOM_CANCELLED;
 }
 
-/**
- * sdp_room_may() - may memory be advertised?
- * @room: the sink
- */
+/* May memory be advertised? */
 static inline bool sdp_room_may(const struct sdp_room *room)
 {
 	return room->state == SDP_ROOM_NONE && !room->ack_due;
@@ -107,10 +101,7 @@ void sdp_target_stream(struct sdp_target *target);
 u32 sdp_target_write(struct sdp_target *target, u32 most);
 void sdp_target_cancel(struct sdp_target *target);
 
-/**
- * sdp_target_may_write() - may the oldest be written into?
- * @target: the source
- */
+/* May the oldest be written into? */
 static inline bool sdp_target_may_write(const struct sdp_target *target)
 {
 	return target->n && !target->say_written;

@@ -9,21 +9,13 @@
 
 /* --- the source --------------------------------------------------------------------- */
 
-/**
- * sdp_src_queue() - memory is to be advertised
- * @src: the source, idle
- * @len: its bytes
- * @first: of them, those that go along
- */
+/* Memory is to be advertised; @src is idle.  @first of its @len bytes go along with SrcAvail. */
 void sdp_src_queue(struct sdp_src *src, u32 len, u32 first)
 {
 	*src = (struct sdp_src){ .state = SDP_SRC_QUEUED, .len = len, .first = first };
 }
 
-/**
- * sdp_src_sent() - SrcAvail is on its way
- * @src: the source, queued
- */
+/* SrcAvail is on its way; it was queued. */
 void sdp_src_sent(struct sdp_src *src)
 {
 	src->state = SDP_SRC_OFFERED;
@@ -35,12 +27,7 @@ static void sdp_src_answered(struct sdp_src *src)
 	src->say_cancel = false;
 }
 
-/**
- * sdp_src_cancel() - the program does not wait any more
- * @src: the source
- *
- * Return: SrcAvail has not been sent, and is not to be.
- */
+/* The program does not wait any more.  Returns whether SrcAvail was not sent, and must not be. */
 bool sdp_src_cancel(struct sdp_src *src)
 {
 	if (src->state == SDP_SRC_QUEUED) {
@@ -55,13 +42,7 @@ bool sdp_src_cancel(struct sdp_src *src)
 	return false;
 }
 
-/**
- * sdp_src_read() - RdmaRdCompl has come
- * @src: the source
- * @bytes: that it tells of
- *
- * Return: false if that breaks the rules.
- */
+/* RdmaRdCompl has come.  Returns false if that breaks the rules. */
 bool sdp_src_read(struct sdp_src *src, u32 bytes)
 {
 	if (!sdp_src_is_out(src) || !bytes || bytes > src->len - src->read)
@@ -72,12 +53,7 @@ bool sdp_src_read(struct sdp_src *src, u32 bytes)
 	return true;
 }
 
-/**
- * sdp_src_send_sm() - SendSm has come
- * @src: the source
- *
- * Return: false if that breaks the rules.
- */
+/* SendSm has come.  Returns false if that breaks the rules. */
 bool sdp_src_send_sm(struct sdp_src *src)
 {
 	if (!sdp_src_is_out(src))
@@ -86,11 +62,9 @@ bool sdp_src_send_sm(struct sdp_src *src)
 	return true;
 }
 
-/**
- * sdp_src_crossed() - SinkAvail has come that is not stale: the peer will not read
- * @src: the source
- *
- * Return: SrcAvail has not been sent, and is not to be.
+/*
+ * SinkAvail has come that is not stale: the peer will not read.  Returns whether SrcAvail was not
+ * sent, and must not be.
  */
 bool sdp_src_crossed(struct sdp_src *src)
 {
@@ -105,10 +79,7 @@ bool sdp_src_crossed(struct sdp_src *src)
 	return queued;
 }
 
-/**
- * sdp_src_end() - the connection is over
- * @src: the source
- */
+/* The connection is over. */
 void sdp_src_end(struct sdp_src *src)
 {
 	if (src->state == SDP_SRC_QUEUED)
@@ -117,12 +88,7 @@ void sdp_src_end(struct sdp_src *src)
 		sdp_src_answered(src);
 }
 
-/**
- * sdp_src_take() - the program hears of the answer
- * @src: the source, answered
- *
- * Return: bytes that the peer has.
- */
+/* The program hears of the answer.  Returns how many bytes the peer has. */
 u32 sdp_src_take(struct sdp_src *src)
 {
 	src->state = SDP_SRC_IDLE;
@@ -159,14 +125,9 @@ static void sdp_sink_void(struct sdp_sink *sink)
 	sink->state = SDP_SINK_ANSWERED;
 }
 
-/**
- * sdp_sink_offered() - SrcAvail has come
- * @sink: the sink
- * @advert: what it advertises
- * @first: of that, bytes that came along
- * @pipelined: the half connection's mode: there may be others
- *
- * Return: false if that breaks the rules.
+/*
+ * SrcAvail has come, and @first of its bytes with it.  If the half connection is @pipelined, others
+ * may be open.  Returns false if it breaks the rules.
  */
 bool sdp_sink_offered(struct sdp_sink *sink, const struct sdp_advert *advert, u32 first,
 		      bool pipelined)
@@ -188,29 +149,20 @@ bool sdp_sink_offered(struct sdp_sink *sink, const struct sdp_advert *advert, u3
 	return true;
 }
 
-/**
- * sdp_sink_crossed() - SrcAvail has come, and SinkAvail, on its way to the source, answers it
- * @sink: the sink, which has nothing open
- */
+/* SrcAvail has come, and SinkAvail, on its way to the source, answers it.  Nothing else is open. */
 void sdp_sink_crossed(struct sdp_sink *sink)
 {
 	/* It may be cancelled. */
 	sink->state = SDP_SINK_ANSWERED;
 }
 
-/**
- * sdp_sink_stream() - a message with stream bytes has come
- * @sink: the sink
- */
+/* A message with stream bytes has come. */
 void sdp_sink_stream(struct sdp_sink *sink)
 {
 	sink->refusing = false;
 }
 
-/**
- * sdp_sink_refuse() - what is left shall come by messages
- * @sink: the sink
- */
+/* What is left shall come by messages.  Without effect while a read is under way. */
 void sdp_sink_refuse(struct sdp_sink *sink)
 {
 	if (sink->state != SDP_SINK_OFFERED)
@@ -219,13 +171,7 @@ void sdp_sink_refuse(struct sdp_sink *sink)
 	sink->refusing = true;
 }
 
-/**
- * sdp_sink_read() - begin to read
- * @sink: the sink
- * @most: bytes that there is room for
- *
- * Return: bytes to be read, at @sink->now.addr + @sink->got; zero: none may be.
- */
+/* Begins to read.  Returns how many bytes are to be read, at now.addr + got; zero: none may be. */
 u32 sdp_sink_read(struct sdp_sink *sink, u32 most)
 {
 	if (sink->state != SDP_SINK_OFFERED || !most)
@@ -235,11 +181,7 @@ u32 sdp_sink_read(struct sdp_sink *sink, u32 most)
 	return sink->reading;
 }
 
-/**
- * sdp_sink_read_done() - no read is under way any more
- * @sink: the sink
- * @bytes: that have come: all that were asked for, or none
- */
+/* The read is over.  @bytes: all that were asked for, or zero. */
 void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes)
 {
 	bool cancelled = sink->state == SDP_SINK_CANCELLED;
@@ -253,10 +195,7 @@ void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes)
 		sdp_sink_void(sink);
 }
 
-/**
- * sdp_sink_told() - RdmaRdCompl has been sent
- * @sink: the sink, which owed it
- */
+/* RdmaRdCompl, which was owed, has been sent. */
 void sdp_sink_told(struct sdp_sink *sink)
 {
 	sink->say_read = 0;
@@ -267,12 +206,7 @@ void sdp_sink_told(struct sdp_sink *sink)
 	memmove(&sink->next[0], &sink->next[1], sink->waiting * sizeof(sink->next[0]));
 }
 
-/**
- * sdp_sink_cancel() - SrcAvailCancel has come
- * @sink: the sink
- *
- * Return: false if that breaks the rules.
- */
+/* SrcAvailCancel has come.  Returns false if that breaks the rules. */
 bool sdp_sink_cancel(struct sdp_sink *sink)
 {
 	switch (sink->state) {

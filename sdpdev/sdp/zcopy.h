@@ -121,10 +121,7 @@ bool sdp_src_crossed(struct sdp_src *src);
 void sdp_src_end(struct sdp_src *src);
 u32 sdp_src_take(struct sdp_src *src);
 
-/**
- * sdp_src_is_out() - may the peer read?  No stream byte is sent meanwhile
- * @src: the source
- */
+/* May the peer read?  No stream byte is sent meanwhile. */
 static inline bool sdp_src_is_out(const struct sdp_src *src)
 {
 	return src->state == SDP_SRC_OFFERED || src->state == SDP_SRC_CANCELLED;
@@ -141,10 +138,7 @@ void sdp_sink_read_done(struct sdp_sink *sink, u32 bytes);
 void sdp_sink_told(struct sdp_sink *sink);
 bool sdp_sink_cancel(struct sdp_sink *sink);
 
-/**
- * sdp_sink_is_open() - does the source wait for an answer?  It sends no stream byte meanwhile
- * @sink: the sink
- */
+/* Does the source wait for an answer?  It sends no stream byte meanwhile. */
 static inline bool sdp_sink_is_open(const struct sdp_sink *sink)
 {
 	return sink->waiting ||
