@@ -22,12 +22,7 @@ static atomic_t sdp_chans_count;
 static DEFINE_SPINLOCK(sdp_chans_lock);
 static DECLARE_WAIT_QUEUE_HEAD(sdp_chans_wait);
 
-/**
- * sdp_chan_put() - let go of a channel
- * @chan: the channel
- *
- * Context: any.
- */
+/* Any context but hard interrupts. */
 void sdp_chan_put(struct sdp_chan *chan)
 {
 	const struct sdp_chan_user *user = chan->user;
@@ -47,12 +42,7 @@ void sdp_chan_put(struct sdp_chan *chan)
 		wake_up(&sdp_chans_wait);
 }
 
-/**
- * sdp_chan_kick() - have the work done
- * @chan: the channel, referenced
- *
- * Context: any.
- */
+/* Queues the work, which holds a reference of its own.  The caller has one, too.  Any context. */
 void sdp_chan_kick(struct sdp_chan *chan)
 {
 	refcount_inc(&chan->refs);
@@ -60,10 +50,7 @@ void sdp_chan_kick(struct sdp_chan *chan)
 		refcount_dec(&chan->refs);
 }
 
-/**
- * sdp_chan_over() - it cannot go on
- * @chan: the channel, locked
- */
+/* The channel cannot go on.  Its lock is held. */
 void sdp_chan_over(struct sdp_chan *chan)
 {
 	if (chan->state >= SDP_CHAN_OVER)
@@ -73,10 +60,7 @@ void sdp_chan_over(struct sdp_chan *chan)
 		sdp_chan_kick(chan);
 }
 
-/**
- * sdp_chan_drained() - nothing is on its way any more, or has been for long enough
- * @chan: the channel, locked
- */
+/* Nothing is on its way any more, or it has been for long enough.  The channel's lock is held. */
 void sdp_chan_drained(struct sdp_chan *chan)
 {
 	if (!chan->drains)
@@ -85,14 +69,10 @@ void sdp_chan_drained(struct sdp_chan *chan)
 	sdp_chan_kick(chan);
 }
 
-/**
- * sdp_chan_end() - the user needs it no more
- * @chan: the channel; the user keeps its reference
- *
- * The peer hears of all that was taken in: it has nothing to send again, by whatever way.  What
- * is on its way has a moment to get there.
- *
- * Context: any with bottom halves.
+/*
+ * The user needs the channel no more, and keeps its reference.  The peer hears of all that was
+ * taken in: it has nothing to send again, by whatever way.  What is on its way has SDP_CHAN_DRAIN
+ * to get there.  Any context but hard interrupts.
  */
 void sdp_chan_end(struct sdp_chan *chan)
 {
@@ -107,11 +87,9 @@ void sdp_chan_end(struct sdp_chan *chan)
 	spin_unlock_bh(&chan->lock);
 }
 
-/**
- * sdp_chan_disown() - a channel that a peer has asked for counts as nobody's share any more
- * @chan: the channel, which has been open
- *
- * Context: any.
+/*
+ * A channel that a peer has asked for counts as nobody's share any more.  It has been open.  Any
+ * context but hard interrupts.
  */
 void sdp_chan_disown(struct sdp_chan *chan)
 {
@@ -138,13 +116,9 @@ static void sdp_chan_tell_over(struct sdp_chan *chan, const struct sdp_chan_end 
 		chan->user->over(chan, lost ? &gone : end);
 }
 
-/**
- * sdp_chan_opened() - messages flow
- * @chan: the channel
- * @pdata: private data of the acceptance, or NULL
- * @len: its bytes
- *
- * Context: process; or softirq where the peer has asked.
+/*
+ * Messages flow.  @pdata: of the acceptance, or NULL.  Process context, or softirq if the peer has
+ * asked.
  */
 void sdp_chan_opened(struct sdp_chan *chan, const void *pdata, unsigned int len)
 {
@@ -247,7 +221,7 @@ static int sdp_chan_bufs(struct sdp_chan *chan)
 	return err;
 }
 
-/* All that the transport has given back; it has been destroyed, or soon is. */
+/* The transport has given all of them back.  Its part has been destroyed, or soon is. */
 static void sdp_chan_free_bufs(struct sdp_chan *chan)
 {
 	struct sdp_xprt_buf *buf, *next;
@@ -328,7 +302,7 @@ static void sdp_chan_finish(struct sdp_chan *chan)
 	chan->state = SDP_CHAN_GONE;
 	spin_unlock_bh(&chan->lock);
 	sdp_chan_tell_over(chan, &end);
-	/* Whoever has memory frees it now. */
+	/* The user frees its memory now. */
 	wait_var_event(&chan->mems, !atomic_read(&chan->mems));
 	if (chan->xc)
 		sdp_xprt_put(chan->xprt);
@@ -369,14 +343,7 @@ static void sdp_chan_work(struct work_struct *work)
 
 /* --- what users call ----------------------------------------------------------- */
 
-/**
- * sdp_chan_init() - a channel that is nowhere yet
- * @chan: the channel, all zero
- * @user: whom it is for
- * @net: the namespace
- *
- * Return: false if the namespace is going.
- */
+/* @chan is all zero; it is nowhere yet.  Returns false if the namespace is going. */
 bool sdp_chan_init(struct sdp_chan *chan, const struct sdp_chan_user *user, struct net *net)
 {
 	chan->net = maybe_get_net(net);
@@ -421,14 +388,9 @@ static void sdp_chan_go(struct sdp_chan *chan, const struct sdp_xprt_params *par
 	spin_unlock_bh(&chan->lock);
 }
 
-/**
- * sdp_chan_connect() - ask a peer
- * @chan: the channel
- * @params: addresses, whose it is, and how long it may take
- * @pdata: private data of the request
- * @len: its bytes, SDP_XPRT_REQ_PDATA at most
- *
- * Context: any.
+/*
+ * Asks a peer.  @params: addresses, the user who pays, and how long it may take.  @len is
+ * SDP_XPRT_REQ_PDATA at most.  Any context but hard interrupts.
  */
 void sdp_chan_connect(struct sdp_chan *chan, const struct sdp_xprt_params *params,
 		      const void *pdata, unsigned int len)
@@ -436,17 +398,10 @@ void sdp_chan_connect(struct sdp_chan *chan, const struct sdp_xprt_params *param
 	sdp_chan_go(chan, params, pdata, len);
 }
 
-/**
- * sdp_chan_accept() - accept what a peer has asked for
- * @chan: the channel
- * @xc: the transport's part, of SDP_XPRT_CONNECT_REQUEST
- * @params: addresses, and whose it is
- * @pdata: private data of the acceptance
- * @len: its bytes
- *
- * Context: within SDP_XPRT_CONNECT_REQUEST.
- *
- * Return: zero, or -ENETDOWN: the request is to be refused, and the channel put.
+/*
+ * Accepts what a peer has asked for.  @xc is of SDP_XPRT_CONNECT_REQUEST, and the caller is in that
+ * call.  @pdata: of the acceptance.  Returns -ENETDOWN if the transport goes: the caller then
+ * refuses the request, and puts the channel.
  */
 int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
 		    const struct sdp_xprt_params *params, const void *pdata, unsigned int len)
@@ -463,11 +418,9 @@ int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
 	return 0;
 }
 
-/**
- * sdp_chan_peer() - what the peer has said of itself
- * @chan: the channel, before any message is sent
- * @bufs: receive buffers that it has
- * @size: bytes of each, the base header included
+/*
+ * What the peer has said of itself, before any message is sent: its receive buffers, and the bytes
+ * of each, the base header included.
  */
 void sdp_chan_peer(struct sdp_chan *chan, u32 bufs, u32 size)
 {
@@ -489,13 +442,7 @@ static bool sdp_chan_goes(const struct sdp_chan *chan, const struct sdp_xprt_ops
 	return xc && chan->xprt == ops && (!dev || xc->dev == dev);
 }
 
-/**
- * sdp_chan_gone() - a device, or all of a transport, goes: its channels have to
- * @ops: the transport
- * @dev: the device, or NULL
- *
- * Context: process.
- */
+/* A device goes, or all of a transport if @dev is NULL: its channels have to.  Process context. */
 void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev)
 {
 	struct sdp_chan *chan;
@@ -512,7 +459,7 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 		spin_lock(&chan->lock);
 		if (chan->lost)
 			sdp_chan_over(chan);
-		/* Without that its transport's part may be gone. */
+		/* While it drains, its transport's part is there. */
 		if (chan->drains && sdp_chan_goes(chan, ops, dev))
 			sdp_chan_drained(chan);
 		spin_unlock(&chan->lock);
@@ -520,18 +467,13 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 	spin_unlock_bh(&sdp_chans_lock);
 }
 
-/**
- * sdp_chan_start() - channels can be had from now on
- */
 int sdp_chan_start(void)
 {
 	sdp_chan_wq = alloc_workqueue("sdp_chan", WQ_UNBOUND, 0);
 	return sdp_chan_wq ? 0 : -ENOMEM;
 }
 
-/**
- * sdp_chan_stop() - no user is left; the last channels go
- */
+/* No user is left.  Waits until the last channels are gone. */
 void sdp_chan_stop(void)
 {
 	wait_event(sdp_chans_wait, !atomic_read(&sdp_chans_count));

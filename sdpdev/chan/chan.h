@@ -13,7 +13,8 @@
  * or written.
  *
  * Locks: sdp_chan.lock is taken inside of a socket's, and nothing but what the transport's post
- * functions take is taken inside of it.  The user's functions are called without it.
+ * functions take is taken inside of it.  The user's functions are called without it, but for
+ * stream() and spare().
  *
  * Lives: a channel has a reference of its user's, which sdp_chan_put() drops, one of the
  * transport's, until its part has been destroyed, and one while its work is queued.  Bytes that
@@ -112,10 +113,10 @@ struct sdp_chan;
  *	acknowledged when it has come
  * @rdma_depth: pieces of memory that the user has the transport know at once, at most
  * @stream: has a message of this kind, with so many bytes behind its base header, bytes of a
- *	stream?  The sender leaves credits for all others
+ *	stream?  The sender leaves credits for all others.  The channel is locked
  * @open: messages may be sent; with the private data of the acceptance where this end has
  *	asked.  Process context, or softirq where the peer asked
- * @spare: an empty packet for a message that comes, or NULL; no @spare: there is none.  Any
+ * @spare: an empty packet for a message that comes, or NULL; no @spare: there is none.  Softirq
  *	context, the channel locked
  * @message: a message has come.  @skb, the user's from now on, has what follows the base
  *	header, and is NULL if nothing does.  It takes a buffer until sdp_chan_freed().  Not called
@@ -155,7 +156,7 @@ struct sdp_chan_user {
  * @over_told: the user knows that it is over
  * @deaf: a message broke the rules
  * @lost: its device goes, or the transport
- * @disown: it is no peer's any more
+ * @disown: the work is to tell the transport that it counts as nobody's share
  * @drains: it is over, and waits for what is on its way
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in
@@ -197,7 +198,7 @@ struct sdp_chan_user {
  * @mems: how much memory the transport knows
  * @quiet: the transport's part is gone
  * @timer: an acknowledgment is late
- * @work: whatever sleeps
+ * @work: does what sleeps
  * @list: in the list of all
  */
 struct sdp_chan {

@@ -12,18 +12,13 @@
 /* A transport that works gives memory back long before. */
 #define SDP_CHAN_PROMPT		HZ
 
-/* And this is longer than one repeats what a peer does not acknowledge. */
+/* A transport that repeats what a peer does not acknowledge gives up before that. */
 #define SDP_CHAN_PATIENCE	(60 * HZ)
 
-/**
- * sdp_chan_mem_make() - have the transport know memory
- * @chan: the channel; the caller has a reference until sdp_chan_mem_free()
- * @cm: the memory
- * @sgt: where it is
- * @access: bits of enum sdp_xprt_access
- *
- * Context: process.
- * Return: zero or a negative errno.
+/*
+ * Has the transport know memory.  The caller has a reference to the channel until
+ * sdp_chan_mem_free().  @access: bits of enum sdp_xprt_access.  Process context.  Returns -ENOTCONN
+ * if the channel is not open.
  */
 int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_table *sgt,
 		      u32 access)
@@ -51,14 +46,9 @@ int sdp_chan_mem_make(struct sdp_chan *chan, struct sdp_chan_mem *cm, struct sg_
 	return PTR_ERR_OR_ZERO(cm->mem);
 }
 
-/**
- * sdp_chan_mem_read() - read the peer's memory
- * @chan: the channel
- * @cm: where to
- * @from: the peer's
- *
- * Context: any with bottom halves.
- * Return: zero, and sdp_chan_mem_wait() follows; or a negative errno.
+/*
+ * Reads the peer's memory into @cm.  If it returns zero, the caller calls sdp_chan_mem_wait().  Any
+ * context but hard interrupts.
  */
 int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 		      const struct sdp_xprt_remote *from)
@@ -72,16 +62,9 @@ int sdp_chan_mem_read(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 	return err;
 }
 
-/**
- * sdp_chan_mem_write() - write into the peer's memory
- * @chan: the channel
- * @cm: where the bytes are
- * @to: the peer's
- *
- * The peer has the bytes before any message that is sent later.
- *
- * Context: any with bottom halves.
- * Return: zero, and sdp_chan_mem_wait() follows; or a negative errno.
+/*
+ * Writes @cm into the peer's memory.  The peer has the bytes before any message that is sent later.
+ * If it returns zero, the caller calls sdp_chan_mem_wait().  Any context but hard interrupts.
  */
 int sdp_chan_mem_write(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 		       const struct sdp_xprt_remote *to)
@@ -95,17 +78,13 @@ int sdp_chan_mem_write(struct sdp_chan *chan, struct sdp_chan_mem *cm,
 	return err;
 }
 
-/**
- * sdp_chan_mem_wait() - wait until the transport gives memory back
- * @chan: the channel
- * @cm: the memory, posted
+/*
+ * Waits until the transport gives posted memory back.  Process context.  Returns zero, or why the
+ * channel is at its end.
  *
- * A process that is killed ends the channel, and with that the wait, if it does not come soon:
- * other processes may have the channel's socket, and bytes may wait there to be sent.  So does a
- * peer that takes in no message: what is behind that waits without end.
- *
- * Context: process.
- * Return: zero, or why the channel is at its end.
+ * A process that is killed ends the channel, and with that the wait, if the memory does not come
+ * soon: other processes may have the channel's socket, and bytes may wait there to be sent.  So
+ * does a peer that takes in no message: what is behind that waits without end.
  */
 int sdp_chan_mem_wait(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 {
@@ -136,15 +115,7 @@ static void sdp_chan_mem_revoke(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 		wait_var_event(&chan->quiet, smp_load_acquire(&chan->quiet));
 }
 
-/**
- * sdp_chan_mem_free() - the reverse of sdp_chan_mem_make()
- * @chan: the channel
- * @cm: the memory, not posted
- *
- * The peer has no access any more when it returns.
- *
- * Context: process.
- */
+/* @cm is not posted.  The peer has no access any more when this returns.  Process context. */
 void sdp_chan_mem_free(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 {
 	if (cm->shared)
@@ -157,14 +128,7 @@ void sdp_chan_mem_free(struct sdp_chan *chan, struct sdp_chan_mem *cm)
 		wake_up_var(&chan->mems);
 }
 
-/**
- * sdp_chan_mem_done() - the transport gives memory back
- * @chan: the channel
- * @mem: the memory
- * @error: negative errno or zero
- *
- * Context: softirq.
- */
+/* The transport gives memory back.  Softirq. */
 void sdp_chan_mem_done(struct sdp_chan *chan, const struct sdp_xprt_mem *mem, int error)
 {
 	struct sdp_chan_mem *cm;
@@ -179,12 +143,7 @@ void sdp_chan_mem_done(struct sdp_chan *chan, const struct sdp_xprt_mem *mem, in
 	spin_unlock_bh(&chan->lock);
 }
 
-/**
- * sdp_chan_quiet() - the transport's part is gone: the peer has no access to anything
- * @chan: the channel
- *
- * Context: process.
- */
+/* The transport's part is gone: the peer has no access to anything.  Process context. */
 void sdp_chan_quiet(struct sdp_chan *chan)
 {
 	/* Pairs with sdp_chan_mem_revoke(), which frees then. */

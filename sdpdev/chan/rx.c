@@ -95,7 +95,7 @@ static struct sk_buff *sdp_chan_packet(struct sdp_chan *chan, struct sdp_xprt_bu
 	return skb;
 }
 
-/* Does nobody but the buffer have its page?  If so, or if it gets another one, it is true. */
+/* Has the buffer a page that nobody else has, or gets it another one? */
 static bool sdp_chan_renew(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 {
 	struct page *page = virt_to_page(buf->data);
@@ -108,7 +108,7 @@ static bool sdp_chan_renew(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 	return page;
 }
 
-/* Gives the transport a buffer again; chan->lock held. */
+/* chan->lock is held. */
 static void sdp_chan_repost(struct sdp_chan *chan, struct sdp_xprt_buf *buf, bool fresh)
 {
 	int err = -ENOTCONN;
@@ -124,11 +124,7 @@ static void sdp_chan_repost(struct sdp_chan *chan, struct sdp_xprt_buf *buf, boo
 		sdp_chan_over(chan);
 }
 
-/**
- * sdp_chan_post_recv() - give the transport a new receive buffer
- * @chan: the channel, locked
- * @buf: the buffer
- */
+/* Gives the transport a new receive buffer.  The channel's lock is held. */
 void sdp_chan_post_recv(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 {
 	chan->credit.bufs++;
@@ -156,8 +152,8 @@ static void sdp_chan_grow(struct sdp_chan *chan)
 }
 
 /*
- * The message is taken apart, and its buffer is in order; chan->lock held.  Returns whether it is
- * to be dealt with.
+ * Takes the message apart, and its buffer goes where it belongs. chan->lock is held.  Returns
+ * whether the message is to be dealt with.
  */
 static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 			   struct sdp_chan_in *in)
@@ -226,14 +222,7 @@ static void sdp_chan_take_in(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 		chan->user->room(chan);
 }
 
-/**
- * sdp_chan_received() - the transport gives back a buffer, with a message or without
- * @chan: the channel
- * @buf: the buffer
- * @error: negative errno where nothing has come
- *
- * Context: softirq.
- */
+/* The transport gives back a buffer.  If @error, nothing has come in it.  Softirq. */
 void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int error)
 {
 	bool now = false, open = false;
@@ -256,12 +245,7 @@ void sdp_chan_received(struct sdp_chan *chan, struct sdp_xprt_buf *buf, int erro
 		sdp_chan_take_in(chan, buf);
 }
 
-/**
- * sdp_chan_early() - take in what has come before the user knew that messages flow
- * @chan: the channel, of which it knows now
- *
- * Context: as sdp_chan_opened().
- */
+/* Takes in what came before the user knew that messages flow.  Context as of sdp_chan_opened(). */
 void sdp_chan_early(struct sdp_chan *chan)
 {
 	struct sdp_xprt_buf *buf;
@@ -285,13 +269,7 @@ void sdp_chan_early(struct sdp_chan *chan)
 	} while (buf);
 }
 
-/**
- * sdp_chan_taken() - messages were taken in
- * @chan: the channel
- * @count: how many more
- *
- * Context: any with bottom halves.
- */
+/* The user has taken in @count more messages.  Any context but hard interrupts. */
 void sdp_chan_taken(struct sdp_chan *chan, u32 count)
 {
 	spin_lock_bh(&chan->lock);
@@ -328,12 +306,9 @@ static void sdp_chan_repost_due(struct sdp_chan *chan)
 	}
 }
 
-/**
- * sdp_chan_freed() - there is room for more messages
- * @chan: the channel
- * @count: of the user's messages, so many more take no room
- *
- * Context: any with bottom halves.
+/*
+ * The user has freed @count more messages: there is room for as many.  Any context but hard
+ * interrupts.
  */
 void sdp_chan_freed(struct sdp_chan *chan, u32 count)
 {
@@ -344,12 +319,7 @@ void sdp_chan_freed(struct sdp_chan *chan, u32 count)
 	spin_unlock_bh(&chan->lock);
 }
 
-/**
- * sdp_chan_full() - does the peer wait for the user to free messages?
- * @chan: the channel
- *
- * Context: any with bottom halves.
- */
+/* Does the peer wait for the user to free messages?  Any context but hard interrupts. */
 bool sdp_chan_full(struct sdp_chan *chan)
 {
 	bool full;
@@ -361,10 +331,7 @@ bool sdp_chan_full(struct sdp_chan *chan)
 	return full;
 }
 
-/**
- * sdp_chan_late() - an acknowledgment, or want of memory, has waited long enough
- * @timer: of the channel
- */
+/* An acknowledgment, want of memory, or what drains has waited long enough. */
 void sdp_chan_late(struct timer_list *timer)
 {
 	struct sdp_chan *chan = timer_container_of(chan, timer, timer);

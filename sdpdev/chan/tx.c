@@ -138,15 +138,10 @@ static int sdp_chan_out(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	return 0;
 }
 
-/**
- * sdp_chan_send() - send a message
- * @chan: the channel
- * @out: the message
- *
- * Context: any with bottom halves, or none of the channel's own functions on the stack.
- *
- * Return: zero; -EAGAIN: there is no room, and the user's room() follows; -ENOMEM; another error:
- * it is at its end, and the user's over() follows.
+/*
+ * Any context but hard interrupts, and not within the user's stream() and spare(), which have the
+ * lock.  Returns -EAGAIN if there is no room, and the user's room() follows; -ENOMEM; or another
+ * error: the channel is at its end, and the user's over() follows.
  */
 int sdp_chan_send(struct sdp_chan *chan, const struct sdp_chan_out *out)
 {
@@ -174,13 +169,9 @@ int sdp_chan_send(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	return err;
 }
 
-/**
- * sdp_chan_busy() - are messages on their way?
- * @chan: the channel
- *
- * Context: as sdp_chan_send().
- *
- * Return: if so, the user's room() follows when none are.
+/*
+ * Are messages on their way?  If so, the user's room() follows when none are.  Context as of
+ * sdp_chan_send().
  */
 bool sdp_chan_busy(struct sdp_chan *chan)
 {
@@ -193,12 +184,7 @@ bool sdp_chan_busy(struct sdp_chan *chan)
 	return busy;
 }
 
-/**
- * sdp_chan_unsent() - bytes of packets that are on their way
- * @chan: the channel
- *
- * Context: as sdp_chan_send().
- */
+/* Bytes of packets that are on their way.  Context as of sdp_chan_send(). */
 u32 sdp_chan_unsent(struct sdp_chan *chan)
 {
 	u32 unsent;
@@ -220,10 +206,7 @@ static bool sdp_chan_due(const struct sdp_chan *chan)
 	       sdp_credit_may_answer(&chan->credit);
 }
 
-/**
- * sdp_chan_settle() - tell the peer what it should hear now
- * @chan: the channel, locked
- */
+/* Tells the peer what it should hear now.  The channel's lock is held. */
 void sdp_chan_settle(struct sdp_chan *chan)
 {
 	const struct sdp_chan_out update = { .mid = SDP_MID_DATA };
@@ -236,21 +219,16 @@ void sdp_chan_settle(struct sdp_chan *chan)
 		sdp_chan_over(chan);
 }
 
-/**
- * sdp_chan_last() - tell the peer what was taken in, before the end
- * @chan: the channel, locked
- */
+/* Tells the peer what was taken in, before the end.  The channel's lock is held. */
 void sdp_chan_last(struct sdp_chan *chan)
 {
 	chan->late = true;
 	sdp_chan_settle(chan);
 }
 
-/**
- * sdp_chan_roomy() - may a user that waits go on?
- * @chan: the channel, locked
- *
- * Return: true once, and the caller tells it.
+/*
+ * May a user that waits go on?  Returns true once, and the caller then calls room().  The channel's
+ * lock is held.
  */
 bool sdp_chan_roomy(struct sdp_chan *chan)
 {
@@ -263,13 +241,7 @@ bool sdp_chan_roomy(struct sdp_chan *chan)
 	return true;
 }
 
-/**
- * sdp_chan_sent() - the transport gives back a buffer
- * @chan: the channel
- * @buf: the buffer
- *
- * Context: softirq.
- */
+/* The transport gives back a buffer.  Softirq. */
 void sdp_chan_sent(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 {
 	struct sk_buff *skb = buf->priv;

@@ -74,7 +74,7 @@ static bool sdp_joined_read(u8 mid, u8 flags, struct sk_buff *skb)
 	}
 }
 
-/* The first message of the end that has asked. */
+/* Is this the third proof, which has to be the first message of the end that has asked? */
 static bool sdp_joined_proved(struct sdp_joined *j, u8 mid, const struct sk_buff *skb)
 {
 	__be64 proof;
@@ -280,15 +280,7 @@ static const struct sdp_joined_bufs sdp_joined_own = {
 
 /* --- the peer asks ------------------------------------------------------------- */
 
-/**
- * sdp_joined_request_addrs() - the addresses of a request; struct sdp_xprt_upcalls
- * @pdata: its private data
- * @len: bytes of them
- * @local: out: this end
- * @peer: out: the end that asks
- *
- * Return: zero or -EPROTO.
- */
+/* Of struct sdp_xprt_upcalls: the addresses that a request names, and -EPROTO if it is none. */
 int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer)
 {
@@ -359,15 +351,9 @@ static int sdp_joined_accept(struct sdp_joined *j, struct sdp_xprt_conn *xc)
 	return sdp_chan_accept(&j->chan, xc, &params, &rep, sizeof(rep));
 }
 
-/**
- * sdp_joined_answer() - a peer asks
- * @ops: for a carrier of this kind
- * @xc: the transport's new connection
- * @ev: the request
- *
- * Context: process.
- *
- * Return: zero, or a negative errno that refuses it.
+/*
+ * A peer asks; @ops are for a carrier of that kind.  Process context.  An error refuses the
+ * request.
  */
 int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *xc,
 		      const struct sdp_xprt_event *ev)
@@ -411,12 +397,6 @@ int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *x
 
 /* --- this end asks --------------------------------------------------------------- */
 
-/**
- * sdp_joined_ask() - struct sdp_carrier_ops.ask
- * @c: the carrier
- * @net: the connection's namespace
- * @join: the request
- */
 int sdp_joined_ask(struct sdp_carrier *c, struct net *net, const struct sdp_join *join)
 {
 	struct sdp_joined *j = sdp_joined_new(net, join, GFP_ATOMIC);

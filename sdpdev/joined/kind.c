@@ -152,15 +152,7 @@ static int sdp_joined_register(void)
 	return err;
 }
 
-/**
- * sdp_joined_request() - a peer asks
- * @xc: the transport's new connection
- * @ev: the request
- *
- * Context: process.
- *
- * Return: zero, or a negative errno that refuses it.
- */
+/* A peer asks.  Process context.  An error refuses the request. */
 int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)
 {
 	const struct sdp_carrier_ops *ops = sdp_joined_kind(xc->ops);
@@ -168,11 +160,6 @@ int sdp_joined_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 	return ops ? sdp_joined_answer(ops, xc, ev) : -EPROTO;
 }
 
-/**
- * sdp_joined_start() - connections can be joined from now on
- *
- * Return: zero or a negative errno.
- */
 int sdp_joined_start(void)
 {
 	int err = sdp_joined_register();
@@ -187,12 +174,7 @@ int sdp_joined_start(void)
 	return -ENOMEM;
 }
 
-/**
- * sdp_joined_changed() - peers that were out of reach may be there
- * @xprt: by this transport
- *
- * Context: any.
- */
+/* Peers that were out of reach may be there, by this transport.  Any context. */
 void sdp_joined_changed(const struct sdp_xprt_ops *xprt)
 {
 	const struct sdp_carrier_ops *ops = sdp_joined_kind(xprt);
@@ -201,9 +183,7 @@ void sdp_joined_changed(const struct sdp_xprt_ops *xprt)
 		sdp_carrier_changed(ops);
 }
 
-/**
- * sdp_joined_stop() - the reverse; no endpoint is left
- */
+/* No endpoint is left. */
 void sdp_joined_stop(void)
 {
 	sdp_xprt_unlisten(sdp_joined_port);

@@ -28,12 +28,6 @@ static bool sdp_joined_check(const void *pdata, unsigned int len, unsigned int l
 	       peer->bufs >= SDP_MIN_BUFS && peer->size >= SDP_MIN_RCV_SZ;
 }
 
-/**
- * sdp_joined_build_req() - private data of a request
- * @req: out: the bytes
- * @join: what is asked
- * @own: this end's receive buffers
- */
 void sdp_joined_build_req(struct sdp_joined_req *req, const struct sdp_join *join,
 			  const struct sdp_joined_bufs *own)
 {
@@ -60,16 +54,9 @@ static void sdp_joined_name(const struct sockaddr_storage *ss, struct in6_addr *
 		*addr = ((const struct sockaddr_in6 *)ss)->sin6_addr;
 }
 
-/**
- * sdp_joined_parse_req() - the reverse
- * @pdata: the bytes
- * @len: how many there are
- * @names: the addresses, where the bytes do not have them; or NULL
- * @join: out: what is asked; no interface
- * @peer: out: its receive buffers
- * @version: out: is there a version that both know?
- *
- * Return: false if it is no request.
+/*
+ * @names: the addresses, if the bytes do not have them, or NULL.  @join gets no interface.
+ * @version: is there a version that both know?  Returns false if it is no request.
  */
 bool sdp_joined_parse_req(const void *pdata, unsigned int len,
 			  const struct sdp_joined_names *names, struct sdp_join *join,
@@ -99,12 +86,6 @@ bool sdp_joined_parse_req(const void *pdata, unsigned int len,
 	       ipv6_addr_v4mapped(&join->from) == ipv6_addr_v4mapped(&join->to);
 }
 
-/**
- * sdp_joined_build_rep() - private data of an acceptance
- * @rep: out: the bytes
- * @answer: what is answered
- * @own: this end's receive buffers
- */
 void sdp_joined_build_rep(struct sdp_joined_rep *rep, const struct sdp_join *answer,
 			  const struct sdp_joined_bufs *own)
 {
@@ -117,16 +98,7 @@ void sdp_joined_build_rep(struct sdp_joined_rep *rep, const struct sdp_join *ans
 	rep->proof = answer->proof;
 }
 
-/**
- * sdp_joined_parse_rep() - the reverse
- * @pdata: the bytes
- * @len: how many there are
- * @asked: the request
- * @answer: out: what is answered
- * @peer: out: its receive buffers
- *
- * Return: false if it is no answer to a request of this version.
- */
+/* Returns false if it is no answer to a request of this version.  The caller checks the proof. */
 bool sdp_joined_parse_rep(const void *pdata, unsigned int len, const struct sdp_join *asked,
 			  struct sdp_join *answer, struct sdp_joined_bufs *peer)
 {
@@ -163,12 +135,7 @@ static void sdp_joined_addr(const struct in6_addr *addr, __be16 port,
 	}
 }
 
-/**
- * sdp_joined_addrs() - both ends of a connection as the transports name them
- * @join: the connection
- * @from: out: the end that asks
- * @to: out: the other one
- */
+/* Both ends of a connection, as the transports name them. */
 void sdp_joined_addrs(const struct sdp_join *join, struct sockaddr_storage *from,
 		      struct sockaddr_storage *to)
 {
