@@ -442,7 +442,7 @@ static bool sdp_chan_goes(const struct sdp_chan *chan, const struct sdp_xprt_ops
 	return xc && chan->xprt == ops && (!dev || xc->dev == dev);
 }
 
-/* A device goes, or all of a transport if @dev is NULL: its channels have to.  Process context. */
+/* A device goes, or all of a transport if @dev is NULL.  Its channels go, too.  Process context. */
 void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *dev)
 {
 	struct sdp_chan *chan;

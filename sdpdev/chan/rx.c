@@ -152,8 +152,8 @@ static void sdp_chan_grow(struct sdp_chan *chan)
 }
 
 /*
- * Takes the message apart, and its buffer goes where it belongs. chan->lock is held.  Returns
- * whether the message is to be dealt with.
+ * Takes the message apart, and its buffer goes where it belongs.  The caller holds chan->lock.
+ * Returns whether the message is to be dealt with.
  */
 static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 			   struct sdp_chan_in *in)

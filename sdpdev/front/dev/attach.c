@@ -137,7 +137,7 @@ static int sdp_attach_allowed(struct socket *sock)
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	int err;
 
-	/* That is for the program's own calls. */
+	/* The program's own calls report the error. */
 	if (READ_ONCE(sock->sk->sk_err))
 		return 0;
 	err = sock_sendmsg(sock, &msg);
@@ -146,7 +146,7 @@ static int sdp_attach_allowed(struct socket *sock)
 	return err == -EACCES || err == -EPERM ? err : 0;
 }
 
-/* The pair of an endpoint that has one, with a reference. */
+/* Gives @map the endpoint's pair, referenced, if it has one. */
 static int sdp_attach_pair(struct sock *sk, struct sdp_mapping *map)
 {
 	struct sdp_sock *ss;
@@ -156,7 +156,7 @@ static int sdp_attach_pair(struct sock *sk, struct sdp_mapping *map)
 	ss = sdp_sk(sk);
 	if (!ss)
 		goto out;
-	/* The program says that it is worth it. */
+	/* Nothing has to be counted first: the program has asked. */
 	if (!ss->pair && sk->sk_state == TCP_ESTABLISHED)
 		sdp_sock_look(ss);
 	map->pair = ss->pair;
@@ -211,12 +211,9 @@ static bool sdp_attach_exchange_ends(void)
 #endif
 }
 
-/**
- * sdp_attach_rings() - the ioctl SDP_IOC_ATTACH
- * @arg: its structure
- * @newfile: set to the new descriptor's file
- *
- * Return: zero or a negative errno.
+/*
+ * The ioctl SDP_IOC_ATTACH.  @newfile: the new descriptor's file, which the caller installs or
+ * puts.  With -EPROTONOSUPPORT, @arg has the kernel's version.
  */
 int sdp_attach_rings(struct sdp_attach *arg, struct file **newfile)
 {

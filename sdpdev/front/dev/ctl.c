@@ -40,7 +40,7 @@ static int sdp_ctl_one(struct sdp_ctl *ctl, struct sdp_ctl_end __user *user, lon
 	return copy_to_user(user, &end, sizeof(end)) ? -EFAULT : 0;
 }
 
-/* Those who may not do it to others' connections shall not fill the log. */
+/* A user without CAP_NET_ADMIN must not fill the log. */
 static void sdp_ctl_log(const struct sdp_ctl *ctl)
 {
 	const char *what = ctl->command == SDP_CTL_OFFLOAD ? "offloaded" :
@@ -58,12 +58,7 @@ static void sdp_ctl_log(const struct sdp_ctl *ctl)
 				    task_tgid_nr(current), uid, ctl->done, s, what);
 }
 
-/**
- * sdp_ctl() - the ioctl SDP_IOC_CTL
- * @ctl: its structure
- *
- * Return: zero or a negative errno.
- */
+/* The ioctl SDP_IOC_CTL. */
 int sdp_ctl(struct sdp_ctl *ctl)
 {
 	struct sdp_ctl_end __user *ends = u64_to_user_ptr(ctl->ends);

@@ -73,7 +73,7 @@ static long sdp_dev_attach(void __user *user)
 	if (fd < 0)
 		return fd;
 	err = sdp_attach_rings(&arg.attach, &newfile);
-	/* Its version is told even to those whom the kernel refuses for theirs. */
+	/* A program that the kernel refuses for its version learns the kernel's. */
 	if ((!err || err == -EPROTONOSUPPORT) && sdp_arg_put(&arg, sizeof(arg.attach), user))
 		err = -EFAULT;
 	if (!err) {

@@ -112,19 +112,11 @@ static struct pernet_operations sdp_net_ops = {
 	.exit	= sdp_net_exit,
 };
 
-/**
- * sdp_proc_init() - /proc/net/sdp in every network namespace
- *
- * Return: zero or a negative errno.
- */
 int sdp_proc_init(void)
 {
 	return register_pernet_subsys(&sdp_net_ops);
 }
 
-/**
- * sdp_proc_exit() - the reverse
- */
 void sdp_proc_exit(void)
 {
 	unregister_pernet_subsys(&sdp_net_ops);

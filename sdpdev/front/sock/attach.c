@@ -16,13 +16,9 @@
 #include "front/sock/policy.h"
 #include "offload/net.h"
 
-/**
- * sdp_attach_said() - what rules say of a socket
- * @sk: the socket
- * @state: what it is going to be: TCP_SYN_SENT or TCP_LISTEN
- *
- * Context: any in which current makes the call; rcu_read_lock() held.
- * Return: a bit for each SDP_RULE_*.
+/*
+ * What rules say of a socket that becomes TCP_SYN_SENT or TCP_LISTEN: a bit for each SDP_RULE_*.
+ * Any context in which current makes the call; the caller holds rcu_read_lock().
  */
 u32 sdp_attach_said(const struct sock *sk, int state)
 {
@@ -90,12 +86,9 @@ static void sdp_attach_idle(struct work_struct *work)
 	mutex_unlock(&sdp_attach_lock);
 }
 
-/**
- * sdp_attach_only() - look at sockets as long as there is one of SDP_MODE_ONLY
- *
- * It finds its other end without that, too, but perhaps too late for one that has another mode.
- *
- * Context: may sleep.
+/*
+ * Has sockets looked at as long as there is one of SDP_MODE_ONLY.  That one finds its other end
+ * without the looks, too, but perhaps too late if the other end has another mode.  May sleep.
  */
 void sdp_attach_only(void)
 {
@@ -105,14 +98,10 @@ void sdp_attach_only(void)
 	mutex_unlock(&sdp_attach_lock);
 }
 
-/**
- * sdp_attach() - look at sockets that connect or listen, as long as somebody wants it
- * @on: the caller wants it, or does not any more
- *
- * When the last one wants it no more, the looks end only SDP_HOOK_IDLE later.
- *
- * Context: may sleep.
- * Return: zero; where @on a negative errno as well: -EAGAIN while the module starts.
+/*
+ * Has sockets looked at that connect or listen, as long as a caller wants it.  When the last one
+ * wants it no more, the looks end SDP_HOOK_IDLE later.  May sleep.  With @on it can fail: -EAGAIN
+ * while the module starts or ends.
  */
 int sdp_attach(bool on)
 {
@@ -131,9 +120,7 @@ int sdp_attach(bool on)
 	return err;
 }
 
-/**
- * sdp_attach_start() - from now on endpoints can be made
- */
+/* From now on endpoints can be made. */
 void sdp_attach_start(void)
 {
 	mutex_lock(&sdp_attach_lock);
@@ -141,9 +128,7 @@ void sdp_attach_start(void)
 	mutex_unlock(&sdp_attach_lock);
 }
 
-/**
- * sdp_attach_stop() - and from now on they cannot, whoever still wants it
- */
+/* From now on none can be made, even if a caller of sdp_attach() still wants it. */
 void sdp_attach_stop(void)
 {
 	mutex_lock(&sdp_attach_lock);

@@ -13,7 +13,7 @@
 
 #include "front/sock/sock.h"
 
-/* What makes a socket, with an init() of its own. */
+/* TCP's, with an init() of their own. */
 static struct proto sdp_create_prots[2];
 
 static struct inet_protosw sdp_create_sw[] = {
@@ -54,11 +54,7 @@ static void sdp_create_build(int i, const struct sdp_base *base)
 	sdp_create_sw[i].ops = base->ops;
 }
 
-/**
- * sdp_create_register() - let programs make sockets with IPPROTO_SDP
- * @family: AF_INET or AF_INET6
- * @base: TCP's functions for it
- */
+/* Lets programs make sockets with IPPROTO_SDP.  @base: TCP's functions for @family. */
 int sdp_create_register(int family, const struct sdp_base *base)
 {
 	if (family == AF_INET) {

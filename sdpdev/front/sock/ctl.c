@@ -97,7 +97,7 @@ static int sdp_ctl_sock(const struct sdp_ctl *ctl, struct sock *sk, long *patien
 	struct sdp_sock *ss;
 	int err, ret = -ENOPROTOOPT;
 
-	/* Nobody waits for one that is no endpoint, or that no program has. */
+	/* A socket that is no endpoint, or that no program has, is not waited for. */
 	if (!sdp_ctl_endpoint(sk))
 		return ret;
 	if (!sdp_sock_lock(sk, patience))
@@ -119,7 +119,7 @@ static int sdp_ctl_sock(const struct sdp_ctl *ctl, struct sock *sk, long *patien
 	return err < 0 || !ret ? err : ret;
 }
 
-/* What is left of it. */
+/* Of the connection, after the move. */
 static void sdp_ctl_tell(struct sock *sk, struct sdp_ctl_end *end)
 {
 	struct sdp_sock *ss;
@@ -134,15 +134,10 @@ static void sdp_ctl_tell(struct sock *sk, struct sdp_ctl_end *end)
 	rcu_read_unlock();
 }
 
-/**
- * sdp_ctl_move() - move a connection as a tool wants it
- * @ctl: what the tool says
- * @end: which connection; out: what has become of it
- * @patience: jiffies to wait for calls that keep the socket, at most; those that are left
- *
- * Context: process.
- *
- * Return: whether it was moved, or has been asked to.
+/*
+ * Moves the connection that @end names as a tool wants it, and tells in @end what has become of it.
+ * @patience: jiffies that it may wait for calls that keep the socket; reduced by those that it
+ * waited.  Process context.  Returns whether the connection was moved, or has been asked to.
  */
 bool sdp_ctl_move(const struct sdp_ctl *ctl, struct sdp_ctl_end *end, long *patience)
 {

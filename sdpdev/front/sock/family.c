@@ -11,12 +11,7 @@
 
 static struct sdp_family sdp_families[2];
 
-/**
- * sdp_family() - the functions for a socket's family
- * @sk: a TCP socket
- *
- * Return: NULL if the family was not there when the module was loaded.
- */
+/* NULL if the family was not there when the module was loaded. */
 struct sdp_family *sdp_family(const struct sock *sk)
 {
 	struct sdp_family *fam = &sdp_families[sk->sk_family == AF_INET6];
@@ -46,11 +41,7 @@ static int sdp_family_learn(int family, struct sdp_family *fam)
 	return sdp_create_register(family, &fam->base);
 }
 
-/**
- * sdp_family_init() - learn TCP's functions, and let programs make sockets with ours
- *
- * A kernel without IPv6 has only IPv4's.
- */
+/* A kernel without IPv6 has only IPv4's. */
 int sdp_family_init(void)
 {
 	int err = sdp_family_learn(AF_INET, &sdp_families[0]);

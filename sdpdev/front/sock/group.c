@@ -241,13 +241,10 @@ static int sdp_group_change(struct cgroup *cgrp, kuid_t uid, const struct sdp_sa
 	return err;
 }
 
-/**
- * sdp_user_set() - a rule for a user
- * @uid: the user, as the caller's user namespace has the number
- * @say: what it says; SDP_RULE_NONE: the user has none any more
- *
- * Return: zero, -EPERM without CAP_NET_ADMIN, -EINVAL where the number is nobody's, -ENOSPC
- * where there are too many rules, or another negative errno.
+/*
+ * The user's new rule, or SDP_RULE_NONE.  @uid is a number of the caller's user namespace.  The
+ * caller needs CAP_NET_ADMIN in that of its network namespace.  Returns -EINVAL for a number that
+ * names no user, and -ENOSPC if there are too many rules.
  */
 int sdp_user_set(uid_t uid, const struct sdp_say *say)
 {
@@ -260,13 +257,9 @@ int sdp_user_set(uid_t uid, const struct sdp_say *say)
 
 #ifdef CONFIG_SOCK_CGROUP_DATA
 
-/**
- * sdp_group_set() - a rule for a control group
- * @fd: a descriptor of the group's directory
- * @say: what it says; SDP_RULE_NONE: the group has none any more
- *
- * Return: zero, -EPERM without CAP_NET_ADMIN, -EBADF where @fd is no group's, -ENOSPC where
- * there are too many rules, or another negative errno.
+/*
+ * The group's new rule, or SDP_RULE_NONE.  @fd: the group's directory.  Rights and errors are those
+ * of sdp_user_set(); -EBADF if @fd is no group's.
  */
 int sdp_group_set(int fd, const struct sdp_say *say)
 {
@@ -330,14 +323,9 @@ static u32 sdp_group_in(const struct user_namespace *ns, const struct sock *sk, 
 	return said;
 }
 
-/**
- * sdp_group_said() - what the rules of a socket's control group and of its user say
- * @sk: the socket
- * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
- * @port: as in sdp_say_said()
- *
- * Context: any; rcu_read_lock() held.
- * Return: a bit for each SDP_RULE_*; none where no rule says anything of it.
+/*
+ * What the rules of a socket's control group and of its user say: a bit for each SDP_RULE_*, none
+ * if no rule covers the call.  Any context; the caller holds rcu_read_lock().
  */
 u32 sdp_group_said(const struct sock *sk, u32 call, u16 port)
 {
@@ -378,21 +366,12 @@ static struct pernet_operations sdp_group_net_ops = {
 	.size	= sizeof(struct sdp_group_net),
 };
 
-/**
- * sdp_group_init() - control groups can have rules
- *
- * Return: zero or a negative errno.
- */
 int sdp_group_init(void)
 {
 	return register_pernet_subsys(&sdp_group_net_ops);
 }
 
-/**
- * sdp_group_exit() - the module ends, and there is no rule any more
- *
- * Context: nobody can set one.
- */
+/* No caller can set a rule any more. */
 void sdp_group_exit(void)
 {
 	unregister_pernet_subsys(&sdp_group_net_ops);

@@ -16,16 +16,10 @@ static void sdp_hook_compare(struct tracepoint *tp, void *data)
 		hook->tp = tp;
 }
 
-/**
- * sdp_hook_on() - let a tracepoint call a function
- * @hook: which and what; nothing is done where it is on
- *
- * The functions allocate and take spinlocks, and the kernel calls them without preemption,
- * which does not go together on PREEMPT_RT.
- *
- * Context: may sleep.
- * Return: zero, -EOPNOTSUPP where the kernel has no such tracepoint or is PREEMPT_RT, or
- * -ENOMEM.
+/*
+ * Lets a tracepoint call a function; does nothing if it does so already.  May sleep.  Returns
+ * -EOPNOTSUPP if the kernel has no such tracepoint, and on PREEMPT_RT: the functions allocate and
+ * take spinlocks, and the kernel calls them without preemption.
  */
 int sdp_hook_on(struct sdp_hook *hook)
 {
@@ -44,12 +38,7 @@ int sdp_hook_on(struct sdp_hook *hook)
 	return err;
 }
 
-/**
- * sdp_hook_off() - the reverse
- * @hook: which; nothing is done where it is off
- *
- * Context: may sleep; no call is under way when it returns.
- */
+/* May sleep.  No call is under way when this returns. */
 void sdp_hook_off(struct sdp_hook *hook)
 {
 	if (!hook->tp)

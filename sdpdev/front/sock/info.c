@@ -7,13 +7,7 @@
 
 #include "front/sock/sock.h"
 
-/**
- * sdp_info_fill() - what an endpoint tells
- * @ss: the endpoint
- * @info: where it goes
- *
- * Context: any, in an RCU read section; a snapshot of numbers that change.
- */
+/* A snapshot of numbers that change.  Any context, in an RCU read section. */
 void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 {
 	struct sdp_pair *pair = sdp_sock_pair(ss);
@@ -45,14 +39,7 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 		strscpy(info->stay, sdp_stay_name(stay), sizeof(info->stay));
 }
 
-/**
- * sdp_info_getsockopt() - the option SDP_SOCK_INFO
- * @sk: the socket
- * @optval: where it goes
- * @optlen: bytes there; set to those that were filled
- *
- * Return: 0; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
- */
+/* The option SDP_SOCK_INFO.  Returns -ENOPROTOOPT if the socket has not the ULP. */
 int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen)
 {
 	struct sdp_sock_info info;
@@ -74,7 +61,7 @@ int sdp_info_getsockopt(struct sock *sk, char __user *optval, int __user *optlen
 	return put_user(len, optlen) || copy_to_user(optval, &info, len) ? -EFAULT : 0;
 }
 
-/* An endpoint's part of an answer of sock_diag, put into @skb. */
+/* An endpoint's part of an answer of sock_diag. */
 int sdp_info_diag(struct sock *sk, struct sk_buff *skb COMPAT_INFO_ARGS)
 {
 	struct sdp_sock_info info;

@@ -30,15 +30,10 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
 	return 0;
 }
 
-/**
- * sdp_mode_setsockopt() - the option SDP_SOCK_MODE
- * @sk: the socket
- * @optval: an int, SDP_MODE_*
- * @optlen: bytes there
- *
- * Return: 0; -EPERM if a rule says never; -EISCONN if it is too late; -EBUSY if memory is short
- * for bytes that have to come back to TCP, or if a call is under way; -ENOPROTOOPT if the socket
- * has not the ULP; -EFAULT, -EINVAL.
+/*
+ * The option SDP_SOCK_MODE.  Returns -EPERM if a rule says never; -EISCONN if it is too late;
+ * -EBUSY if memory is short for bytes that have to return to TCP, or a call is under way;
+ * -ENOPROTOOPT if the socket has not the ULP.
  */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
 {
@@ -60,14 +55,7 @@ int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
 	return err;
 }
 
-/**
- * sdp_mode_getsockopt() - the same option
- * @sk: the socket
- * @optval: where it goes
- * @optlen: bytes there; set to those that were filled
- *
- * Return: 0; -ENOPROTOOPT if the socket has not the ULP; -EFAULT, -EINVAL.
- */
+/* Returns -ENOPROTOOPT if the socket has not the ULP. */
 int sdp_mode_getsockopt(struct sock *sk, char __user *optval, int __user *optlen)
 {
 	struct sdp_sock *ss;
@@ -137,15 +125,12 @@ static u8 sdp_mode_said(u32 said)
 	       said & BIT(SDP_RULE_NOW) ? SDP_MODE_NOW : SDP_MODE_MOVE;
 }
 
-/**
- * sdp_mode_rule() - rules speak of an endpoint
- * @ss: the endpoint, its socket locked
- * @said: what they say, a bit for each SDP_RULE_*
+/*
+ * Rules speak of an endpoint; @said has a bit for each SDP_RULE_*.  Its socket is locked.  Any
+ * context.
  *
- * "only" and "never" count more than what the program says.  Where both are said, by whomever, the
- * connection fails.  Otherwise the program's word counts.
- *
- * Context: any.
+ * "only" and "never" count more than what the program says.  If both are said, by the program or by
+ * a rule, the connection fails.  Otherwise the program's word counts.
  */
 void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 {
@@ -162,9 +147,9 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 	}
 }
 
-/**
- * sdp_mode_forget() - no rule has spoken of the connection that the socket makes next
- * @ss: the endpoint, its socket locked
+/*
+ * The socket's next connection is another one: the mode is again what it was before a rule said
+ * never.  The socket is locked.
  */
 void sdp_mode_forget(struct sdp_sock *ss)
 {
@@ -176,13 +161,9 @@ void sdp_mode_forget(struct sdp_sock *ss)
 	sdp_mode_set(ss, ruled - 1);
 }
 
-/**
- * sdp_mode_attach() - rules speak of a socket
- * @sk: a socket of TCP, or of MPTCP, that is about to connect or to listen, locked
- * @said: what they say, a bit for each SDP_RULE_*
- * @connect: to connect
- *
- * Context: any.
+/*
+ * Rules speak of a socket of TCP, or of MPTCP, that is about to connect or to listen; @said has a
+ * bit for each SDP_RULE_*.  The socket is locked.  Any context.
  */
 void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 {

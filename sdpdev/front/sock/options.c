@@ -20,7 +20,10 @@ static bool sdp_sock_settles(struct sock *sk)
 	return ss && sdp_lane_asked(ss) && !signal_pending(current);
 }
 
-/* Another ULP has to have the socket to itself, and so has who reads out a connection's state. */
+/*
+ * Another ULP needs the socket to itself.  So does a program that reads out a connection's state
+ * (TCP_REPAIR), and IPV6_ADDRFORM, which puts IPv4's functions there.
+ */
 static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr_t optval,
 				unsigned int optlen)
 {
@@ -64,14 +67,6 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 	return err;
 }
 
-/**
- * sdp_setsockopt() - struct proto.setsockopt
- * @sk: the socket
- * @level: SOL_*
- * @optname: the option
- * @optval: its value
- * @optlen: bytes of that
- */
 int sdp_setsockopt(struct sock *sk, int level, int optname, sockptr_t optval,
 		   unsigned int optlen)
 {
@@ -139,14 +134,6 @@ static int sdp_getsockopt_info(struct sock *sk, char __user *optval, int __user 
 	return copy_to_user(optval, &info, min_t(int, len, sizeof(info))) ? -EFAULT : 0;
 }
 
-/**
- * sdp_getsockopt() - struct proto.getsockopt
- * @sk: the socket
- * @level: SOL_*
- * @optname: the option
- * @optval: its value
- * @optlen: bytes of that
- */
 int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *optval,
 		   int __user *optlen)
 {
@@ -176,16 +163,7 @@ int sdp_getsockopt(struct sock *sk, int level, int optname, char __user *optval,
 	return ret;
 }
 
-/**
- * sdp_ops_setsockopt() - struct proto_ops.setsockopt
- * @sock: the socket
- * @level: SOL_*
- * @optname: the option
- * @optval: its value
- * @optlen: bytes of that
- *
- * A socket that got the ULP while it listened has TCP's own struct proto still (ulp.c).
- */
+/* A socket that got the ULP while it listened still has TCP's own struct proto (ulp.c). */
 int sdp_ops_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 		       unsigned int optlen)
 {
@@ -194,14 +172,6 @@ int sdp_ops_setsockopt(struct socket *sock, int level, int optname, sockptr_t op
 	return sock_common_setsockopt(sock, level, optname, optval, optlen);
 }
 
-/**
- * sdp_ops_getsockopt() - struct proto_ops.getsockopt
- * @sock: the socket
- * @level: SOL_*
- * @optname: the option
- * @optval: its value
- * @optlen: bytes of that
- */
 int sdp_ops_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 		       int __user *optlen)
 {

@@ -84,7 +84,7 @@ out:
 	return ret;
 }
 
-/* Has the peer all that was sent, or gets it by TCP? */
+/* Does the peer have all that was sent, or does TCP bring it? */
 static bool sdp_close_sending(struct sdp_sock *ss)
 {
 	return sdp_only(ss) ? sdp_only_drain(ss) : !sdp_tx_return(ss, SDP_STAY_CLOSED);
@@ -408,10 +408,7 @@ static int sdp_accept(struct socket *sock, struct socket *newsock, COMPAT_ACCEPT
 	return err;
 }
 
-/**
- * sdp_proto_build() - put the ULP's functions in front of TCP's
- * @fam: a family whose @prot and @ops are copies of TCP's
- */
+/* fam->prot and fam->ops are copies of TCP's. */
 void sdp_proto_build(struct sdp_family *fam)
 {
 	struct proto *prot = &fam->prot;

@@ -9,13 +9,9 @@
 
 #include "front/sock/policy.h"
 
-/**
- * sdp_say_said() - what a rule says of a call
- * @say: the rule
- * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
- * @port: to which, or where; zero where a listener has none yet
- *
- * Return: a bit for its SDP_RULE_*; none where the rule does not speak of it.
+/*
+ * @port: of the call; zero if a listener has none yet.  Returns a bit for the rule's SDP_RULE_*, or
+ * zero if the rule does not cover the call.
  */
 u32 sdp_say_said(const struct sdp_say *say, u32 call, u16 port)
 {
@@ -34,11 +30,7 @@ u32 sdp_say_said(const struct sdp_say *say, u32 call, u16 port)
 	return every ? BIT(say->verdict) : 0;
 }
 
-/**
- * sdp_userns_below() - is a user namespace another one, or inside it?
- * @ns: the one, which the caller holds
- * @top: the other one, which is compared only
- */
+/* Is @ns, which the caller holds, @top or inside it?  @top is only compared. */
 bool sdp_userns_below(const struct user_namespace *ns, const struct user_namespace *top)
 {
 	for (; ns; ns = ns->parent)
@@ -67,12 +59,7 @@ static bool sdp_rule_valid(const struct sdp_rule *arg)
 	return true;
 }
 
-/**
- * sdp_rule_set() - SDP_IOC_RULE
- * @arg: what user space says
- *
- * Return: zero or a negative errno.
- */
+/* SDP_IOC_RULE. */
 int sdp_rule_set(const struct sdp_rule *arg)
 {
 	struct sdp_say say = { .verdict = arg->verdict, .calls = arg->calls };

@@ -94,15 +94,12 @@ static inline bool sdp_ulp_ours(const struct sock *sk)
 	       ulp == &sdp_ulp_rdma;
 }
 
-/**
- * sdp_sk() - the ULP's part of a socket
- * @sk: the socket
+/*
+ * Returns NULL if the socket has not our ULP.  The result is valid while the socket is locked, or
+ * in an RCU read section, or while sdp_sock.users counts the caller.
  *
- * Another ULP that comes in our place uses the same pointer: it is ours if the ULP is, before
- * and after the look.  Pairs with sdp_sock_give_up().
- *
- * Return: NULL if the socket has not our ULP.  Valid while the socket is locked, or in an RCU
- * read section, or while sdp_sock.users counts the caller.
+ * Another ULP that comes in our place uses the same pointer: it is ours if the ULP is, before and
+ * after the look.  Pairs with sdp_sock_give_up().
  */
 static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 {

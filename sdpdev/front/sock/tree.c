@@ -32,7 +32,7 @@
  * @say: what it says
  * @uid: whose processes it is for
  * @ns: or NULL; of all processes inside it, referenced
- * @rcu: for who looks for it
+ * @rcu: for readers
  */
 struct sdp_tree {
 	refcount_t refs;
@@ -48,7 +48,7 @@ struct sdp_tree {
  * @signal: the process: what its threads share, and no other process has while one of them
  *	lives; only compared
  * @tree: its rule, referenced
- * @rcu: for who looks for it
+ * @rcu: for readers
  */
 struct sdp_member {
 	struct hlist_node node;
@@ -102,7 +102,7 @@ static void sdp_member_free(struct sdp_member *member)
 	kfree_rcu(member, rcu);
 }
 
-/* Takes it out of the table.  Context: sdp_tree_lock held. */
+/* The caller holds sdp_tree_lock. */
 static struct sdp_member *sdp_member_take(const struct signal_struct *signal)
 {
 	struct sdp_member *member = sdp_member_find(signal);
@@ -125,8 +125,8 @@ static void sdp_member_add(struct sdp_member *member, const struct signal_struct
 }
 
 /*
- * current has @tree's rule from now on, and no other one; the caller's reference is used.
- * Context: sdp_tree_mutex held.
+ * current has @tree's rule from now on, and no other one.  This uses up the caller's reference.
+ * The caller holds sdp_tree_mutex.
  */
 static int sdp_member_set(struct sdp_tree *tree)
 {
@@ -247,9 +247,7 @@ static void sdp_tree_off(void)
 	sdp_attach(false);
 }
 
-/**
- * sdp_tree_members() - how many processes have a rule
- */
+/* How many processes have a rule. */
 unsigned int sdp_tree_members(void)
 {
 	return READ_ONCE(sdp_member_count);
@@ -298,12 +296,7 @@ static struct sdp_tree *sdp_tree_new(const struct sdp_say *say)
 	return tree;
 }
 
-/**
- * sdp_tree_set() - a rule for the calling process and the children that it will have
- * @say: what it says; SDP_RULE_NONE: the process has none any more
- *
- * Return: zero or a negative errno.
- */
+/* A rule for the calling process, and for the children that it will have; or SDP_RULE_NONE. */
 int sdp_tree_set(const struct sdp_say *say)
 {
 	struct sdp_tree *tree;
@@ -337,13 +330,9 @@ static bool sdp_tree_reaches(const struct sdp_tree *tree)
 	       compat_dumpable();
 }
 
-/**
- * sdp_tree_said() - what the calling process's rule says
- * @call: SDP_RULE_CONNECT or SDP_RULE_LISTEN
- * @port: as in sdp_say_said()
- *
- * Context: any in which current makes the call; rcu_read_lock() held.
- * Return: a bit for an SDP_RULE_*; none where it has no rule that says anything of it.
+/*
+ * What the calling process's rule says: a bit for its SDP_RULE_*, none if no rule covers the call.
+ * Any context in which current makes the call; the caller holds rcu_read_lock().
  */
 u32 sdp_tree_said(u32 call, u16 port)
 {
@@ -358,11 +347,7 @@ u32 sdp_tree_said(u32 call, u16 port)
 	return said;
 }
 
-/**
- * sdp_tree_exit() - the module ends, and no process has a rule any more
- *
- * Context: nobody can set one.
- */
+/* No process has a rule any more, and none can set one. */
 void sdp_tree_exit(void)
 {
 	struct sdp_member *member;

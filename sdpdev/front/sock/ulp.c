@@ -11,7 +11,6 @@
 
 #include "front/sock/sock.h"
 
-/* The two names are those of one ULP: ss(8) shows by it where a connection's bytes go. */
 static int sdp_ulp_init(struct sock *sk);
 static void sdp_ulp_release(struct sock *sk);
 static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, const gfp_t gfp);
@@ -173,14 +172,10 @@ static void sdp_ulp_release(struct sock *sk)
 	kfree_rcu(ss, rcu);
 }
 
-/**
- * sdp_sock_attach() - give a socket the ULP, as setsockopt(2) would
- * @sk: a TCP socket without a connection, locked
- *
- * Context: any.  Unlike setsockopt(2) it does not sleep: a tracepoint may call.
- *
- * Return: 0; -EEXIST if it has a ULP; -EOPNOTSUPP if something else is in front of it, or the
- * module ends; -ENOMEM.
+/*
+ * Gives a TCP socket without a connection the ULP, as setsockopt(2) would.  The caller has locked
+ * the socket.  Any context: a tracepoint may call.  Returns -EEXIST if the socket has a ULP;
+ * -EOPNOTSUPP if something else is in front of it, or the module ends.
  */
 int sdp_sock_attach(struct sock *sk)
 {
@@ -199,12 +194,10 @@ int sdp_sock_attach(struct sock *sk)
 	return err;
 }
 
-/**
- * sdp_sock_give_up() - take the ULP from a socket
- * @sk: the socket, locked
- *
- * Return: 0; -EBUSY while a call reads or writes, or bytes that did not come by TCP wait for the
- * program.
+/*
+ * Takes the ULP from a locked socket.  Returns -EBUSY for a listener and in the mode "only"; while
+ * a call reads or writes; while bytes that did not come by TCP wait for the program; until the peer
+ * has returned its direction; and if memory is short for bytes that return to TCP.
  */
 int sdp_sock_give_up(struct sock *sk)
 {
