@@ -56,11 +56,6 @@ static void leave_alone(void *data)
 {
 }
 
-/**
- * softib_alloc_init - prepare for packets of the usual MTU
- *
- * Return: 0 or -ENOMEM.
- */
 int softib_alloc_init(void)
 {
 	u32 info = SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
@@ -81,9 +76,7 @@ int softib_alloc_init(void)
 	return 0;
 }
 
-/**
- * softib_alloc_exit - there are no packets any more
- */
+/* There are no packets any more, but those that the processors keep. */
 void softib_alloc_exit(void)
 {
 	int i, cpu;
@@ -133,12 +126,10 @@ static bool keep(int i, struct sk_buff *skb)
 	return more;
 }
 
-/**
- * softib_pkt_done - be done with a packet that was received
- * @skb:	the packet, or NULL
- *
- * The stack has it back if it is another kernel's, for which no HCA here was ever charged and
- * which did not come from softib_alloc(), or if somebody has a copy of it, as captures do.
+/*
+ * Takes back a packet that was received, or NULL. The stack has it back if it is another kernel's,
+ * for which no HCA here was ever charged and which did not come from softib_alloc(), or if there is
+ * a copy of it, as captures make.
  */
 void softib_pkt_done(struct sk_buff *skb)
 {
@@ -154,14 +145,7 @@ void softib_pkt_done(struct sk_buff *skb)
 		consume_skb(skb);
 }
 
-/**
- * softib_alloc - memory for a packet
- * @len:	its length
- *
- * Whatever was there before is still there.
- *
- * Return: an empty packet with room for it, or NULL.
- */
+/* An empty packet with room for @len bytes, or NULL. Whatever was there before is still there. */
 struct sk_buff *softib_alloc(u32 len)
 {
 	int i = len > sizes[0].room;

@@ -4,11 +4,9 @@
  */
 #include "softib.h"
 
-/**
- * softib_conn_hdrs - begin the headers of a packet to the connection's other end
- * @qp:		the QP
- * @hdrs:	is filled in but for opcode and extended headers
- * @psn:	PSN of the packet
+/*
+ * Fills in the headers of a packet to the connection's other end, but for opcode and extended
+ * headers.
  */
 void softib_conn_hdrs(struct rvt_qp *qp, struct softib_hdrs *hdrs, u32 psn)
 {
@@ -57,18 +55,10 @@ static void put_payload(struct sk_buff *skb, struct rvt_sge_state *ss, u32 len,
 	}
 }
 
-/**
- * softib_pkt_build - build a packet
- * @hca:	the HCA that sends it and is charged for it
- * @hdrs:	what its headers are to say
- * @ss:		where the payload comes from; advanced past it
- * @len:	length of that part of the payload
- * @release:	drop the references of the memory regions that are used up
- *
- * @ss advances even if there is no memory for the packet, which then counts as
- * lost on the wire.
- *
- * Return: the packet, or NULL.
+/*
+ * Builds a packet, for which @hca is charged. @ss advances by @len bytes even if there is no memory
+ * for the packet (NULL), which then counts as lost on the wire. @release: drop the references of
+ * the memory regions that are used up.
  */
 struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 				 const struct softib_hdrs *hdrs,
@@ -119,13 +109,7 @@ struct sk_buff *softib_pkt_build(struct softib_hca *hca,
 	return skb;
 }
 
-/**
- * softib_pkt_payload - find the payload of a packet just built
- * @skb:	the packet
- * @len:	length of the payload
- *
- * Return: where it begins.
- */
+/* Where the payload of a packet begins that was just built. */
 void *softib_pkt_payload(struct sk_buff *skb, u32 len)
 {
 	return skb_tail_pointer(skb) - SOFTIB_VCRC_BYTES - SOFTIB_ICRC_BYTES -

@@ -57,7 +57,7 @@ struct pcap_record {
  * @list:	in captures, under capture_lock
  * @queue:	packets that wait to be read
  * @size:	memory that they take, under @queue.lock
- * @wait:	who waits for a packet
+ * @wait:	readers that wait for a packet
  * @read_lock:	protects all that follows
  * @head:	what goes before @skb in the stream
  * @head_len:	how much of it is used
@@ -111,12 +111,7 @@ static void enqueue(struct capture *capture, struct sk_buff *skb)
 		wake_up_interruptible(&capture->wait);
 }
 
-/**
- * __softib_capture - give a packet to all captures
- * @skb:	the packet
- *
- * Called with bottom halves disabled.
- */
+/* Called with bottom halves disabled. */
 void __softib_capture(struct sk_buff *skb)
 {
 	struct capture *capture;
@@ -204,8 +199,9 @@ static bool readable(struct capture *capture)
 	       !skb_queue_empty_lockless(&capture->queue);
 }
 
-/* A read returns whole records, unless not even one fits: then whoever copies
- * the stream may stop, or be stopped, at any moment.
+/*
+ * A read returns whole records, unless not even one fits: so a program that copies the stream may
+ * stop, or be stopped, at any moment.
  */
 static ssize_t capture_read(struct file *file, char __user *buf, size_t count,
 			    loff_t *ppos)
@@ -299,9 +295,6 @@ static const struct file_operations capture_fops = {
 	.poll = capture_poll,
 };
 
-/**
- * softib_capture_init - make the files in debugfs
- */
 void softib_capture_init(void)
 {
 	debugfs_create_file("capture", 0400, softib_debugfs, NULL,

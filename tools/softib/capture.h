@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Captures: every packet that crosses a link, once, for who reads them
- */
+/* Captures: every packet that crosses a link, once, for programs that read them */
 #ifndef _SOFTIB_CAPTURE_H
 #define _SOFTIB_CAPTURE_H
 
@@ -13,7 +11,7 @@ DECLARE_STATIC_KEY_FALSE(softib_capture_key);
 void __softib_capture(struct sk_buff *skb);
 void softib_capture_init(void);
 
-/* Show a packet that is about to cross its first link to captures. */
+/* Before the packet crosses its first link. */
 static inline void softib_capture(struct sk_buff *skb)
 {
 	if (static_branch_unlikely(&softib_capture_key) &&

@@ -213,12 +213,7 @@ static const struct config_item_type link_type = {
 	.ct_attrs = link_attrs,
 };
 
-/**
- * softib_conf_link_new - make a directory for a link
- * @name:	its name
- *
- * Return: the directory or an error pointer.
- */
+/* The directory of a link, or an error pointer. */
 struct config_group *softib_conf_link_new(const char *name)
 {
 	struct softib_conf_link *conf;
@@ -246,15 +241,9 @@ struct config_group *softib_conf_link_new(const char *name)
 	return &conf->group;
 }
 
-/**
- * softib_conf_link_join - say which ports a link joins, and plug it in
- * @group:	the link's directory; softib_topology is held
- * @a:		name of the node at end a
- * @a_port:	number of its port
- * @b:		name of the node at end b
- * @b_port:	number of its port
- *
- * Return: 0 or an error.
+/*
+ * Says which ports of which nodes the link of a directory joins, and plugs it in. softib_topology
+ * is held.
  */
 int softib_conf_link_join(struct config_group *group, const char *a,
 			  unsigned int a_port, const char *b,

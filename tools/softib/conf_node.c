@@ -17,7 +17,7 @@
 #define HCA_GUID	0x0253494200000000ULL
 #define SWITCH_GUID	0x0253494201000000ULL
 
-#define SWITCH_PORTS	8	/* if nobody says how many */
+#define SWITCH_PORTS	8	/* if "ports" does not say how many */
 
 /**
  * struct conf_node - a directory in hcas or switches
@@ -113,7 +113,7 @@ static ssize_t store_bool(struct config_item *item, const char *page, size_t cou
 	return ret ?: count;
 }
 
-/* One that only a node that is not enabled may be given. */
+/* A number that stays as it is while the node is enabled. */
 static ssize_t store_number(struct config_item *item, const char *page, size_t count,
 			    unsigned int *number, unsigned int min, unsigned int max)
 {
@@ -340,12 +340,7 @@ static struct config_group *node_new(const char *name, struct ida *ids,
 	return &conf->group;
 }
 
-/**
- * softib_conf_hca_new - make a directory for an HCA
- * @name:	the name of both
- *
- * Return: the directory or an error pointer.
- */
+/* The directory of an HCA, or an error pointer. */
 struct config_group *softib_conf_hca_new(const char *name)
 {
 	/* The first one's is ...100: HCAs count from one. */
@@ -353,13 +348,7 @@ struct config_group *softib_conf_hca_new(const char *name)
 			&hca_type);
 }
 
-/**
- * softib_conf_switch_new - make a directory for a switch
- * @name:	the name of both
- * @ports:	number of ports
- *
- * Return: the directory or an error pointer.
- */
+/* The directory of a switch, or an error pointer. */
 struct config_group *softib_conf_switch_new(const char *name,
 					    unsigned int ports)
 {
@@ -367,30 +356,19 @@ struct config_group *softib_conf_switch_new(const char *name,
 			ports, &switch_type);
 }
 
-/**
- * softib_conf_node_enable - make the node that a directory describes
- * @group:	the directory; softib_topology is held
- *
- * Return: 0 or an error.
- */
+/* Makes the node that a directory describes. softib_topology is held. */
 int softib_conf_node_enable(struct config_group *group)
 {
 	return enable(to_conf_node(&group->cg_item));
 }
 
-/**
- * softib_conf_node_unregister - take a directory's node from its consumers
- * @group:	the directory; softib_topology is held
- */
+/* Takes a directory's node from its consumers. softib_topology is held. */
 void softib_conf_node_unregister(struct config_group *group)
 {
 	unregister(to_conf_node(&group->cg_item));
 }
 
-/**
- * softib_conf_node_disable - destroy the node that a directory describes
- * @group:	the directory; softib_topology is held
- */
+/* Destroys a directory's node. softib_topology is held. */
 void softib_conf_node_disable(struct config_group *group)
 {
 	disable(to_conf_node(&group->cg_item));

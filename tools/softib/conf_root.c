@@ -20,8 +20,9 @@ static struct configfs_subsystem subsys = {
 
 static struct config_group hcas_group, switches_group, links_group;
 
-/* The directories of the fabric that is there from the start, which nobody can
- * remove: one for each HCA and for its link, and the switch.
+/*
+ * The directories of the fabric that is there from the start, which cannot be removed: one for each
+ * HCA and for its link, and the switch.
  */
 static struct config_group *first_hcas[SOFTIB_MAX_HCAS];
 static struct config_group *first_links[SOFTIB_MAX_HCAS];
@@ -111,12 +112,7 @@ static void disable_all(void)
 		softib_conf_node_disable(first_switch);
 }
 
-/**
- * softib_conf_init - make the directory and the first fabric
- * @hcas:	its number of HCAs; with 0, there is none
- *
- * Return: 0 or an error.
- */
+/* @hcas: of the first fabric; with 0, there is none. */
 int softib_conf_init(unsigned int hcas)
 {
 	int ret;
@@ -147,9 +143,6 @@ int softib_conf_init(unsigned int hcas)
 	return ret;
 }
 
-/**
- * softib_conf_exit - undo softib_conf_init()
- */
 void softib_conf_exit(void)
 {
 	int i;

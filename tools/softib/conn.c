@@ -6,15 +6,9 @@
  */
 #include "softib.h"
 
-/**
- * softib_conn_send - send the next packet of a connection
- * @priv:	the QP
- * @out:	takes the packet
- *
- * Responses go first: the other side may be waiting for them to be able to
- * take our requests.
- *
- * Return: true if there may be more to do.
+/*
+ * Sends the next packet. Responses go first: the other side may be waiting for them to be able to
+ * take our requests. Returns true if there may be more to do.
  */
 bool softib_conn_send(struct softib_qp *priv, struct sk_buff_head *out)
 {
@@ -46,11 +40,6 @@ static void established(struct softib_qp *priv)
 	}
 }
 
-/**
- * softib_conn_receive - a packet for a connection arrived
- * @priv:	the QP that it is for
- * @pkt:	the packet
- */
 void softib_conn_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 {
 	struct rvt_qp *qp = priv->qp;

@@ -63,10 +63,9 @@ static void tell(struct softib_armed *armed)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-/**
- * softib_cq_disarm - be the one who tells of the next completions of a QP
- * @armed:	the QP's two CQs, for softib_cq_tell()
- * @qp:		the QP; none of its locks is held
+/*
+ * Keeps rdmavt from telling of the next completions of a QP: softib_cq_tell() does that. None of
+ * the QP's locks is held.
  */
 void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp)
 {
@@ -74,11 +73,9 @@ void softib_cq_disarm(struct softib_armed armed[2], struct rvt_qp *qp)
 	disarm(&armed[1], qp->ibqp.send_cq);
 }
 
-/**
- * softib_cq_tell - tell of completions, or arm the CQs again
- * @armed:	what softib_cq_disarm() wrote
- *
- * No lock of a QP is held, for consumers may post to one.
+/*
+ * Tells of completions, or arms the CQs again. No lock of a QP is held, for consumers may post to
+ * one.
  */
 void softib_cq_tell(struct softib_armed armed[2])
 {

@@ -22,32 +22,21 @@ static u16 vcrc(const u8 *p, unsigned int len)
 	return ~crc;
 }
 
-/**
- * softib_vcrc_put - complete a packet by its VCRC
- * @packet:	the packet
- * @len:	its length, with the VCRC
- */
+/* @len: with the VCRC. */
 void softib_vcrc_put(void *packet, unsigned int len)
 {
 	put_unaligned_le16(vcrc(packet, len),
 			   packet + len - SOFTIB_VCRC_BYTES);
 }
 
-/**
- * softib_vcrc_ok - check a packet's VCRC
- * @skb:	the packet, linear
- *
- * Return: true if it is right.
- */
+/* The packet is linear. */
 bool softib_vcrc_ok(const struct sk_buff *skb)
 {
 	return get_unaligned_le16(skb->data + skb->len - SOFTIB_VCRC_BYTES) ==
 	       vcrc(skb->data, skb->len);
 }
 
-/**
- * softib_vcrc_init - fill the table; before any packet is there
- */
+/* Before any packet is there. */
 void __init softib_vcrc_init(void)
 {
 	unsigned int i, bit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an HCA appears under: a device on softib's own bus, with as many virtual
- * functions as it was told to have. A function is what its administrator has set
- * through the HCA, for who wants to try that; no adapter of its own appears.
+ * What an HCA appears under: a device on softib's own bus, with as many virtual functions as it was
+ * told to have. A function is what its administrator has set through the HCA, for tests of that; no
+ * adapter of its own appears.
  */
 #include <linux/device.h>
 #include <linux/if_link.h>
@@ -73,13 +73,7 @@ static void device_free(struct device *dev)
 	put_devices();
 }
 
-/**
- * softib_device_create - make the device that an HCA is to appear under
- * @name:	the HCA's name
- * @vfs:	number of virtual functions
- *
- * Return: the device, for device_unregister(), or an error pointer.
- */
+/* The device that an HCA is to appear under, for device_unregister(), or an error pointer. */
 struct device *softib_device_create(const char *name, unsigned int vfs)
 {
 	struct softib_device *device;
@@ -150,14 +144,7 @@ int softib_get_vf_stats(struct ib_device *ibdev, int vf, u32 port,
 	return 0;
 }
 
-/**
- * softib_set_vf_stats - say what a virtual function has sent and received
- * @hca:	the HCA
- * @vf:		which
- * @stats:	what is shown from now on; there is nobody who would count
- *
- * Return: 0 or an errno.
- */
+/* @stats are shown from now on: nothing counts them. */
 int softib_set_vf_stats(struct softib_hca *hca, int vf,
 			const struct ifla_vf_stats *stats)
 {
@@ -200,11 +187,6 @@ int softib_set_vf_guid(struct ib_device *ibdev, int vf, u32 port, u64 guid,
 	return 0;
 }
 
-/**
- * softib_bus_init - make the bus
- *
- * Return: 0 or an errno.
- */
 int softib_bus_init(void)
 {
 	int ret = bus_register(&softib_bus);

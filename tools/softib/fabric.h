@@ -2,10 +2,10 @@
 /*
  * The fabric: nodes have ports, links join ports
  *
- * Who may touch what:
+ * What protects what:
  *
  * - softib_topology, a mutex, protects which nodes and links there are and what
- *   joins what. Whoever makes, changes or removes one holds it.
+ *   joins what. A caller that makes, changes or removes one holds it.
  * - softib_mgmt_lock, a spinlock, protects what subnet management and the
  *   training of links change.
  * - The data path takes neither. It runs with bottom halves disabled, which
@@ -44,9 +44,9 @@
 #define SOFTIB_MFT_SIZE		0x4000	/* LIDs from 0xc000 on; the last is no multicast LID */
 #define SOFTIB_NO_PORT		0xff
 #define SOFTIB_MILLION		1000000
-#define SOFTIB_BACKLOG		4096	/* packets to wait that nobody is charged for */
+#define SOFTIB_BACKLOG		4096	/* packets to wait that no HCA is charged for */
 
-/* What NodeInfo says; as nobody has assigned them, they are made up. */
+/* What NodeInfo says. These are made up: none were assigned. */
 #define SOFTIB_VENDOR_ID	0x025349
 #define SOFTIB_DEVICE_ID	1
 
@@ -284,7 +284,7 @@ enum softib_rate {
  * @rate:	LinkWidthActive and LinkSpeedActive, enum softib_rate
  * @way:	the directions, by the end that sends
  *
- * Whoever embeds it frees it, after softib_link_unplug().
+ * The structure that embeds it is freed after softib_link_unplug().
  */
 struct softib_link {
 	struct softib_port *end[2];

@@ -4,9 +4,9 @@
  *
  * /sys/kernel/debug/softib/fail_verbs says which, as the kernel's own folders say
  * which allocations do; with nth those of a task also count for its fail-nth. Only
- * calls that an HCA may refuse are among them: who moves a queue pair to an end, or
- * destroys something, has nothing else that he could do. What management and programs
- * in user space ask for is left alone.
+ * calls that an HCA may refuse are among them: if a consumer moves a queue pair to an
+ * end, or destroys something, it has no other way. What management and programs in user
+ * space ask for is left alone.
  *
  * /sys/kernel/debug/softib/fail_ends says which moves of a queue pair to an end fail after
  * all, with EIO, as of an HCA that does not answer.
@@ -136,20 +136,15 @@ static int fail_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
 	return under(srq->device)->post_srq_recv(srq, wr, bad);
 }
 
-/**
- * softib_fail_request - is the next work request of a queue to fail?
- * @qp:		the QP, which is about to work on it
- *
- * Return: true if it is to complete with IB_WC_LOC_PROT_ERR.
+/*
+ * Is the next work request of the QP, which is about to work on it, to complete with
+ * IB_WC_LOC_PROT_ERR?
  */
 bool softib_fail_request(const struct rvt_qp *qp)
 {
 	return told_to_fail(&qp->ibqp, &fail_requests);
 }
 
-/**
- * softib_fail_init - say in debugfs what is to fail: nothing, so far
- */
 void softib_fail_init(void)
 {
 	struct dentry *dir;
@@ -161,10 +156,7 @@ void softib_fail_init(void)
 	fault_create_debugfs_attr("fail_requests", softib_debugfs, &fail_requests);
 }
 
-/**
- * softib_fail_wrap - let an HCA's calls fail
- * @hca:	the HCA, which no consumer has seen
- */
+/* Lets an HCA's calls fail. No consumer has seen it. */
 void softib_fail_wrap(struct softib_hca *hca)
 {
 	struct ib_device *ibdev = &hca->rdi.ibdev;

@@ -79,8 +79,8 @@ struct softib_far;
 
 /**
  * struct softib_far_ops - what the socket tells of what it gets
- * @hello:	a hello came from the peer; false if there is something in it that
- *		nobody says. Called with bottom halves disabled, as the next one
+ * @hello:	a hello came from the peer; false if it has a value that does not
+ *		exist. Called with bottom halves disabled, as the next one
  * @packet:	a packet came from the peer; consumed
  * @gone:	the socket is gone: nothing will be heard of the peer any more
  */
@@ -94,7 +94,7 @@ struct softib_far_ops {
  * struct softib_far - the far end of a link
  * @link:	the link
  * @side:	which end of it is far away
- * @ops:	who hears what the socket gets
+ * @ops:	what the socket tells of what it gets
  * @bind:	address and port here
  * @peer:	address and port of the other kernel's end
  * @dropped:	how many datagrams were dropped, by enum softib_far_drop

@@ -83,12 +83,7 @@ static void far_work(struct work_struct *work)
 		softib_udp_say(far, &hello);
 }
 
-/**
- * softib_far_train - train a link anew
- * @far:	its far end; softib_mgmt_lock is held
- *
- * The link goes down, and up when the peer has done the same.
- */
+/* The link goes down, and up when the peer has done the same. softib_mgmt_lock is held. */
 void softib_far_train(struct softib_far *far)
 {
 	lockdep_assert_held(&softib_mgmt_lock);
@@ -137,16 +132,9 @@ static const struct softib_far_ops ops = {
 	.gone = lose,
 };
 
-/**
- * softib_far_new - make the far end of a link
- * @link:	the link
- * @side:	which of its ends
- * @bind:	address and port here, in the network namespace of the caller
- * @peer:	address and port of the other kernel's end
- *
- * softib_link_plug() brings it to life.
- *
- * Return: the far end, or an error pointer.
+/*
+ * The far end of a link, or an error pointer. @bind is an address in the network namespace of the
+ * caller. softib_link_plug() brings the end to life.
  */
 struct softib_far *softib_far_new(struct softib_link *link, u8 side,
 				  const union softib_addr *bind,
@@ -177,11 +165,9 @@ struct softib_far *softib_far_new(struct softib_link *link, u8 side,
 	return far;
 }
 
-/**
- * softib_far_stop - say goodbye, and hear and say nothing more
- * @far:	the far end; no port is on the link any more
- *
- * Packets may still be sent to it, and are dropped.
+/*
+ * Says goodbye, and hears and says nothing more. No port is on the link any more. Packets may still
+ * be sent to the end, and are dropped.
  */
 void softib_far_stop(struct softib_far *far)
 {
@@ -192,10 +178,7 @@ void softib_far_stop(struct softib_far *far)
 	cancel_delayed_work_sync(&far->work);
 }
 
-/**
- * softib_far_free - free the far end of a link
- * @far:	the far end, stopped, or never plugged in
- */
+/* The end is stopped, or was never plugged in. */
 void softib_far_free(struct softib_far *far)
 {
 	softib_udp_close(far);

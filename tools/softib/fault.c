@@ -14,7 +14,7 @@
 /* Packets in a million that every link loses that has no value of its own */
 unsigned int softib_loss;
 
-/* Flip a bit of a packet, which its VCRC will tell who receives it. */
+/* Flips a bit of a packet. The receiver sees it by the VCRC. */
 static void corrupt(struct sk_buff *skb, u32 bit)
 {
 	if (!softib_cb(skb)->sealed)
@@ -143,12 +143,9 @@ static void deliver(struct softib_way *way, struct sk_buff_head *out)
 		way->deliver(way, skb);
 }
 
-/**
- * softib_way_send - send a packet by a way on which something may happen to it
- * @way:	the way
- * @skb:	the packet; consumed
- *
- * Called with bottom halves disabled and no lock held.
+/*
+ * Sends a packet by a way on which something may happen to it, and consumes it. Called with bottom
+ * halves disabled and no lock held.
  */
 void softib_way_send(struct softib_way *way, struct sk_buff *skb)
 {
@@ -162,14 +159,10 @@ void softib_way_send(struct softib_way *way, struct sk_buff *skb)
 	deliver(way, &out);
 }
 
-/**
- * softib_way_enter - a packet comes from the far end of a link
- * @way:	the way from there
- * @skb:	the packet, at least an LRH; consumed
- *
- * Called with bottom halves disabled and no lock held. The other kernel has
- * done to it what befalls all packets there, so here only what this way was
- * told to do is done.
+/*
+ * A packet, at least an LRH, comes by @way from the far end of a link, and is consumed. The other
+ * kernel has done to it what befalls all packets there, so here only what this way was told to do
+ * is done. Called with bottom halves disabled and no lock held.
  */
 void softib_way_enter(struct softib_way *way, struct sk_buff *skb)
 {
@@ -201,13 +194,7 @@ static enum hrtimer_restart arrivals(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/**
- * softib_way_init - set up a direction of a link, without faults
- * @way:	the way, zeroed
- * @link:	the link
- * @side:	the end that sends
- * @deliver:	takes packets at the other end
- */
+/* The way is zeroed, and has no faults so far. @deliver takes packets at the other end. */
 void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side,
 		     softib_deliver_fn *deliver)
 {
@@ -220,10 +207,7 @@ void softib_way_init(struct softib_way *way, struct softib_link *link, u8 side,
 	softib_way_seed(way, 0);
 }
 
-/**
- * softib_way_stop - lose all packets that are under way
- * @way:	the way, which no packet can enter any more
- */
+/* All packets that are under way are lost. None can enter any more. */
 void softib_way_stop(struct softib_way *way)
 {
 	struct sk_buff_head out;
@@ -253,12 +237,7 @@ static void hurry(struct softib_way *way)
 	set_timer(way);
 }
 
-/**
- * softib_way_set - say how often a fault is to happen
- * @way:	the way
- * @fault:	the fault
- * @value:	packets in a million; microseconds; or a number of packets
- */
+/* @value: packets in a million; microseconds; or a number of packets. */
 void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 {
 	bool active;
@@ -275,11 +254,7 @@ void softib_way_set(struct softib_way *way, enum softib_fault fault, u32 value)
 	spin_unlock_bh(&way->lock);
 }
 
-/**
- * softib_way_seed - begin a new sequence of chances, and count from zero
- * @way:	the way
- * @seed:	the same seed gives the same sequence
- */
+/* Begins a new sequence of chances, which is the same for the same seed, and counts from zero. */
 void softib_way_seed(struct softib_way *way, u32 seed)
 {
 	spin_lock_bh(&way->lock);

@@ -7,14 +7,9 @@
  */
 #include "softib.h"
 
-/**
- * softib_guard_answer - see that a program can be told where its queue is
- * @udata:	of the program's request for a queue
- *
- * rdmavt makes one that nobody frees for who has no room for the answer, and frees it
- * twice where the room is not to be written.
- *
- * Return: 0, -EINVAL or -EFAULT.
+/*
+ * Can a program be told where its queue is? rdmavt makes a queue that is never freed if there is no
+ * room for the answer, and frees it twice if the room cannot be written.
  */
 int softib_guard_answer(struct ib_udata *udata)
 {
@@ -61,7 +56,9 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return hca->rvt_create_cq(ibcq, attr, udata);
 }
 
-/* Nobody can map a ring that is about to be freed. False: somebody is doing that. */
+/*
+ * Keeps programs from mapping a ring that is about to be freed. Returns false if one is doing that.
+ */
 static bool hide(struct rvt_cq *cq, bool *shown)
 {
 	struct rvt_dev_info *rdi = cq->rdi;
@@ -157,10 +154,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return ret;
 }
 
-/**
- * softib_guard_wrap - look at what programs ask an HCA for
- * @hca:	the HCA, which no consumer has seen
- */
+/* Looks at what programs ask an HCA for. No consumer has seen it. */
 void softib_guard_wrap(struct softib_hca *hca)
 {
 	struct ib_device *ibdev = &hca->rdi.ibdev;

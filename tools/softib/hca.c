@@ -96,16 +96,10 @@ static int objects_show(struct seq_file *file, void *unused)
 
 DEFINE_SHOW_ATTRIBUTE(objects);
 
-/**
- * softib_hca_create - make an HCA and add it to the fabric
- * @name:	its name
- * @guid:	node GUID; the port's is the next one
- * @vfs:	number of virtual functions
- *
- * softib_topology is held. Consumers see the HCA at once, with its port down:
- * nothing happens to it before they can hear of it.
- *
- * Return: the HCA or an error pointer.
+/*
+ * Makes an HCA, and adds it to the fabric. @guid: of the node; the port's is the next one.
+ * softib_topology is held. Consumers see the HCA at once, with its port down: nothing happens to it
+ * before they can hear of it. Returns an error pointer on failure.
  */
 struct softib_hca *softib_hca_create(const char *name, u64 guid,
 				     unsigned int vfs)
@@ -168,12 +162,10 @@ err_dealloc:
 	return ERR_PTR(ret);
 }
 
-/**
- * softib_hca_unregister - take an HCA away from its consumers
- * @hca:	the HCA; softib_topology is held
- *
- * Its link still works, so that they can say goodbye, and its agents still answer.
- * Afterwards it has no QP, so it originates nothing but traps.
+/*
+ * Takes an HCA away from its consumers. Its link still works, so that they can say goodbye, and its
+ * agents still answer. Afterwards it has no QP, so it originates nothing but traps. softib_topology
+ * is held.
  */
 void softib_hca_unregister(struct softib_hca *hca)
 {
@@ -181,9 +173,9 @@ void softib_hca_unregister(struct softib_hca *hca)
 	softib_hca_halt(hca, false);
 	debugfs_remove(hca->debugfs);
 	set_registered(hca, false);
-	/* Consumers go, and with them the QPs; then nobody is left to receive
-	 * anything. rdmavt would let the consumers go, too, but free its table
-	 * of QPs at once.
+	/*
+	 * Consumers go, and with them the QPs; then none is left to receive anything. rdmavt would
+	 * let the consumers go, too, but free its table of QPs at once.
 	 */
 	ib_unregister_device(&hca->rdi.ibdev);
 	WRITE_ONCE(hca->deaf, true);
@@ -191,10 +183,7 @@ void softib_hca_unregister(struct softib_hca *hca)
 	rvt_unregister_device(&hca->rdi);
 }
 
-/**
- * softib_hca_destroy - take an HCA out of the fabric and free it
- * @hca:	the HCA, unregistered; softib_topology is held
- */
+/* Takes an unregistered HCA out of the fabric and frees it. softib_topology is held. */
 void softib_hca_destroy(struct softib_hca *hca)
 {
 	softib_node_remove(&hca->node);
@@ -224,12 +213,10 @@ static void kill_qp(struct rvt_qp *qp, u64 unused)
 	softib_qp_report(qp, events);
 }
 
-/**
- * softib_hca_kill - have an HCA die (IBA 11.6.3.2, locally catastrophic error)
- * @hca:	the HCA; softib_topology is held
- *
- * Its port goes down and never up again, its QPs are in error, and consumers
- * are told. It can only be destroyed then.
+/*
+ * The HCA dies (IBA 11.6.3.2, locally catastrophic error): its port goes down and never up again,
+ * its QPs are in error, and consumers are told. It can only be destroyed then. softib_topology is
+ * held.
  */
 void softib_hca_kill(struct softib_hca *hca)
 {
@@ -251,14 +238,10 @@ void softib_hca_kill(struct softib_hca *hca)
 	softib_hca_halt(hca, false);
 }
 
-/**
- * softib_hca_halt - have an HCA send nothing, or go on
- * @hca:	the HCA; softib_topology is held
- * @on:		whether it stands still
- *
- * What is posted waits, in whatever state its QP is, until the HCA goes on or the QP is
- * reset or destroyed. Nothing of it is sent any more when this
- * returns. The HCA still receives, and its agents answer.
+/*
+ * @on: the HCA sends nothing. What is posted waits, in whatever state its QP is, until the HCA goes
+ * on or the QP is reset or destroyed. When this returns nothing of it is sent any more. The HCA
+ * still receives, and its agents answer. softib_topology is held.
  */
 void softib_hca_halt(struct softib_hca *hca, bool on)
 {

@@ -46,11 +46,9 @@ static const u8 eth_len[] = {
 	[IB_OPCODE_SEND_ONLY_WITH_INVALIDATE] = 1 + IMM,
 };
 
-/**
- * softib_eth_len - length of the extended transport headers (IBA 9.3)
- * @opcode:	BTH opcode
- *
- * Return: the length, or -EPROTO for an opcode that is not spoken here.
+/*
+ * Length of the extended transport headers (IBA 9.3), or -EPROTO for an opcode that is not spoken
+ * here.
  */
 int softib_eth_len(u8 opcode)
 {
@@ -84,15 +82,10 @@ static bool grh_ok(const struct ib_grh *grh, u32 paylen)
 	       be16_to_cpu(grh->paylen) == paylen;
 }
 
-/**
- * softib_pkt_parse - check a packet and find its parts
- * @skb:	the packet, LRH first; unchanged
- * @pkt:	is filled in
- *
- * Checks what IBA 7.8, 8.3 and 9.6.1 let a receiver check without knowing the
- * QP: lengths, versions, next headers and the opcode. @pkt points into @skb.
- *
- * Return: true if the packet is well formed.
+/*
+ * Checks what IBA 7.8, 8.3 and 9.6.1 let a receiver check without knowing the QP: lengths,
+ * versions, next headers and the opcode. @pkt then points into @skb, which begins with the LRH and
+ * is unchanged.
  */
 bool softib_pkt_parse(struct sk_buff *skb, struct softib_pkt *pkt)
 {
@@ -147,13 +140,9 @@ bool softib_pkt_parse(struct sk_buff *skb, struct softib_pkt *pkt)
 	return pkt->len <= SOFTIB_MAX_MTU;
 }
 
-/**
- * softib_pkt_reverse - turn a UD packet into one to its sender
- * @skb:	the packet; its data must be writable
- * @pkt:	what softib_pkt_parse() said about it; not valid any more
- *
- * Addresses are exchanged in the LRH, the GRH and between BTH and DETH; the
- * payload is left as it is.
+/*
+ * Makes a UD packet one to its sender: exchanges addresses in the LRH, the GRH and between BTH and
+ * DETH, and leaves the payload as it is. The data must be writable. @pkt is not valid any more.
  */
 void softib_pkt_reverse(struct sk_buff *skb, struct softib_pkt *pkt)
 {

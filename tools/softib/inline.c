@@ -43,12 +43,9 @@ static int map_slots(struct softib_inline *in, size_t size)
 	return ib_map_mr_sg(in->mr, &sg, 1, NULL, PAGE_SIZE) == 1 ? 0 : -EINVAL;
 }
 
-/**
- * softib_inline_create - make the room for a QP's inline data
- * @ibqp:	the QP, which is being made
- * @cap:	what the program asks for
- *
- * Return: the room, NULL if none is asked for, or an error.
+/*
+ * The room for the inline data of a QP that is being made, NULL if the program asks for none, or an
+ * error pointer.
  */
 struct softib_inline *softib_inline_create(struct ib_qp *ibqp,
 					   const struct ib_qp_cap *cap)
@@ -92,10 +89,7 @@ free:
 	return ERR_PTR(ret);
 }
 
-/**
- * softib_inline_destroy - give the room back
- * @in:		the room, or NULL; its QP is gone
- */
+/* The QP is gone. @in may be NULL. */
 void softib_inline_destroy(struct softib_inline *in)
 {
 	if (!in)
@@ -107,12 +101,7 @@ void softib_inline_destroy(struct softib_inline *in)
 	kfree(in);
 }
 
-/**
- * softib_inline_size - how much inline data a QP takes
- * @in:		its room, or NULL
- *
- * Return: the size in bytes.
- */
+/* In bytes; @in may be NULL. */
 u32 softib_inline_size(const struct softib_inline *in)
 {
 	return in ? in->size : 0;
@@ -137,7 +126,7 @@ static bool may_be_inline(const struct ib_send_wr *wr)
 	}
 }
 
-/* The send queue's next entry, if there is one; nobody else posts. */
+/* The send queue's next entry, if there is one. The caller holds post_lock. */
 static bool next_entry(struct rvt_qp *qp, u32 *entry)
 {
 	/* Pairs with the release in rvt_qp_complete_swqe() */
@@ -204,14 +193,9 @@ static int post_each(struct rvt_qp *qp, struct softib_inline *in,
 	return ret;
 }
 
-/**
- * softib_inline_post - post a program's work requests
- * @qp:		the QP
- * @wr:		the work requests, in the kernel's memory and to be changed; their
- *		inline data is in the program's, which calls
- * @bad:	the first that is not posted, if one is not
- *
- * Return: 0, or an error.
+/*
+ * Posts a program's work requests, which are in the kernel's memory and are changed. Their inline
+ * data is in the memory of the program, which makes this call.
  */
 int softib_inline_post(struct rvt_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad)

@@ -55,11 +55,7 @@ static const struct kernel_param_ops pkeys_ops = {
 module_param_cb(pkeys, &pkeys_ops, &pkeys, 0644);
 MODULE_PARM_DESC(pkeys, "Ports of nodes made from now on have so many P_Keys, a multiple of 32 up to 65504 (default 128)");
 
-/**
- * softib_npkeys - how large is the P_KeyTable of a port that is made now?
- *
- * Return: its entries, whole blocks.
- */
+/* Entries of the P_KeyTable of a port that is made now: whole blocks. */
 u16 softib_npkeys(void)
 {
 	return READ_ONCE(pkeys);
@@ -136,10 +132,7 @@ static void set_props(struct ib_device_attr *props, const struct limits *limits)
 	props->max_total_mcast_qp_attach = 16384 * 256;
 }
 
-/**
- * softib_limits - say how much an HCA can do
- * @hca:	the HCA, which is being made
- */
+/* Says how much an HCA can do that is being made. */
 void softib_limits(struct softib_hca *hca)
 {
 	const struct limits *limits = READ_ONCE(poor) ? &poor_limits : &common_limits;

@@ -24,7 +24,6 @@ static bool state_ok(const struct softib_port *port, bool vl15, bool in)
 	}
 }
 
-/* A packet arrives at a port. */
 static void arrive(struct softib_port *port, struct sk_buff *skb)
 {
 	bool vl15 = softib_vl(skb) == SOFTIB_VL_SMP;
@@ -71,10 +70,7 @@ static void leave(struct softib_way *way, struct sk_buff *skb)
 		softib_udp_send(link->far, skb);
 }
 
-/**
- * softib_link_init - set up a link that is not plugged in
- * @link:	the link, zeroed
- */
+/* The link is zeroed, and not plugged in. */
 void softib_link_init(struct softib_link *link)
 {
 	link->up = true;
@@ -84,9 +80,9 @@ void softib_link_init(struct softib_link *link)
 	softib_way_init(&link->way[1], link, 1, leave);
 }
 
-/**
- * softib_link_train - take a link down, and up if both its ends want to
- * @link:	the link, plugged in; softib_mgmt_lock is held
+/*
+ * Takes a link down, and up if both its ends want to. It is plugged in, and softib_mgmt_lock is
+ * held.
  */
 void softib_link_train(struct softib_link *link)
 {
@@ -96,10 +92,7 @@ void softib_link_train(struct softib_link *link)
 		softib_link_set(link, softib_link_ready(link));
 }
 
-/**
- * softib_port_retrain - take a port's link down, and up if both ends want to
- * @port:	the port; softib_mgmt_lock is held
- */
+/* Takes a port's link down, and up if both ends want to. softib_mgmt_lock is held. */
 void softib_port_retrain(struct softib_port *port)
 {
 	struct softib_link *link;
@@ -121,16 +114,10 @@ static bool is_free(const struct softib_port *port)
 	return !port || !rcu_access_pointer(port->link);
 }
 
-/**
- * softib_link_plug - join two ports, or one with a far end
- * @link:	a link that is not plugged in
- * @a:		the port at its end 0, or NULL if that is far away
- * @b:		the same for its end 1
- * @far:	the far end, or NULL; the link's if this succeeds
- *
- * softib_topology is held.
- *
- * Return: 0, or -EBUSY if a port has a link already or is at both ends.
+/*
+ * Joins two ports, @a at end 0 and @b at end 1. One of them is NULL if that end is far away: @far,
+ * which is the link's if this succeeds. softib_topology is held. Returns -EBUSY if a port has a
+ * link already or is at both ends.
  */
 int softib_link_plug(struct softib_link *link, struct softib_port *a,
 		     struct softib_port *b, struct softib_far *far)
@@ -158,12 +145,9 @@ int softib_link_plug(struct softib_link *link, struct softib_port *a,
 	return 0;
 }
 
-/**
- * softib_link_unplug - take a link out of the fabric
- * @link:	the link; softib_topology is held
- *
- * Its ports go down, what was under way is lost, and no packet is near the
- * link any more.
+/*
+ * Takes a link out of the fabric: its ports go down, what was under way is lost, and no packet is
+ * near the link any more. softib_topology is held.
  */
 void softib_link_unplug(struct softib_link *link)
 {
@@ -192,12 +176,9 @@ void softib_link_unplug(struct softib_link *link)
 	WRITE_ONCE(link->end[1], NULL);
 }
 
-/**
- * softib_link_xmit - send a packet over a port's link
- * @port:	the port
- * @skb:	the packet, at least an LRH; consumed
- *
- * Called with bottom halves disabled and no lock held.
+/*
+ * Sends a packet, at least an LRH, over a port's link, and consumes it. Called with bottom halves
+ * disabled and no lock held.
  */
 void softib_link_xmit(struct softib_port *port, struct sk_buff *skb)
 {

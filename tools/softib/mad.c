@@ -11,14 +11,9 @@
 
 #include "softib.h"
 
-/**
- * softib_get_mad - copy the MAD in a packet
- * @skb:	the packet, which is made writable, so that the copy can be put back
- * @pkt:	what softib_pkt_parse() says about it then
- * @qpn:	the QP that it has to be for
- * @mad:	takes the MAD
- *
- * Return: true if it is a proper one.
+/*
+ * Copies the MAD in a packet for QP @qpn, and makes the packet writable, so that the copy can be
+ * put back. @pkt is what softib_pkt_parse() says then. Returns false if there is no proper MAD.
  */
 bool softib_get_mad(struct sk_buff *skb, struct softib_pkt *pkt, u32 qpn, void *mad)
 {
@@ -101,16 +96,10 @@ answer(struct softib_port *port, struct sk_buff *skb, struct softib_pkt *pkt)
 	return result;
 }
 
-/**
- * softib_mad_receive - give an HCA's agents the first look at a packet for QP0 or QP1
- * @hca:	the HCA
- * @skb:	the packet; NULL if the agents have sent it back as an answer
- * @pkt:	what softib_pkt_parse() says about it; said anew for a packet that is the
- *		QP's, because the data may be elsewhere then
- *
- * Called with bottom halves disabled.
- *
- * Return: true if it was the agents' business, false if it is the QP's.
+/*
+ * Gives an HCA's agents the first look at a packet for QP0 or QP1. Called with bottom halves
+ * disabled. Returns true if it was their business; @skb is NULL then if they have sent it back as
+ * an answer. Returns false if it is the QP's; @pkt has changed then if the data is elsewhere.
  */
 bool softib_mad_receive(struct softib_hca *hca, struct sk_buff **skb,
 			struct softib_pkt *pkt)
@@ -142,23 +131,11 @@ static int process_smp(struct softib_port *port, struct ib_smp *smp)
 	}
 }
 
-/**
- * softib_process_mad - give an HCA's agents the first look at a MAD of the HCA's own
- * @ibdev:	the HCA
- * @flags:	unused: M_Keys are always checked
- * @port_num:	the port
- * @wc:		unused
- * @grh:	unused
- * @in:		the MAD; its directed route has been dealt with
- * @out:	the response, if there is one
- * @out_size:	left at the size of a MAD
- * @out_pkey_index: unused
- *
- * Such a MAD never leaves the HCA: it has a directed route without hops, or reads the
- * counters for sysfs. Of what came from elsewhere, ib_mad gets what the agents have let
- * pass.
- *
- * Return: a mask of IB_MAD_RESULT_*.
+/*
+ * Gives an HCA's agents the first look at a MAD of the HCA's own, whose directed route has been
+ * dealt with. Such a MAD never leaves the HCA: it has a directed route without hops, or reads the
+ * counters for sysfs. Of what came from elsewhere, ib_mad gets what the agents have let pass.
+ * Unlike elsewhere, M_Keys are checked whatever @flags say.
  */
 int softib_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		       const struct ib_wc *wc, const struct ib_grh *grh,

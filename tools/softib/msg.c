@@ -41,26 +41,15 @@ static u8 part_of(u8 opcode)
 	return parts[opcode & ~RVT_OPCODE_QP_MASK];
 }
 
-/**
- * softib_msg_offset - where in a message a packet begins
- * @qp:		the QP
- * @wqe:	the message's work request
- * @psn:	the packet's PSN
- *
- * Return: the offset in bytes.
- */
+/* Where in the message of @wqe, in bytes, the packet with @psn begins. */
 u32 softib_msg_offset(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn)
 {
 	return softib_psn_diff(psn, wqe->psn) << qp->log_pmtu;
 }
 
-/**
- * softib_msg_seek - find the data of a packet
- * @qp:		the QP
- * @wqe:	the work request
- * @psn:	the packet's PSN
- * @pos:	is made to point there; it does if the packet before was the last
- *		that it was used for
+/*
+ * Has @pos point to the data of a packet. It does already if the packet before was the last that it
+ * was used for.
  */
 void softib_msg_seek(struct rvt_qp *qp, struct rvt_swqe *wqe, u32 psn,
 		     struct softib_pos *pos)
@@ -100,13 +89,7 @@ static u8 write_opcode(const struct rvt_swqe *wqe, bool first, bool last)
 	return first ? IB_OPCODE_RDMA_WRITE_ONLY : IB_OPCODE_RDMA_WRITE_LAST;
 }
 
-/**
- * softib_put_reth - fill in an RDMA extended transport header (IBA 9.3.3)
- * @reth:	the header
- * @vaddr:	address at the other side
- * @rkey:	R_Key
- * @len:	length in bytes
- */
+/* IBA 9.3.3. */
 void softib_put_reth(struct ib_reth *reth, u64 vaddr, u32 rkey, u32 len)
 {
 	put_ib_reth_vaddr(vaddr, reth);
@@ -147,15 +130,10 @@ static void message_hdrs(struct rvt_qp *qp, struct rvt_swqe *wqe,
 		hdrs->flags |= IB_BTH_SOLICITED;
 }
 
-/**
- * softib_msg_build - build the packet with PSN qp->s_psn
- * @priv:	the QP
- * @wqe:	the send or write that it belongs to, the one at qp->s_cur
- * @hdrs:	its headers, as softib_conn_hdrs() left them
- *
- * qp->s_psn and, at the end of a message, qp->s_cur go on to the next packet.
- *
- * Return: the packet, or NULL if there is no memory.
+/*
+ * Builds the packet with PSN qp->s_psn, or returns NULL without memory. @wqe is at qp->s_cur, and
+ * @hdrs are as softib_conn_hdrs() left them. qp->s_psn and, at the end of a message, qp->s_cur go
+ * on to the next packet.
  */
 struct sk_buff *softib_msg_build(struct softib_qp *priv, struct rvt_swqe *wqe,
 				 struct softib_hdrs *hdrs)
@@ -175,19 +153,10 @@ struct sk_buff *softib_msg_build(struct softib_qp *priv, struct rvt_swqe *wqe,
 	return skb;
 }
 
-/**
- * softib_rkey_ok - may the other side use an R_Key in this way (IBA 10.6.7)?
- * @qp:		the QP
- * @sge:	takes the memory, with a reference to its region
- * @vaddr:	start of what it wants to use
- * @rkey:	the R_Key
- * @len:	how much of it
- * @access:	for what, enum ib_access_flags
- *
- * rvt_rkey_ok() takes R_Key 0 for all of memory, which no peer may have, and
- * trusts the end of the range not to wrap.
- *
- * Return: true if so.
+/*
+ * May the other side use an R_Key in this way (IBA 10.6.7)? @sge takes the memory, with a reference
+ * to its region. rvt_rkey_ok() takes R_Key 0 for all of memory, which no peer may have, and trusts
+ * the end of the range not to wrap.
  */
 bool softib_rkey_ok(struct rvt_qp *qp, struct rvt_sge *sge, u64 vaddr,
 		    u32 rkey, u32 len, int access)
@@ -311,23 +280,15 @@ static void complete_receive(struct rvt_qp *qp, u8 part,
 	rvt_recv_cq(qp, &wc, ib_bth_is_solicited(pkt->bth));
 }
 
-/**
- * softib_msg_begins - is a packet the first of a message?
- * @opcode:	BTH opcode of a send or write
- *
- * Return: true if so.
- */
+/* Is a packet the first of a message? The opcode is that of a send or write. */
 bool softib_msg_begins(u8 opcode)
 {
 	return part_of(opcode) & FIRST;
 }
 
-/**
- * softib_msg_abandon - forget the message that is arriving, if one is
- * @priv:	the QP
- *
- * The receive that a send has got waits for the next one. It keeps no reference to its
- * memory meanwhile: the consumer may take that back.
+/*
+ * Forgets the message that is arriving, if one is. The receive that a send has got waits for the
+ * next one. It keeps no reference to its memory meanwhile: the consumer may take that back.
  */
 void softib_msg_abandon(struct softib_qp *priv)
 {
@@ -340,14 +301,9 @@ void softib_msg_abandon(struct softib_qp *priv)
 	priv->msg = SOFTIB_MSG_NONE;
 }
 
-/**
- * softib_msg_receive - a packet of a send or write arrived
- * @priv:	the QP
- * @pkt:	the packet, the next one by its PSN
- *
- * What is wrong with a packet is found before anything of it is carried out.
- *
- * Return: what became of it; SOFTIB_MSG_NOT_READY if it may come again.
+/*
+ * A packet of a send or write arrived, the next one by its PSN. What is wrong with it is found
+ * before anything of it is carried out. With SOFTIB_MSG_NOT_READY it may come again.
  */
 enum softib_msg_result softib_msg_receive(struct softib_qp *priv,
 					  const struct softib_pkt *pkt)

@@ -53,7 +53,7 @@ struct netdev_recv {
  * @send_napi:	frees what was sent
  * @recv_napi:	hands packets to the stack
  * @opened:	between ndo_open and ndo_stop
- * @posted:	receives that the QP has; of @recv_napi, or of who has disabled it
+ * @posted:	receives that the QP has; of @recv_napi, or of the caller that has disabled it
  * @under_way:	packets that are posted, with its lock
  * @pending:	how many of each of the stack's queues
  * @sent:	all that was sent, the same way
@@ -689,25 +689,13 @@ static int initialize(struct ib_device *ibdev, u32 port, struct net_device *dev,
 	return 0;
 }
 
-/**
- * softib_netdev_able - whether an HCA that is made now drives IPoIB's interfaces
- *
- * Return: as the module's parameter says.
- */
+/* Does an HCA that is made now drive IPoIB's interfaces? */
 bool softib_netdev_able(void)
 {
 	return READ_ONCE(rdma_netdev);
 }
 
-/**
- * softib_netdev_params - the operation rdma_netdev_get_params of an HCA
- * @ibdev:	the HCA
- * @port:	the port
- * @type:	of what kind the interface is to be
- * @params:	what it takes
- *
- * Return: 0, or -EOPNOTSUPP where the IPoIB driver has to do all by itself.
- */
+/* With -EOPNOTSUPP the IPoIB driver has to do all by itself. */
 int softib_netdev_params(struct ib_device *ibdev, u32 port, enum rdma_netdev_t type,
 			 struct rdma_netdev_alloc_params *params)
 {

@@ -11,14 +11,7 @@ DEFINE_SPINLOCK(softib_mgmt_lock);	/* the same */
 
 static LIST_HEAD(nodes);	/* under softib_topology */
 
-/**
- * softib_name_ok - may a node or link have a name?
- * @name:	the name
- *
- * It is also the name of the RDMA device, so it has to be a tame one.
- *
- * Return: true if it may.
- */
+/* A node's name is also that of the RDMA device, so it has to be a tame one. */
 bool softib_name_ok(const char *name)
 {
 	const char *p = name;
@@ -30,12 +23,7 @@ bool softib_name_ok(const char *name)
 	return !*p && p - name < SOFTIB_NAME_LEN;
 }
 
-/**
- * softib_node_find - look for a node
- * @name:	its name
- *
- * Return: the node, or NULL; softib_topology is held as long as it is used.
- */
+/* softib_topology is held as long as the node is used. */
 struct softib_node *softib_node_find(const char *name)
 {
 	struct softib_node *node;
@@ -56,11 +44,9 @@ static bool guids_overlap(const struct softib_node *a, const struct softib_node 
 	       first_b <= first_a + !softib_is_switch(a);
 }
 
-/**
- * softib_node_add - let a node be found
- * @node:	the node; softib_topology is held
- *
- * Return: 0, or -EEXIST if there is one with the same name or GUID.
+/*
+ * Lets a node be found. softib_topology is held. Returns -EEXIST if there is one with the same name
+ * or GUID.
  */
 int softib_node_add(struct softib_node *node)
 {
@@ -75,11 +61,9 @@ int softib_node_add(struct softib_node *node)
 	return 0;
 }
 
-/**
- * softib_node_remove - take a node out of the fabric
- * @node:	the node; softib_topology is held
- *
- * Afterwards nobody finds it, by name or by a link, and it sends no more traps.
+/*
+ * Takes a node out of the fabric: it cannot be found any more, by name or by a link, and sends no
+ * more traps. softib_topology is held.
  */
 void softib_node_remove(struct softib_node *node)
 {

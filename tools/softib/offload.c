@@ -13,7 +13,7 @@
 
 #include "softib.h"
 
-/* RFC 4391, section 6: the Ethertype, and 16 bits that nobody looks at */
+/* RFC 4391, section 6: the Ethertype, and 16 bits that are not looked at */
 #define ENCAP_LEN	4
 
 static bool ud_csum = true;
@@ -56,7 +56,7 @@ static void find_sum(struct ip_at *at, u32 len)
 	}
 }
 
-/* Anybody may have written the packet: nothing in it is to be trusted. */
+/* Any program may have written the packet: nothing in it is to be trusted. */
 static bool find_ip(void *payload, u32 len, struct ip_at *at)
 {
 	u32 hlen, total;
@@ -118,10 +118,7 @@ static void fit_headers(void *payload, u32 len, u32 index, u32 offset,
 	}
 }
 
-/**
- * softib_offload_props - say what HCAs made now can do
- * @props:	the HCA's attributes
- */
+/* Says what HCAs made now can do. */
 void softib_offload_props(struct ib_device_attr *props)
 {
 	if (READ_ONCE(ud_csum))
@@ -130,13 +127,9 @@ void softib_offload_props(struct ib_device_attr *props)
 		props->kernel_cap_flags |= IBK_UD_TSO;
 }
 
-/**
- * softib_lso_setup - check a large send that is being posted
- * @hca:	the HCA
- * @wqe:	the work request; gets a PSN for each packet
- * @mtu:	of the path
- *
- * Return: 0, or -EINVAL if that cannot be cut.
+/*
+ * Checks a large send that is being posted, and gives it a PSN for each packet. @mtu: of the path.
+ * Returns -EINVAL if it cannot be cut.
  */
 int softib_lso_setup(struct softib_hca *hca, struct rvt_swqe *wqe, u32 mtu)
 {
@@ -162,13 +155,9 @@ int softib_lso_setup(struct softib_hca *hca, struct rvt_swqe *wqe, u32 mtu)
 	return 0;
 }
 
-/**
- * softib_offload_send - finish a packet of a UD QP
- * @hca:	the HCA
- * @wqe:	what it is of
- * @payload:	the packet's
- * @len:	its length
- * @offset:	of a large send, how much of the data was in the packets before
+/*
+ * Finishes a packet of a UD QP. @offset: of a large send, how much of the data was in the packets
+ * before.
  */
 void softib_offload_send(struct softib_hca *hca, const struct rvt_swqe *wqe,
 			 void *payload, u32 len, u32 offset)
@@ -185,14 +174,9 @@ void softib_offload_send(struct softib_hca *hca, const struct rvt_swqe *wqe,
 	}
 }
 
-/**
- * softib_offload_receive - look for right checksums in a packet of a UD QP
- * @hca:	the HCA
- * @payload:	the packet's
- * @len:	its length
- *
- * Return: true if it is IPv4 with TCP or UDP, and all checksums are right. One
- * of UDP that is not there is not right.
+/*
+ * Is it IPv4 with TCP or UDP, and are all checksums right? One of UDP that is not there is not
+ * right.
  */
 bool softib_offload_receive(struct softib_hca *hca, void *payload, u32 len)
 {

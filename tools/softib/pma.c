@@ -176,12 +176,9 @@ static u16 handle(struct softib_port *port, struct ib_pma_mad *mad)
 	}
 }
 
-/**
- * softib_pma - answer a performance management MAD
- * @port:	the port that it is for; a switch's port 0 answers for all others
- * @mad:	the request, which becomes the response
- *
- * Return: false if it is not a request, and was left alone.
+/*
+ * Answers a performance management MAD; a switch's port 0 answers for all others. Returns false if
+ * it is not a request, and was left alone.
  */
 bool softib_pma(struct softib_port *port, struct ib_pma_mad *mad)
 {

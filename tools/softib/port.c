@@ -4,12 +4,9 @@
  */
 #include "softib.h"
 
-/**
- * softib_port_set_mtu - change the NeighborMTU of a port
- * @port:	the port; softib_mgmt_lock is held, or nobody knows the port yet
- * @mtu:	the MTU, enum ib_mtu
- *
- * A packet has a payload of the MTU and all headers that there can be, at most (IBA 7.7.8).
+/*
+ * @mtu: enum ib_mtu. A packet has a payload of the MTU and all headers that there can be, at most
+ * (IBA 7.7.8). softib_mgmt_lock is held, or the port is not known yet.
  */
 void softib_port_set_mtu(struct softib_port *port, u8 mtu)
 {
@@ -49,15 +46,7 @@ static void init_info(struct softib_port *port)
 	info->resv_resptimevalue = 16;
 }
 
-/**
- * softib_port_init - set up a port without a link
- * @port:	the port, zeroed
- * @node:	its node
- * @num:	its number
- * @guid:	its GUID
- *
- * Return: 0 or -ENOMEM.
- */
+/* The port is zeroed. After an error it needs softib_port_free(), too. */
 int softib_port_init(struct softib_port *port, struct softib_node *node,
 		     u8 num, u64 guid)
 {
@@ -75,32 +64,21 @@ int softib_port_init(struct softib_port *port, struct softib_node *node,
 	return 0;
 }
 
-/**
- * softib_port_free - undo softib_port_init()
- * @port:	the port, with no packet near it; may never have been set up
- */
+/* No packet is near the port. It may never have been set up. */
 void softib_port_free(struct softib_port *port)
 {
 	kvfree(port->pkeys);
 	free_percpu(port->stats);
 }
 
-/**
- * softib_port_event - tell a port's consumers that something happened
- * @port:	the port; softib_mgmt_lock is held
- * @event:	what
- */
+/* Tells a port's consumers. softib_mgmt_lock is held. */
 void softib_port_event(struct softib_port *port, enum ib_event_type event)
 {
 	if (port->node->ops->port_event)
 		port->node->ops->port_event(port, event);
 }
 
-/**
- * softib_port_set_state - change the logical state of a port (IBA 7.2.7)
- * @port:	the port; softib_mgmt_lock is held
- * @state:	the new state
- */
+/* Changes the logical state of a port (IBA 7.2.7). softib_mgmt_lock is held. */
 void softib_port_set_state(struct softib_port *port, u8 state)
 {
 	struct ib_port_info *info = &port->info;
@@ -127,25 +105,13 @@ void softib_port_set_state(struct softib_port *port, u8 state)
 	}
 }
 
-/**
- * softib_pkey_ok - do two P_Keys match (IBA 10.9.3)?
- * @a:	one
- * @b:	the other
- *
- * Return: true if both are of one partition and one at least is a full member.
- */
+/* Do two P_Keys match (IBA 10.9.3): are both of one partition, and one at least a full member? */
 bool softib_pkey_ok(u16 a, u16 b)
 {
 	return !((a ^ b) & 0x7fff) && (a & 0x7fff) && ((a | b) & 0x8000);
 }
 
-/**
- * softib_find_pkey - look for a P_Key that matches (IBA 10.9.3)
- * @port:	the port in whose table to look
- * @pkey:	the key of a packet
- *
- * Return: its index in the table, or a negative number.
- */
+/* The index of a P_Key that matches that of a packet (IBA 10.9.3), or a negative number. */
 int softib_find_pkey(struct softib_port *port, u16 pkey)
 {
 	int i;
@@ -156,13 +122,7 @@ int softib_find_pkey(struct softib_port *port, u16 pkey)
 	return -ENOENT;
 }
 
-/**
- * softib_port_remove_pkey - take a key out of a port's P_KeyTable
- * @port:	the port; softib_mgmt_lock is held
- * @pkey:	the key
- *
- * Return: false if it is not in there.
- */
+/* Returns false if the key is not in the port's table. softib_mgmt_lock is held. */
 bool softib_port_remove_pkey(struct softib_port *port, u16 pkey)
 {
 	bool found = false;
@@ -179,11 +139,7 @@ bool softib_port_remove_pkey(struct softib_port *port, u16 pkey)
 	return found;
 }
 
-/**
- * softib_port_counters - read the counters of a port
- * @port:	the port
- * @sum:	the counters since the port was created
- */
+/* Since the port was created. */
 void softib_port_counters(struct softib_port *port,
 			  struct softib_counters *sum)
 {

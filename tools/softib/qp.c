@@ -7,10 +7,9 @@
 /* How often a QP in error is looked at for receives that were posted late */
 #define LATE_INTERVAL	msecs_to_jiffies(20)
 
-/**
- * softib_qp_error - put a QP into the error state (IBA 10.3.1.7)
- * @qp:		the QP, with r_lock and s_lock held
- * @status:	what a receive that is being worked on completes with
+/*
+ * Puts a QP into the error state (IBA 10.3.1.7). @status: what a receive that is being worked on
+ * completes with. r_lock and s_lock are held.
  */
 void softib_qp_error(struct rvt_qp *qp, enum ib_wc_status status)
 {
@@ -45,12 +44,9 @@ static void late_receives(struct timer_list *t)
 		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
 }
 
-/**
- * softib_qp_posted - the kernel has posted receives to a QP
- * @qp:		the QP, without a lock
- *
- * rdmavt looks at the state before it takes the queue's lock: the QP may have
- * fallen into error since.
+/*
+ * The kernel has posted receives to a QP. rdmavt looks at the state before it takes the queue's
+ * lock: the QP may have fallen into error since. No lock is held.
  */
 void softib_qp_posted(struct rvt_qp *qp)
 {
@@ -62,11 +58,6 @@ void softib_qp_posted(struct rvt_qp *qp)
 		flush_late(qp);
 }
 
-/**
- * softib_qp_init - initialize our part of a QP
- * @priv:	our part
- * @qp:		rdmavt's part
- */
 void softib_qp_init(struct softib_qp *priv, struct rvt_qp *qp)
 {
 	priv->qp = qp;
@@ -97,10 +88,7 @@ static void forget_receives(struct rvt_qp *qp)
 	spin_unlock(&kwq->p_lock);
 }
 
-/**
- * softib_qp_reset - forget what was going on
- * @qp:		the QP, in the state RESET
- */
+/* Forgets what was going on. The QP is in the state RESET. */
 void softib_qp_reset(struct rvt_qp *qp)
 {
 	struct softib_qp *priv = qp->priv;
@@ -123,10 +111,7 @@ void softib_qp_reset(struct rvt_qp *qp)
 	}
 }
 
-/**
- * softib_qp_error_notify - a QP is in error
- * @qp:		the QP, with r_lock and s_lock held
- */
+/* A QP is in error. r_lock and s_lock are held. */
 void softib_qp_error_notify(struct rvt_qp *qp)
 {
 	struct softib_qp *priv = qp->priv;
@@ -141,9 +126,8 @@ void softib_qp_error_notify(struct rvt_qp *qp)
 		mod_timer(&priv->late_timer, jiffies + LATE_INTERVAL);
 }
 
-/**
- * softib_qp_quiesce - wait for what does not hold a reference to a QP
- * @qp:		the QP, in the state RESET, without a lock
+/*
+ * Waits for what does not hold a reference to the QP, which is in the state RESET. No lock is held.
  */
 void softib_qp_quiesce(struct rvt_qp *qp)
 {
@@ -169,9 +153,9 @@ static bool drained(struct softib_qp *priv)
 	       softib_psn_diff(wqe->psn, priv->req_max) >= 0;
 }
 
-/**
- * softib_qp_drain - note that a send queue is drained, if it is (10.3.1.6)
- * @priv:	the QP, with its locks held and nothing to send
+/*
+ * Notes that a send queue is drained, if it is (IBA 10.3.1.6). The QP has nothing to send, and its
+ * locks are held.
  */
 void softib_qp_drain(struct softib_qp *priv)
 {
@@ -181,10 +165,9 @@ void softib_qp_drain(struct softib_qp *priv)
 	}
 }
 
-/**
- * softib_qp_report - tell the consumer what happened
- * @qp:		the QP, unlocked; the caller keeps it from going away
- * @events:	a mask of 1 << enum ib_event_type
+/*
+ * Tells the consumer. @events: a mask of 1 << enum ib_event_type. The QP is unlocked, and the
+ * caller keeps it from going away.
  */
 void softib_qp_report(struct rvt_qp *qp, unsigned long events)
 {

@@ -72,10 +72,7 @@ static void do_soon(struct tasklet_struct *tasklet)
 	rcu_read_unlock();
 }
 
-/**
- * softib_soon_init - prepare for HCAs whose work is done in softirqs
- * @run:	does it for one of them
- */
+/* @run does the work of one HCA. */
 void softib_soon_init(void (*run)(struct softib_hca *hca))
 {
 	int cpu;
@@ -89,9 +86,7 @@ void softib_soon_init(void (*run)(struct softib_hca *hca))
 	}
 }
 
-/**
- * softib_soon_exit - no HCA is left
- */
+/* No HCA is left. */
 void softib_soon_exit(void)
 {
 	int cpu;
@@ -125,12 +120,7 @@ static void list_qp(struct softib_hca *hca, struct softib_qp *priv)
 	spin_unlock_irqrestore(&hca->send_lock, flags);
 }
 
-/**
- * softib_qp_schedule - have the work look for something to send
- * @qp:	the QP
- *
- * May be called in any context, with any lock of the QP held.
- */
+/* Has the work look for something to send. Any context, with any lock of the QP held. */
 void softib_qp_schedule(struct rvt_qp *qp)
 {
 	struct softib_hca *hca = qp_to_hca(qp);
@@ -158,12 +148,10 @@ static bool alternates(struct rvt_qp *qp)
 	return one && before;
 }
 
-/**
- * softib_qp_start - a consumer has posted a work request to a QP that had none
- * @qp:	the QP, without a lock
- *
- * Where the two ends take turns somebody waits for the request: it is sent in the consumer's
- * context. Other requests wait for the thread, which sends those that follow in the same go.
+/*
+ * A consumer has posted a work request to a QP that had none. Where the two ends take turns the
+ * consumer waits for the request: it is sent in the consumer's context. Other requests wait for the
+ * thread, which sends those that follow in the same go. No lock of the QP is held.
  */
 void softib_qp_start(struct rvt_qp *qp)
 {
@@ -183,10 +171,7 @@ void softib_qp_start(struct rvt_qp *qp)
 		local_bh_enable();
 }
 
-/**
- * softib_qp_unschedule - take back softib_qp_schedule()
- * @qp:	the QP, in a state in which it sends nothing
- */
+/* Undoes softib_qp_schedule(). The QP is in a state in which it sends nothing. */
 void softib_qp_unschedule(struct rvt_qp *qp)
 {
 	struct softib_hca *hca = qp_to_hca(qp);
@@ -202,11 +187,9 @@ void softib_qp_unschedule(struct rvt_qp *qp)
 		rvt_put_qp(qp);
 }
 
-/**
- * softib_qp_finish - let a QP send what has been posted
- * @qp:	the QP, without a lock
- *
- * As much as can be sent: what waits for credit, or an answer, stays.
+/*
+ * Has a QP send what has been posted, as much as can be sent: what waits for credit, or an answer,
+ * stays. No lock is held.
  */
 void softib_qp_finish(struct rvt_qp *qp)
 {
@@ -220,44 +203,29 @@ void softib_qp_finish(struct rvt_qp *qp)
 	} while (--turns && !list_empty_careful(&priv->send_node));
 }
 
-/**
- * softib_hca_wait - wait for whoever is at work for an HCA
- * @hca:	the HCA
- */
+/* Waits for the run of the HCA's work that is under way, in a thread or a softirq. */
 void softib_hca_wait(struct softib_hca *hca)
 {
 	spin_lock_bh(&hca->run_lock);
 	spin_unlock_bh(&hca->run_lock);
 }
 
-/**
- * softib_hca_pause - have an HCA receive nothing, for a moment
- * @hca:	the HCA
- *
- * What comes waits.
- */
+/* The HCA receives nothing until softib_hca_resume(): what comes waits. */
 void softib_hca_pause(struct softib_hca *hca)
 {
 	atomic_inc(&hca->detaching);
 	softib_hca_wait(hca);
 }
 
-/**
- * softib_hca_resume - undo softib_hca_pause()
- * @hca:	the HCA
- */
 void softib_hca_resume(struct softib_hca *hca)
 {
 	atomic_dec(&hca->detaching);
 	queue_work(softib_wq, &hca->work);
 }
 
-/**
- * softib_hca_receive - a packet arrived for an HCA
- * @port:	its port
- * @skb:	the packet; consumed
- *
- * It waits for the work, which goes on as the sender's does: in a thread or a softirq.
+/*
+ * A packet arrived for an HCA, and is consumed. It waits for the work, which goes on as the
+ * sender's does: in a thread or a softirq.
  */
 void softib_hca_receive(struct softib_port *port, struct sk_buff *skb)
 {
@@ -293,11 +261,7 @@ static void uncharge(struct sk_buff *skb)
 	rcu_read_unlock();
 }
 
-/**
- * softib_hca_charge - charge an HCA for a packet until it is freed
- * @hca:	the HCA that is going to send it
- * @skb:	the packet, new
- */
+/* Charges the HCA that is going to send a new packet, until the packet is freed. */
 void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb)
 {
 	*softib_cb(skb) = (struct softib_cb){ .origin = hca };
@@ -305,13 +269,9 @@ void softib_hca_charge(struct softib_hca *hca, struct sk_buff *skb)
 	skb->destructor = uncharge;
 }
 
-/**
- * softib_hca_send - send a packet from an HCA
- * @hca:	the HCA
- * @skb:	the packet; consumed
- *
- * What is for the HCA itself never gets to the link; of a multicast packet the
- * HCA gets a copy, for a switch does not send it back.
+/*
+ * Sends a packet from an HCA, and consumes it. What is for the HCA itself never gets to the link;
+ * of a multicast packet the HCA gets a copy, for a switch does not send it back.
  */
 void softib_hca_send(struct softib_hca *hca, struct sk_buff *skb)
 {

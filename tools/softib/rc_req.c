@@ -100,8 +100,9 @@ static void start_timer(struct softib_qp *priv)
 		rvt_mod_retry_timer_ext(qp, TIMEOUT_SHIFT);
 }
 
-/* Has the answer come that the timer was started for? Nobody stops it: it goes on for the one
- * that is due now, if there is one.
+/*
+ * Has the answer come that the timer was started for? The timer was not stopped then: it goes on
+ * for the answer that is due now, if there is one.
  */
 static bool too_early(struct softib_qp *priv)
 {
@@ -117,12 +118,7 @@ static bool too_early(struct softib_qp *priv)
 	return true;
 }
 
-/**
- * softib_req_timeout - the retry timer ran out
- * @qp:		the QP
- * @psn:	unused: it is always the first unacknowledged one
- * @wait:	unused
- */
+/* The retry timer ran out. @psn is always the first unacknowledged one. */
 void softib_req_timeout(struct rvt_qp *qp, u32 psn, int wait)
 {
 	struct softib_qp *priv = qp->priv;
@@ -383,16 +379,12 @@ static void receive_data(struct softib_qp *priv, const struct softib_pkt *pkt)
 		rvt_get_credit(qp, be32_to_cpu(pkt->bth->u.aeth));
 }
 
-/**
- * softib_req_receive - a response arrived
- * @priv:	the QP that it is for
- * @pkt:	the response
- */
+/* A response arrived. */
 void softib_req_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 {
 	struct rvt_qp *qp = priv->qp;
 
-	/* What nobody has asked for yet is a ghost of an old connection. */
+	/* A response to what was not sent yet is a ghost of an old connection. */
 	if (!(ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK) ||
 	    softib_psn_diff(pkt->psn, priv->req_max) >= 0)
 		return;
@@ -484,13 +476,7 @@ static bool may_send(struct softib_qp *priv, struct rvt_swqe *wqe)
 	return !is_rd_atomic(wqe) || qp->s_num_rd_atomic < qp->s_max_rd_atomic;
 }
 
-/**
- * softib_req_send - send the next packet of the requester
- * @priv:	the QP
- * @out:	takes the packet
- *
- * Return: true if there may be more to do.
- */
+/* Sends the next packet of the requester. Returns true if there may be more to do. */
 bool softib_req_send(struct softib_qp *priv, struct sk_buff_head *out)
 {
 	struct rvt_qp *qp = priv->qp;

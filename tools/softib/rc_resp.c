@@ -303,11 +303,7 @@ static void receive_duplicate(struct softib_qp *priv,
 	}
 }
 
-/**
- * softib_resp_receive - a request arrived
- * @priv:	the QP that it is for
- * @pkt:	the request
- */
+/* A request arrived. */
 void softib_resp_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 {
 	struct rvt_qp *qp = priv->qp;
@@ -444,13 +440,7 @@ static bool next_response(struct softib_qp *priv, struct sk_buff **skb)
 	return false;
 }
 
-/**
- * softib_resp_send - send the next packet of the responder
- * @priv:	the QP
- * @out:	takes the packet
- *
- * Return: true if there may be more to do.
- */
+/* Sends the next packet of the responder. Returns true if there may be more to do. */
 bool softib_resp_send(struct softib_qp *priv, struct sk_buff_head *out)
 {
 	struct rvt_qp *qp = priv->qp;

@@ -122,15 +122,10 @@ static void tell_limit(struct rvt_srq *srq)
 	srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
-/**
- * softib_take_receive - take the next receive of a QP or its SRQ
- * @qp:		the QP; its r_lock is held
- * @name_only:	its wr_id is all that is wanted of it, no memory
- *
- * It is qp->r_wr_id then, and qp->r_sge unless @name_only.
- *
- * Return: 1, or 0 if there is none, or -1 if it is none that can be used; that
- * is completed with an error.
+/*
+ * Takes the next receive of a QP or its SRQ: its qp->r_wr_id, and qp->r_sge unless @name_only.
+ * r_lock is held. Returns 1; 0 if there is none; -1 if it cannot be used and was completed with an
+ * error.
  */
 int softib_take_receive(struct rvt_qp *qp, bool name_only)
 {
@@ -171,13 +166,10 @@ unlock:
 	return ret;
 }
 
-/**
- * softib_reopen_receive - have the memory of a receive at hand again
- * @qp:	the QP, which has dropped the references of the receive in qp->r_sge; its
- *	r_lock is held
- *
- * Return: 1, or -1 if the memory cannot be used any more; the receive is completed
- * with an error then.
+/*
+ * Has the memory of a receive at hand again, whose references in qp->r_sge were dropped. r_lock is
+ * held. Returns 1; -1 if the memory cannot be used any more and the receive was completed with an
+ * error.
  */
 int softib_reopen_receive(struct rvt_qp *qp)
 {
@@ -190,10 +182,7 @@ int softib_reopen_receive(struct rvt_qp *qp)
 	return -1;
 }
 
-/**
- * softib_flush_receives - complete the receives of a QP in error
- * @qp:	the QP, without an SRQ; its r_lock is held
- */
+/* The QP is in error and has no SRQ. r_lock is held. */
 void softib_flush_receives(struct rvt_qp *qp)
 {
 	struct ib_wc wc = {
@@ -217,18 +206,9 @@ void softib_flush_receives(struct rvt_qp *qp)
 	spin_unlock_irqrestore(&rq->kwq->c_lock, flags);
 }
 
-/**
- * softib_modify_srq - set an SRQ's limit
- * @ibsrq:	the SRQ
- * @attr:	srq_limit is what counts
- * @mask:	what to change; another size it cannot have
- * @udata:	unused
- *
- * The SRQ may hold fewer receives than the limit already: the consumer hears of that at
- * once, for an empty SRQ never gets emptier.
- *
- * Return: 0, -EOPNOTSUPP for a size, or -EINVAL for a limit that is larger than
- * the queue.
+/*
+ * Sets an SRQ's limit; another size it cannot have (-EOPNOTSUPP). The SRQ may hold fewer receives
+ * than the limit already: the consumer hears of that at once, for an empty SRQ never gets emptier.
  */
 int softib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)

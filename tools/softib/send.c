@@ -6,13 +6,10 @@
  */
 #include "softib.h"
 
-/**
- * softib_conn_fail - complete the oldest work request with an error
- * @qp:		the QP, whose other work requests are flushed
- * @status:	the error
- *
- * Only the send queue of what is not reliable fails (IBA 10.3.1). The state
- * comes first: who sees the completion asks for it without a lock.
+/*
+ * Completes the oldest work request with an error; the others are flushed. Only the send queue of
+ * what is not reliable fails (IBA 10.3.1). The state comes first: a consumer that sees the
+ * completion asks for it without a lock.
  */
 void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status)
 {
@@ -26,13 +23,10 @@ void softib_conn_fail(struct rvt_qp *qp, enum ib_wc_status status)
 		rvt_send_complete(qp, rvt_get_swqe_ptr(qp, qp->s_last), status);
 }
 
-/**
- * softib_conn_local - do and complete the oldest work requests if they are local
- * @qp:		the QP
- *
- * Operations on memory regions wait for all that was posted before them. Most
- * were carried out when they were posted, and only complete here. In an error state
- * they are flushed as all others are.
+/*
+ * Does and completes the oldest work requests if they are local: operations on memory regions wait
+ * for all that was posted before them. Most were carried out when they were posted, and only
+ * complete here. In an error state they are flushed as all others are.
  */
 void softib_conn_local(struct rvt_qp *qp)
 {
@@ -56,11 +50,9 @@ void softib_conn_local(struct rvt_qp *qp)
 	}
 }
 
-/**
- * softib_flush_send - flush the oldest work request
- * @qp:		the QP
- *
- * Return: true if there was one, and the state asked for it.
+/*
+ * Flushes the oldest work request. Returns false if there is none, or the state does not ask for
+ * it.
  */
 bool softib_flush_send(struct rvt_qp *qp)
 {

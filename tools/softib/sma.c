@@ -87,7 +87,7 @@ static u16 set_guid_info(struct softib_port *port, struct ib_smp *smp)
 	port = softib_mgmt_port(port);
 	if (smp->attr_mod)
 		return BAD_FIELD;
-	/* The first is the port GUID, which nobody may change. */
+	/* The first is the port GUID, which does not change. */
 	for (i = 1; i < SOFTIB_NGUIDS; i++)
 		WRITE_ONCE(port->guids[i], guids[i]);
 	softib_port_event(port, IB_EVENT_GID_CHANGE);
@@ -386,9 +386,9 @@ static u16 set_attr(struct softib_port *port, struct ib_smp *smp)
 	}
 }
 
-/* M_Key protection, IBA 14.2.4: who does not know the key may not write, nor
- * at the higher levels read. After a lease period without the right key the
- * protection ends.
+/*
+ * M_Key protection, IBA 14.2.4: a manager that does not know the key may not write, nor at the
+ * higher levels read. After a lease period without the right key the protection ends.
  */
 static bool mkey_ok(struct softib_port *port, const struct ib_smp *smp)
 {
@@ -455,15 +455,9 @@ static enum softib_sma_result handle(struct softib_port *port,
 	return SOFTIB_SMA_REPLY;
 }
 
-/**
- * softib_sma - answer a subnet management packet
- * @port:	the port that it came in by; for one that a switch got by its LID,
- *		port 0
- * @smp:	the request, which becomes the response
- *
- * Directed routes are the caller's business, but for the direction bit.
- *
- * Return: what became of it.
+/*
+ * Answers a subnet management packet that came in by @port: @smp becomes the response. Directed
+ * routes are the caller's business, but for the direction bit.
  */
 enum softib_sma_result softib_sma(struct softib_port *port,
 				  struct ib_smp *smp)

@@ -11,13 +11,6 @@
 
 #define BAD_FIELD	IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE
 
-/**
- * softib_get_switch_info - Get(SwitchInfo)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_get_switch_info(struct softib_switch *sw, struct ib_smp *smp)
 {
 	if (smp->attr_mod)
@@ -26,13 +19,6 @@ u16 softib_get_switch_info(struct softib_switch *sw, struct ib_smp *smp)
 	return 0;
 }
 
-/**
- * softib_set_switch_info - Set(SwitchInfo)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_set_switch_info(struct softib_switch *sw, struct ib_smp *smp)
 {
 	const struct softib_switch_info *in = (const void *)smp->data;
@@ -61,13 +47,6 @@ static u8 *lft_block(struct softib_switch *sw, const struct ib_smp *smp)
 	       &sw->lft[block * LFT_BLOCK] : NULL;
 }
 
-/**
- * softib_get_lft - Get(LinearForwardingTable)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_get_lft(struct softib_switch *sw, struct ib_smp *smp)
 {
 	const u8 *lft = lft_block(sw, smp);
@@ -78,13 +57,6 @@ u16 softib_get_lft(struct softib_switch *sw, struct ib_smp *smp)
 	return 0;
 }
 
-/**
- * softib_set_lft - Set(LinearForwardingTable)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_set_lft(struct softib_switch *sw, struct ib_smp *smp)
 {
 	u8 *lft = lft_block(sw, smp);
@@ -112,13 +84,6 @@ static u16 *mft_block(struct softib_switch *sw, const struct ib_smp *smp)
 	return &sw->mft[position][block * MFT_BLOCK];
 }
 
-/**
- * softib_get_mft - Get(MulticastForwardingTable)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_get_mft(struct softib_switch *sw, struct ib_smp *smp)
 {
 	const u16 *mft = mft_block(sw, smp);
@@ -132,13 +97,6 @@ u16 softib_get_mft(struct softib_switch *sw, struct ib_smp *smp)
 	return 0;
 }
 
-/**
- * softib_set_mft - Set(MulticastForwardingTable)
- * @sw:		the switch
- * @smp:	the SMP
- *
- * Return: a MAD status.
- */
 u16 softib_set_mft(struct softib_switch *sw, struct ib_smp *smp)
 {
 	const __be16 *in = (const __be16 *)smp->data;

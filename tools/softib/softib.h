@@ -54,7 +54,7 @@
  *	softib_topology		which nodes and links there are
  *	modify_lock, post_lock	of a program's QP: one call at a time; resize_lock: of an
  *				HCA's CQs
- *	softib_hca.iter_sem	nobody frees a QP while all are gone through
+ *	softib_hca.iter_sem	no QP is freed while all are gone through
  *	far_lock (udp.c)	the sockets of far ends
  *	softib_mgmt_lock	what subnet management and training change
  *
@@ -117,14 +117,14 @@
  * @ibp:	rdmavt's view of the port
  * @rxq:	packets that arrived and wait for @work
  * @work:	does all work of the transport in a thread: receives, answers, sends
- * @soon:	a softirq is about to do the same, as somebody waits for it
+ * @soon:	a softirq is about to do the same, as a consumer waits for it
  * @soon_node:	in that CPU's list of such HCAs
  * @run_lock:	one of the two at a time
  * @running:	one of them is at work, and looks once more before it ends; written under
  *		@run_lock, read without
  * @send_lock:	protects @send_list and softib_qp.send_node
  * @send_list:	QPs that may have something to send; each holds a reference
- * @inflight:	packets that this HCA sent and nobody has freed yet
+ * @inflight:	packets that this HCA sent and that are not freed yet
  * @stalled:	@work waits for @inflight to fall
  * @halted:	@work sends nothing; under softib_topology
  * @rvt_create_qp: what rdmavt does when a QP is made
@@ -138,7 +138,7 @@
  * @rvt_create_srq: when an SRQ is made
  * @rvt_resize_cq: when a CQ gets another size
  * @rvt_post_send: and with work requests that are posted
- * @rvt_query_qp: when somebody asks what a QP is like
+ * @rvt_query_qp: when a consumer asks what a QP is like
  * @rvt_alloc_mr: when memory is made that consumers in the kernel register fast
  * @max_inline:	the most inline data that a QP of a program takes, in bytes
  * @has_netdev:	it drives IPoIB's interfaces by itself, where the driver wants that

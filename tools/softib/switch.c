@@ -74,8 +74,9 @@ static void forward_mcast(struct softib_switch *sw, struct softib_port *in,
 	consume_skb(skb);
 }
 
-/* Next hop of a request, C14-9; port 0 stands for the switch itself. Who sent
- * the SMP has moved the hop pointer on already.
+/*
+ * Next hop of a request, C14-9; port 0 stands for the switch itself. The sender of the SMP has
+ * moved the hop pointer on already.
  */
 static struct softib_port *dr_request(struct softib_switch *sw,
 				      struct softib_port *in,
@@ -89,8 +90,9 @@ static struct softib_port *dr_request(struct softib_switch *sw,
 	return external_port(sw, smp->initial_path[smp->hop_ptr]);
 }
 
-/* Next hop of a response, C14-13; no subnet manager lives in a switch here, so
- * one that ends at the switch is for nobody.
+/*
+ * Next hop of a response, C14-13. No subnet manager lives in a switch here, so a response that ends
+ * at the switch is dropped.
  */
 static struct softib_port *dr_response(struct softib_switch *sw,
 				       struct ib_smp *smp)
@@ -250,15 +252,9 @@ static void switch_free(struct softib_switch *sw)
 	vfree(sw);
 }
 
-/**
- * softib_switch_create - make a switch and add it to the fabric
- * @name:	its name
- * @guid:	node GUID, which is that of all its ports
- * @nports:	number of external ports
- *
- * softib_topology is held.
- *
- * Return: the switch's node or an error pointer.
+/*
+ * Makes a switch with @nports external ports, and adds it to the fabric. @guid: of the node, and of
+ * all its ports. softib_topology is held. Returns the switch's node or an error pointer.
  */
 struct softib_node *softib_switch_create(const char *name, u64 guid,
 					 unsigned int nports)
@@ -300,10 +296,7 @@ err:
 	return ERR_PTR(ret);
 }
 
-/**
- * softib_switch_destroy - take a switch out of the fabric and free it
- * @node:	its node; softib_topology is held
- */
+/* Takes a switch out of the fabric and frees it. softib_topology is held. */
 void softib_switch_destroy(struct softib_node *node)
 {
 	softib_node_remove(node);

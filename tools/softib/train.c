@@ -19,12 +19,7 @@ static const struct {
 	[SOFTIB_RATE_400] = { IB_WIDTH_4X, IB_SPEED_NDR },
 };
 
-/**
- * softib_link_ready - do the ends in this kernel want a link to be up?
- * @link:	the link; softib_mgmt_lock is held
- *
- * Return: true if they do.
- */
+/* Do the ends in this kernel want the link to be up? softib_mgmt_lock is held. */
 bool softib_link_ready(const struct softib_link *link)
 {
 	bool ready = link->up;
@@ -61,12 +56,9 @@ static void set_port(struct softib_port *port, bool up, u8 mtu, u8 rate)
 	softib_port_set_state(port, IB_PORT_INIT);
 }
 
-/**
- * softib_link_set - take a link down, and then up or not
- * @link:	the link; softib_mgmt_lock is held
- * @up:		whether it comes up
- *
- * The subnet manager takes it from INIT to ACTIVE.
+/*
+ * Takes a link down, and then up if @up; the subnet manager takes it from INIT to ACTIVE.
+ * softib_mgmt_lock is held.
  */
 void softib_link_set(struct softib_link *link, bool up)
 {

@@ -17,9 +17,9 @@ enum notice_type {
 /**
  * struct notice - the Notice attribute (IBA 13.4.8.2)
  * @generic_type:	NOTICE_GENERIC and enum notice_type
- * @producer:		NodeType of who sends it
+ * @producer:		NodeType of the sender
  * @trap:		trap number
- * @lid:		LID of who sends it
+ * @lid:		LID of the sender
  * @toggle_count:	zero in a trap
  * @details:		14.2.5.1, by trap number
  */
@@ -142,7 +142,7 @@ static void traps_work(struct work_struct *work)
 
 	spin_lock_irq(&softib_mgmt_lock);
 	if (!port->info.lid || !port->info.sm_lid)
-		/* Nobody to tell: who comes to manage it looks for itself. */
+		/* There is no manager to tell; one that comes looks for itself. */
 		traps->pending = 0;
 	if (traps->pending) {
 		skb = build(node, port, __ffs(traps->pending));
@@ -157,11 +157,7 @@ static void traps_work(struct work_struct *work)
 	local_bh_enable();
 }
 
-/**
- * softib_trap - have a trap sent
- * @node:	the node that sends it; softib_mgmt_lock is held
- * @trap:	which
- */
+/* Has a trap sent. softib_mgmt_lock is held. */
 void softib_trap(struct softib_node *node, enum softib_trap trap)
 {
 	struct softib_traps *traps = &node->traps;
@@ -172,11 +168,7 @@ void softib_trap(struct softib_node *node, enum softib_trap trap)
 	send_later(node);
 }
 
-/**
- * softib_trap_repress - the manager has heard of a trap (IBA 13.4.9)
- * @node:	the node that sent it; softib_mgmt_lock is held
- * @smp:	SubnTrapRepress(Notice)
- */
+/* The manager has heard of a trap (IBA 13.4.9). softib_mgmt_lock is held. */
 void softib_trap_repress(struct softib_node *node, const struct ib_smp *smp)
 {
 	struct softib_traps *traps = &node->traps;
@@ -193,20 +185,13 @@ void softib_trap_repress(struct softib_node *node, const struct ib_smp *smp)
 	send_later(node);
 }
 
-/**
- * softib_traps_init - set up a node's traps
- * @node:	the node
- */
 void softib_traps_init(struct softib_node *node)
 {
 	INIT_DELAYED_WORK(&node->traps.work, traps_work);
 	node->traps.next = jiffies;
 }
 
-/**
- * softib_traps_stop - send no more traps
- * @node:	the node; nothing happens to it any more
- */
+/* Nothing happens to the node any more. */
 void softib_traps_stop(struct softib_node *node)
 {
 	cancel_delayed_work_sync(&node->traps.work);

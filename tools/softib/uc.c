@@ -7,13 +7,7 @@
  */
 #include "softib.h"
 
-/**
- * softib_uc_send - send the next packet of an unreliable connection
- * @priv:	the QP
- * @out:	takes the packet
- *
- * Return: true if there may be more to do.
- */
+/* Returns true if there may be more to do. */
 bool softib_uc_send(struct softib_qp *priv, struct sk_buff_head *out)
 {
 	struct rvt_qp *qp = priv->qp;
@@ -44,13 +38,9 @@ bool softib_uc_send(struct softib_qp *priv, struct sk_buff_head *out)
 	return true;
 }
 
-/**
- * softib_uc_receive - a packet for an unreliable connection arrived
- * @priv:	the QP that it is for
- * @pkt:	the packet
- *
- * A packet that is not the one expected ends the message that was arriving. If
- * it does not begin another one, it is dropped, as all are until one does.
+/*
+ * A packet that is not the one expected ends the message that was arriving. If it does not begin
+ * another one, it is dropped, as all are until one does.
  */
 void softib_uc_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 {

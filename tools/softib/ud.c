@@ -79,14 +79,10 @@ static bool may_send(struct softib_qp *priv)
 				 RVT_PROCESS_NEXT_SEND_OK);
 }
 
-/**
- * softib_ud_send - do the next send of a UD QP, or the next packet of a large one
- * @priv:	the QP, with its locks held
- * @out:	takes the packet
- *
- * A send is complete as soon as its packets exist: nothing answers them.
- *
- * Return: true if there may be more to do.
+/*
+ * Does the next send of a UD QP, or the next packet of a large one. A send is complete as soon as
+ * its packets exist: nothing answers them. The QP's locks are held. Returns true if there may be
+ * more to do.
  */
 bool softib_ud_send(struct softib_qp *priv, struct sk_buff_head *out)
 {
@@ -154,12 +150,9 @@ static int csum_ok_flag(const struct rvt_qp *qp)
 						     IB_WC_IP_CSUM_OK;
 }
 
-/**
- * softib_ud_receive - a UD packet arrived
- * @priv:	the QP that it is for, with its locks held
- * @pkt:	the packet
- *
- * What does not fit or has no place to go is dropped silently, as 9.8.2 asks.
+/*
+ * What does not fit or has no place to go is dropped silently, as IBA 9.8.2 asks. The QP's locks
+ * are held.
  */
 void softib_ud_receive(struct softib_qp *priv, const struct softib_pkt *pkt)
 {

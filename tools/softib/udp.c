@@ -2,8 +2,8 @@
 /*
  * The socket of a far end: datagrams to and from another kernel (see far.h)
  *
- * The socket belongs to the namespace of who plugged the link in, and does not
- * keep it: when the namespace goes, so does the socket.
+ * The socket belongs to the namespace of the process that plugged the link in, and does not keep
+ * it: when the namespace goes, so does the socket.
  */
 #include <linux/nsproxy.h>
 #include <net/ip6_route.h>
@@ -114,11 +114,6 @@ static void xmit(struct softib_far *far, struct sk_buff *skb)
 	rcu_read_unlock();
 }
 
-/**
- * softib_udp_say - send a hello
- * @far:	the far end
- * @hello:	the hello
- */
 void softib_udp_say(struct softib_far *far,
 		    const struct softib_far_hello *hello)
 {
@@ -134,14 +129,10 @@ void softib_udp_say(struct softib_far *far,
 	local_bh_enable();
 }
 
-/**
- * softib_udp_send - send a packet to the other kernel
- * @far:	the far end
- * @skb:	the packet; consumed
- *
- * Called with bottom halves disabled. The packet is copied, for others may have
- * clones of it, and its HCA is charged no longer: what is lost on the way is
- * the transport's business.
+/*
+ * Sends a packet to the other kernel, and consumes it. Called with bottom halves disabled. The
+ * packet is copied, for others may have clones of it, and its HCA is charged no longer: what is
+ * lost on the way is the transport's business.
  */
 void softib_udp_send(struct softib_far *far, struct sk_buff *skb)
 {
@@ -196,7 +187,7 @@ static const struct softib_far_hdr *pull(struct sk_buff *skb)
 	return hdr;
 }
 
-/* Lengths as IBA 7.7.5 and 7.8 have them; the rest is for who gets it. */
+/* Lengths as IBA 7.7.5 and 7.8 have them; the receiver checks the rest. */
 static bool is_packet(const struct sk_buff *skb)
 {
 	return skb->len >= SOFTIB_MIN_PACKET &&
@@ -250,12 +241,7 @@ drop:
 	return 0;
 }
 
-/**
- * softib_udp_open - make the socket of a far end, in the caller's namespace
- * @far:	the far end, with its addresses
- *
- * Return: 0 or an error.
- */
+/* Makes the socket of a far end, in the caller's namespace. */
 int softib_udp_open(struct softib_far *far)
 {
 	struct udp_port_cfg cfg = {
@@ -290,10 +276,7 @@ int softib_udp_open(struct softib_far *far)
 	return ret;
 }
 
-/**
- * softib_udp_start - receive what the socket gets
- * @far:	the far end, with a socket, of a link that is plugged in
- */
+/* The link is plugged in: from now on what the socket gets is received. */
 void softib_udp_start(struct softib_far *far)
 {
 	struct udp_tunnel_sock_cfg cfg = {
@@ -320,16 +303,13 @@ static void close_locked(struct softib_far *far)
 	if (!sock)
 		return;
 	list_del(&far->list);
-	synchronize_rcu();	/* the last who sends */
+	synchronize_rcu();	/* the last sender */
 	udp_tunnel_sock_release(compat_udp_socket(sock));
-	synchronize_rcu();	/* the last who receives */
+	synchronize_rcu();	/* the last receiver */
 	dst_cache_reset_now(&far->dst_cache);
 }
 
-/**
- * softib_udp_close - send and receive nothing more
- * @far:	the far end; may have been closed
- */
+/* Sends and receives nothing more. May be called again. */
 void softib_udp_close(struct softib_far *far)
 {
 	mutex_lock(&far_lock);
@@ -337,8 +317,9 @@ void softib_udp_close(struct softib_far *far)
 	mutex_unlock(&far_lock);
 }
 
-/* A namespace is going, and nobody is in it any more. softib_topology may not
- * be taken here: who holds it may wait for what waits for us.
+/*
+ * A namespace is going, and no process is in it any more. softib_topology may not be taken here:
+ * its holder may wait for what waits for us.
  */
 static void __net_exit softib_net_pre_exit(struct net *net)
 {
@@ -358,19 +339,12 @@ static struct pernet_operations softib_net_ops = {
 	.pre_exit = softib_net_pre_exit,
 };
 
-/**
- * softib_udp_init - hear of namespaces that go
- *
- * Return: 0 or an error.
- */
 int __init softib_udp_init(void)
 {
 	return register_pernet_subsys(&softib_net_ops);
 }
 
-/**
- * softib_udp_exit - undo softib_udp_init(), when there are no links
- */
+/* There are no links. */
 void softib_udp_exit(void)
 {
 	unregister_pernet_subsys(&softib_net_ops);

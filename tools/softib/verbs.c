@@ -128,7 +128,8 @@ static void qp_priv_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	enum ib_qp_type type = qp->ibqp.qp_type;
 	struct softib_qp *priv = qp->priv;
 
-	/* The last reference may have been the work's, which is still waking up who
+	/*
+	 * The last reference may have been the work's, which is still waking up the thread that
 	 * frees the QP.
 	 */
 	softib_hca_wait(hca);
@@ -355,7 +356,7 @@ static int mmap_queue(struct ib_ucontext *context, struct vm_area_struct *vma)
 	list_for_each_entry(info, &rdi->pending_mmaps, pending_mmaps) {
 		if (info->context != context || info->offset != offset)
 			continue;
-		/* Whoever destroys the queue at this moment takes it off the list. */
+		/* A thread that destroys the queue at this moment takes it off the list. */
 		if (vma->vm_end - vma->vm_start <= info->size &&
 		    kref_get_unless_zero(&info->ref)) {
 			list_del_init(&info->pending_mmaps);
@@ -423,8 +424,9 @@ static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-/* A program may post what nobody acknowledges, and go: hardware has mostly sent
- * it by the time that the QP is destroyed. mckey relies on it.
+/*
+ * A program may post what is never acknowledged, and go: hardware has mostly sent it by the time
+ * that the QP is destroyed. mckey relies on it.
  */
 static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -469,8 +471,8 @@ static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	return ret;
 }
 
-/* rdmavt frees a group once nobody uses it, and does not wait until who used it last
- * has woken it up.
+/*
+ * rdmavt frees a group once it has no user, and does not wait until its last user has woken it up.
  */
 static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -551,14 +553,11 @@ static const struct ib_device_ops movable_ops = {
 	.disassociate_ucontext = disassociate_ucontext,
 };
 
-/**
- * softib_verbs_registered - what can be done after rvt_register_device() only
- * @hca:	the HCA
- *
- * Allows that the HCA moves to another network namespace. The core takes it from
- * all its clients then, and gives it to them anew. rdmavt's own MAD agent, which
- * softib has no use for, would be left behind with a port that is gone; without
- * disassociation the core refuses the move.
+/*
+ * After rvt_register_device(): allows that the HCA moves to another network namespace. The core
+ * takes it from all its clients then, and gives it to them anew; without disassociation it refuses
+ * the move. rdmavt's own MAD agent, which softib has no use for, would be left behind with a port
+ * that is gone.
  */
 void softib_verbs_registered(struct softib_hca *hca)
 {
@@ -631,12 +630,7 @@ static void init_params(struct rvt_driver_params *params)
 	params->max_mad_size = IB_MGMT_MAD_SIZE;
 }
 
-/**
- * softib_verbs_init - prepare an HCA for rvt_register_device()
- * @hca:	the HCA
- *
- * Return: zero, or -ENOMEM.
- */
+/* Prepares an HCA for rvt_register_device(). */
 int softib_verbs_init(struct softib_hca *hca)
 {
 	struct rvt_dev_info *rdi = &hca->rdi;

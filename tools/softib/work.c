@@ -8,8 +8,9 @@
 /* How much one run of the work may receive before others get a turn */
 #define RX_BUDGET	64
 
-/* A CQ that is full takes its QP with it, and then rdmavt tells nobody that the QP takes
- * no more from its SRQ.
+/*
+ * A CQ that is full takes its QP with it, and then rdmavt tells no consumer that the QP takes no
+ * more from its SRQ.
  */
 static unsigned long take_events(struct softib_qp *priv, u8 old_state)
 {
@@ -253,12 +254,9 @@ static bool run_hca(struct softib_hca *hca)
 	return again || waits(hca);
 }
 
-/**
- * softib_hca_work - do what waits for an HCA
- * @work:	softib_hca.work
- *
- * In a thread, so that what a consumer posts in a row is sent, answered and told
- * of in one go. With softirqs off, for consumers that are told raise some.
+/*
+ * In a thread, so that what a consumer posts in a row is sent, answered and told of in one go. With
+ * softirqs off, for consumers that are told raise some.
  */
 void softib_hca_work(struct work_struct *work)
 {
@@ -272,13 +270,8 @@ void softib_hca_work(struct work_struct *work)
 		queue_work(softib_wq, &hca->work);
 }
 
-/**
- * softib_hca_soon - do what waits for an HCA, as somebody waits for that
- * @hca:	the HCA
- *
- * What is more than one run may do is left to the thread.
- *
- * Context: softirq.
+/*
+ * In a softirq, because a consumer waits. What is more than one run may do is left to the thread.
  */
 void softib_hca_soon(struct softib_hca *hca)
 {
