@@ -37,7 +37,7 @@ void sdp_chan_put(struct sdp_chan *chan)
 	user->free(chan);
 	mem_cgroup_put(memcg);
 	put_net(net);
-	/* Pairs with sdp_chan_stop(): all but this is done. */
+	/* Pairs with sdp_chan_stop(), which waits for the last channel. */
 	if (atomic_dec_and_test(&sdp_chans_count))
 		wake_up(&sdp_chans_wait);
 }
@@ -197,7 +197,7 @@ static int sdp_chan_recv_bufs(struct sdp_chan *chan)
 		buf = chan->xprt->buf_alloc(chan->xc, SDP_CHAN_SIZE, true);
 		spin_lock_bh(&chan->lock);
 		if (!buf) {
-			/* It is tried again when the peer has used up those that there are. */
+			/* sdp_chan_grow() tries again when the peer has used up these. */
 			chan->want = chan->credit.bufs;
 			spin_unlock_bh(&chan->lock);
 			return -ENOBUFS;
@@ -258,7 +258,7 @@ static int sdp_chan_ask(struct sdp_chan *chan)
 	}
 	xc->event = sdp_chan_event;
 	chan->xprt = xprt;
-	/* Others look for it without the lock: pairs with sdp_chan_gone(). */
+	/* sdp_chan_goes() looks without the lock: pairs with its acquire. */
 	smp_store_release(&chan->xc, xc);
 	len = xprt->names && chan->pdata_named ? chan->pdata_named : chan->pdata_len;
 	return xprt->connect(xc, &chan->params, sdp_chan_resolved, chan->pdata, len);
@@ -412,7 +412,7 @@ int sdp_chan_accept(struct sdp_chan *chan, struct sdp_xprt_conn *xc,
 	chan->xprt = xc->ops;
 	xc->ctx = chan;
 	xc->event = sdp_chan_event;
-	/* As in sdp_chan_ask(). */
+	/* Pairs with sdp_chan_goes(), as in sdp_chan_ask(). */
 	smp_store_release(&chan->xc, xc);
 	sdp_chan_go(chan, params, pdata, len);
 	return 0;
@@ -448,7 +448,7 @@ void sdp_chan_gone(const struct sdp_xprt_ops *ops, const struct sdp_xprt_dev *de
 	struct sdp_chan *chan;
 
 	spin_lock_bh(&sdp_chans_lock);
-	/* All of them first: of two ends on this host the first takes the second along. */
+	/* Marks all first: of two ends on this host the first takes the second along. */
 	list_for_each_entry(chan, &sdp_chans, list) {
 		spin_lock(&chan->lock);
 		if (chan->state < SDP_CHAN_OVER && sdp_chan_goes(chan, ops, dev))

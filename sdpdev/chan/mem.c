@@ -148,7 +148,7 @@ void sdp_chan_quiet(struct sdp_chan *chan)
 {
 	/* Pairs with sdp_chan_mem_revoke(), which frees then. */
 	smp_store_release(&chan->quiet, true);
-	/* A waiter sees it, or is seen: pairs with the barrier of set_current_state(). */
+	/* A waiter sees @quiet, or is seen: pairs with the barrier of set_current_state(). */
 	smp_mb();
 	wake_up_var(&chan->quiet);
 }

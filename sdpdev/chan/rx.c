@@ -54,7 +54,7 @@ static enum sdp_bad sdp_chan_parse(struct sdp_chan *chan, const struct sdp_xprt_
 	in->told = in->mid != SDP_MID_DATA || in->len;
 	in->skb = NULL;
 	credit->fin_rcvd |= in->mid == SDP_MID_DISCONN;
-	/* The user looks at the flags of all others. */
+	/* The user looks at the flags of all other messages. */
 	if (!in->told && in->flags & SDP_OOB_PRES)
 		return SDP_BAD_FIELD;
 	if (!sdp_credit_received(credit, credit->rx_mseq + 1, mseq_ack, be16_to_cpu(h->bufs),
@@ -253,7 +253,7 @@ void sdp_chan_early(struct sdp_chan *chan)
 	do {
 		spin_lock_bh(&chan->lock);
 		buf = NULL;
-		/* What is left goes with the channel. */
+		/* Otherwise the rest is freed with the channel. */
 		if (!chan->deaf && chan->state <= SDP_CHAN_OPEN)
 			buf = list_first_entry_or_null(&chan->early, struct sdp_xprt_buf, list);
 		if (buf)
@@ -342,7 +342,7 @@ void sdp_chan_late(struct timer_list *timer)
 		chan->late |= chan->taken_told != chan->taken;
 		sdp_chan_settle(chan);
 	}
-	/* It may have been on its way when the channel ended. */
+	/* The timer may have been on its way when sdp_chan_end() set it anew. */
 	if (!timer_pending(&chan->timer))
 		sdp_chan_drained(chan);
 	spin_unlock_bh(&chan->lock);

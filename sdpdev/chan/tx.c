@@ -120,7 +120,7 @@ static int sdp_chan_out(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	list_del(&buf->list);
 	err = sdp_chan_post(chan, buf, rest);
 	if (err) {
-		/* Its pieces could not be mapped, or there were too many. */
+		/* The packet's pieces could not be mapped, or there were too many. */
 		if (rest && err == -ENOBUFS)
 			err = -ENOMEM;
 		kfree_skb(rest);
@@ -153,7 +153,7 @@ int sdp_chan_send(struct sdp_chan *chan, const struct sdp_chan_out *out)
 	} else if (list_empty(&chan->free) || !sdp_chan_may(chan, out->class) ||
 		   chan->sent - chan->acked >= SDP_CHAN_WINDOW) {
 		chan->wants_room = true;
-		/* The least that would do. */
+		/* Of several that wait, the class that needs the fewest credits. */
 		chan->wants_class = max_t(u8, chan->wants_class, out->class);
 		err = -EAGAIN;
 	} else {

@@ -95,7 +95,7 @@ static struct sdp_user *sdp_user_get(struct sdp_user *parent, kuid_t uid)
 	}
 	user->refs++;
 	spin_unlock_bh(&sdp_users_lock);
-	/* It has a reference to @parent of its own. */
+	/* An account that was there already has its own reference to @parent. */
 	sdp_user_put(parent);
 	kfree(new);
 	return user;
@@ -120,7 +120,7 @@ static long sdp_user_limit(const struct sdp_user *user)
 {
 	long all = totalram_pages() / SDP_PIPES_PART << PAGE_SHIFT;
 
-	/* As with other resources of the machine, root may have them all. */
+	/* As with other resources of the machine, root may have all of it. */
 	if (uid_eq(user->uid, GLOBAL_ROOT_UID))
 		return LONG_MAX;
 	return min(all / 100 * (long)READ_ONCE(sdp_user_share),

@@ -51,7 +51,7 @@ static bool sdp_frag_push(struct page *page)
 	struct sdp_frags *frags;
 	bool room;
 
-	/* A reader that the count does not know of gets wrong bytes, and a test sees them. */
+	/* A reader without a reference to the page then gets wrong bytes, and a test sees them. */
 	if (IS_ENABLED(CONFIG_KASAN))
 		memset(page_address(page), 0x6b, page_size(page));
 	frags = sdp_frags_lock();
@@ -71,7 +71,7 @@ static struct page *sdp_frag_pop(void)
 	return page;
 }
 
-/* Nobody else has it, and it is not of the memory that the kernel keeps for itself. */
+/* No other user has the page, and it is not of the memory that the kernel keeps for itself. */
 static bool sdp_frag_is_free(struct page *page)
 {
 	return page_ref_count(page) == 1 && PageCompound(page) && !page_is_pfmemalloc(page);

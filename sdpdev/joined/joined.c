@@ -111,7 +111,7 @@ static void sdp_joined_message(struct sdp_chan *chan, u8 mid, u8 flags, struct s
 	}
 }
 
-/* Before the third proof it may have no carrier. */
+/* Before the third proof the channel may have no carrier. */
 static struct sk_buff *sdp_joined_spare(struct sdp_chan *chan)
 {
 	struct sdp_joined *j = sdp_joined_of(chan);
@@ -128,7 +128,7 @@ static void sdp_joined_acked(struct sdp_chan *chan, u32 count, bool more)
 {
 	struct sdp_joined *j = sdp_joined_of(chan);
 
-	/* The third proof is no message of the switch's. */
+	/* The third proof, this end's first message if it asked, is none of the switch's. */
 	sdp_carrier_acked(j->c, chan->accepts ? count : count - 1, more);
 }
 
@@ -192,7 +192,7 @@ static void sdp_joined_refused(struct sdp_joined *j, const struct sdp_chan_end *
 {
 	const struct sdp_joined_rej *rej = end->pdata;
 
-	/* What this end is short of says nothing of the path, which others use, too. */
+	/* A shortage at this end says nothing of the path, which other connections use, too. */
 	if (sdp_joined_short(end->error)) {
 		sdp_carrier_refused(j->c, SDP_REFUSED_LATER, SDP_JOINED_RETRY_MS);
 		return;
@@ -229,7 +229,7 @@ static void sdp_joined_over(struct sdp_chan *chan, const struct sdp_chan_end *en
 	struct sdp_joined *j = sdp_joined_of(chan);
 
 	timer_delete_sync(&j->deadline);
-	/* Messages that nobody acknowledges tell of the path, as a request without answer does. */
+	/* Messages without acknowledgment tell of the path, as a request without answer does. */
 	if (j->ready && end->error == -ETIMEDOUT)
 		sdp_carrier_refused(j->c, SDP_REFUSED_UNREACHABLE, 0);
 	else if (j->ready || chan->accepts)
@@ -293,7 +293,7 @@ int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 		return -EPROTO;
 	}
 	sdp_joined_addrs(&join, peer, local);
-	/* The transport knows it: it is the service's. */
+	/* A request names TCP's port.  The transport knows the service's. */
 	((struct sockaddr_in *)local)->sin_port = 0;
 	return 0;
 }
@@ -315,7 +315,7 @@ static void sdp_joined_refuse(struct sdp_xprt_conn *xc, const struct sdp_join *j
 		rej.retry = cpu_to_be32(SDP_JOINED_SOON_MS);
 		break;
 	default:
-		/* A wrong proof, too: nobody learns by it whether there is such a connection. */
+		/* A wrong proof, too: that does not tell whether there is such a connection. */
 		rej.reason = SDP_JOINED_LATER;
 		rej.retry = cpu_to_be32(join->only ? SDP_JOINED_SOON_MS : SDP_JOINED_RETRY_MS);
 	}
@@ -379,7 +379,7 @@ int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *x
 	c = version ? sdp_carrier_answer(ops, ev->net, &join, &j->answer, j) :
 		      ERR_PTR(-EPROTONOSUPPORT);
 	if (IS_ERR(c)) {
-		/* The switch has none. */
+		/* No carrier: the switch has not taken its reference. */
 		sdp_chan_put(&j->chan);
 		err = PTR_ERR(c);
 		sdp_joined_refuse(xc, &join, err);

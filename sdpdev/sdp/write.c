@@ -21,7 +21,7 @@ static void sdp_room_answered(struct sdp_room *room, u32 bytes)
 {
 	room->state = SDP_ROOM_ANSWERED;
 	room->got = bytes;
-	/* What was not said is not answered. */
+	/* A cancellation that was not sent is not acknowledged. */
 	if (room->say_cancel)
 		room->ack_due = false;
 	room->say_cancel = false;

@@ -97,14 +97,14 @@ u32 sdp_src_take(struct sdp_src *src)
 
 /* --- the sink ----------------------------------------------------------------------- */
 
-/* What was read is told of, once. */
+/* RdmaRdCompl is owed for what was read and not yet told of. */
 static void sdp_sink_tell(struct sdp_sink *sink)
 {
 	sink->say_read += sink->got - sink->told;
 	sink->told = sink->got;
 }
 
-/* The oldest is this one now. */
+/* @advert is the oldest now. */
 static void sdp_sink_open(struct sdp_sink *sink, const struct sdp_advert *advert, u32 first)
 {
 	sink->state = SDP_SINK_OFFERED;
@@ -152,7 +152,7 @@ bool sdp_sink_offered(struct sdp_sink *sink, const struct sdp_advert *advert, u3
 /* SrcAvail has come, and SinkAvail, on its way to the source, answers it.  Nothing else is open. */
 void sdp_sink_crossed(struct sdp_sink *sink)
 {
-	/* It may be cancelled. */
+	/* And not NONE: the source may still cancel it. */
 	sink->state = SDP_SINK_ANSWERED;
 }
 
@@ -212,9 +212,9 @@ bool sdp_sink_cancel(struct sdp_sink *sink)
 	switch (sink->state) {
 	case SDP_SINK_OFFERED:
 	case SDP_SINK_ANSWERED:
-		/* It may have crossed the answer. */
+		/* The cancellation may have crossed the answer. */
 		sdp_sink_void(sink);
-		/* Not to be cancelled twice. */
+		/* The source must not cancel twice. */
 		sink->state = SDP_SINK_NONE;
 		sink->refusing = false;
 		return true;

@@ -35,7 +35,7 @@ static struct sdp_sock *sdp_mapping_lock(const struct sdp_mapping *map)
 		return NULL;
 	lock_sock(sk);
 	ss = sdp_sk(sk);
-	/* It may have ended before the lock was ours. */
+	/* The connection may have ended before the lock was ours. */
 	if (ss && ss->pair == map->pair && sdp_tx_pipe(ss, ss->pair)->tx == sk)
 		return ss;
 	release_sock(sk);

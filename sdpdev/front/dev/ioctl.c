@@ -33,7 +33,7 @@ static int sdp_arg_get(union sdp_arg *arg, u32 known, void __user *user)
 	err = copy_struct_from_user(arg, known, user, size);
 	if (err)
 		return err == -E2BIG ? -EINVAL : err;
-	/* It was read twice, and may have changed in between. */
+	/* The size was read twice, and may have changed in between. */
 	arg->size = size;
 	return 0;
 }
@@ -60,7 +60,7 @@ static long sdp_dev_ctl(void __user *user)
 	return err ?: sdp_arg_put(&arg, sizeof(arg.ctl), user);
 }
 
-/* The number is reserved first, so that a process without one left does not attach in vain. */
+/* The number is reserved first: a process that has none left does not attach in vain. */
 static long sdp_dev_attach(void __user *user)
 {
 	struct file *newfile = NULL;

@@ -49,7 +49,7 @@ static int __init sdp_init(void)
 	err = misc_register(&sdp_misc);
 	if (err)
 		goto err_attach;
-	/* Programs open its sockets at once, so nothing may fail behind it. */
+	/* Programs open direct sockets from here on, so nothing may fail behind it. */
 	sdp_direct_init();
 	return 0;
 

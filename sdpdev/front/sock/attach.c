@@ -75,7 +75,7 @@ static struct sdp_hook sdp_attach_hook = {
 static void sdp_attach_idle(struct work_struct *work);
 static DECLARE_DELAYED_WORK(sdp_attach_work, sdp_attach_idle);
 
-/* Nobody has wanted it for a while. */
+/* No caller of sdp_attach() has wanted the looks for a while. */
 static void sdp_attach_idle(struct work_struct *work)
 {
 	mutex_lock(&sdp_attach_lock);

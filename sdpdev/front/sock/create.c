@@ -41,7 +41,7 @@ static int sdp_create_init(struct sock *sk)
 	/* The socket's memory outlives the module. */
 	sk->sk_prot_creator = prot;
 	err = prot->init(sk) ?: sdp_sock_attach(sk);
-	/* sk_alloc() took it; the ULP has one of its own. */
+	/* sk_alloc() took a reference to the module; the ULP has its own. */
 	module_put(THIS_MODULE);
 	return err;
 }

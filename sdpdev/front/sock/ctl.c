@@ -115,7 +115,7 @@ static int sdp_ctl_sock(const struct sdp_ctl *ctl, struct sock *sk, long *patien
 		return ret;
 	err = sdp_ctl_other(ctl, pair, !accepted, patience);
 	sdp_pair_put(pair);
-	/* One of both has moved, or there is an error. */
+	/* The other end's result counts if it failed, or if this end had nothing to do. */
 	return err < 0 || !ret ? err : ret;
 }
 

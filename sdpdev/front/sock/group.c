@@ -201,7 +201,7 @@ static int sdp_group_add(struct cgroup *cgrp, kuid_t uid, const struct net *net,
 	struct sdp_group *group, *old;
 	int err;
 
-	/* Before the look for the old rule, which it may drop. */
+	/* sdp_group_room() may drop the old rule, so it comes before any look for that. */
 	if (!sdp_group_room(owner, net->user_ns) && !sdp_group_find(cgrp, uid, net->user_ns))
 		return -ENOSPC;
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);

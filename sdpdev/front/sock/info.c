@@ -34,7 +34,7 @@ void sdp_info_fill(const struct sdp_sock *ss, struct sdp_sock_info *info)
 	lane = sdp_sock_lane(ss);
 	if (lane)
 		sdp_lane_info(lane, info);
-	/* It may have a pair, and nothing to send yet. */
+	/* The endpoint may have a pair, and have sent nothing yet. */
 	if (info->tx_carrier == SDP_SOCK_BY_TCP && stay != SDP_STAY_NOT)
 		strscpy(info->stay, sdp_stay_name(stay), sizeof(info->stay));
 }

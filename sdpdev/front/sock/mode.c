@@ -88,7 +88,7 @@ static void sdp_mode_refuse(struct sock *sk)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (tcp_sk(sk)->fastopen_req)
 		tcp_sk(sk)->fastopen_req->size = 0;
-	/* TCP_FASTOPEN_CONNECT: nor may the SYN wait for some. */
+	/* TCP_FASTOPEN_CONNECT: the SYN must not wait for bytes either. */
 	tcp_sk(sk)->fastopen_connect = 0;
 }
 
@@ -172,7 +172,9 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 
 	if (!said)
 		return;
-	/* A client in the kernel is not the program's.  MPTCP is, and has its own sockets. */
+	/*
+	 * Not for clients in the kernel.  MPTCP's are the program's, though the kernel made them.
+	 */
 	if (sk->sk_kern_sock && !sk_is_mptcp(sk))
 		return;
 	if (sk->sk_protocol == IPPROTO_MPTCP) {
@@ -180,7 +182,7 @@ void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 			sdp_mode_refuse_mptcp(sk, connect);
 		return;
 	}
-	/* A program may have set the ULP itself. */
+	/* Without effect if the program has set the ULP itself. */
 	if (mode != SDP_MODE_NEVER)
 		sdp_sock_attach(sk);
 	ss = sdp_sk(sk);

@@ -75,7 +75,7 @@ int sdp_setsockopt(struct sock *sk, int level, int optname, sockptr_t optval,
 
 	if (level == IPPROTO_SDP && optname == SDP_SOCK_MODE)
 		return sdp_mode_setsockopt(sk, optval, optlen);
-	/* What is done first may let go of the socket's own reference. */
+	/* sdp_setsockopt_first() may put the socket's own reference. */
 	__module_get(THIS_MODULE);
 	err = sdp_setsockopt_first(sk, level, optname, optval, optlen) ?:
 	      base->prot->setsockopt(sk, level, optname, optval, optlen);
@@ -121,7 +121,7 @@ static int sdp_getsockopt_info(struct sock *sk, char __user *optval, int __user 
 	rcu_read_unlock();
 	if (!more.tx_bytes && !more.rx_bytes && !more.queued)
 		return 0;
-	/* Another thread may have changed it since. */
+	/* Another thread may have changed the length since. */
 	if (get_user(len, optlen))
 		return -EFAULT;
 	if (len < 0)

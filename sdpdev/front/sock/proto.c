@@ -133,7 +133,7 @@ static void sdp_sock_again(struct sdp_sock *ss)
 	sdp_sock_renew(ss);
 }
 
-/* Also for children that nobody has accepted, under a spinlock. */
+/* Also for children that were not accepted, under a spinlock. */
 static int sdp_disconnect(struct sock *sk, int flags)
 {
 	struct sdp_sock *ss = sdp_sk(sk);
@@ -161,7 +161,7 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int l
 
 	lock_sock(sk);
 	ss = sdp_sk(sk);
-	/* Its first bytes would go with the SYN. */
+	/* The first bytes would go with the SYN. */
 	err = ss && ss->mode == SDP_MODE_ONLY && tcp_sk(sk)->fastopen_connect ? -EOPNOTSUPP : 0;
 	release_sock(sk);
 	err = err ?: sdp_sk_base(sk)->ops->connect(sock, addr, len, flags);
@@ -188,7 +188,7 @@ static void sdp_shutdown(struct sock *sk, int how)
 		else
 			sdp_stay_set(ss, SDP_STAY_CLOSED, false);
 	} else if (ss && how & SEND_SHUTDOWN) {
-		/* Without memory for the bytes the peer must not take them for all. */
+		/* Memory is short for the rest: the peer must not take what it has for all. */
 		if (sdp_tx_return(ss, SDP_STAY_CLOSED)) {
 			sk->sk_disconnects++;
 			sk->sk_prot->disconnect(sk, 0);
@@ -248,7 +248,7 @@ static bool sdp_memory_free(const struct sock *sk, int wake)
 		room = sdp_pipe_has_room(sdp_tx_pipe(ss, pair), wake);
 	} else if (ss && unlikely(READ_ONCE(ss->mode) == SDP_MODE_ONLY ||
 				  READ_ONCE(ss->peer_only)) && !sdp_only_ready(ss)) {
-		/* The first byte is held back; an end of the connection wakes by itself. */
+		/* The first byte is held back.  The end of the connection wakes by itself. */
 		moved = true;
 		room = false;
 	}
@@ -271,8 +271,8 @@ static bool sdp_is_readable(struct sock *sk)
 }
 
 /*
- * What TCP does not count.  The other end's kernel has the bytes of a pipe, so they are as good
- * as acknowledged, unless they are on their way back.
+ * What TCP does not count.  The other end's kernel has the bytes of a pipe, so they are as good as
+ * acknowledged, unless they are on their way back to TCP.
  */
 static int sdp_ioctl_more(struct sock *sk, int cmd)
 {
@@ -293,7 +293,7 @@ static int sdp_ioctl_more(struct sock *sk, int cmd)
 		if (lane && cmd == SIOCINQ) {
 			more = READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) -
 			       sdp_lane_tcp_bytes(lane, sk);
-			/* It has not counted a FIN. */
+			/* TCP's answer does not count a FIN. */
 			n -= more - (more && sock_flag(sk, SOCK_DONE));
 		}
 	} else if (lane && (cmd == SIOCOUTQ || cmd == SIOCOUTQNSD)) {

@@ -69,10 +69,7 @@ static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 	struct sdp_family *fam = sdp_family(sk);
 	struct sdp_sock *ss;
 
-	/*
-	 * MPTCP's, a socket map's, a client's in the kernel: somebody else is in front of this
-	 * socket already.
-	 */
+	/* MPTCP, a socket map or a client in the kernel is in front of this socket already. */
 	if (!fam || READ_ONCE(sk->sk_prot) != fam->base.prot || sk->sk_kern_sock ||
 	    READ_ONCE(sk->sk_user_data))
 		return -EOPNOTSUPP;
@@ -82,7 +79,7 @@ static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 	sdp_stay_set(ss, sdp_ulp_past(sk), false);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, ss);
 	if (sk->sk_socket) {
-		/* The kernel has taken it away on the way here. */
+		/* The kernel has cleared SOCK_SUPPORT_ZC on the way here. */
 		set_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags);
 		if (READ_ONCE(sk->sk_socket->ops) == fam->base.ops)
 			WRITE_ONCE(sk->sk_socket->ops, &fam->ops);
@@ -93,7 +90,7 @@ static int sdp_ulp_give(struct sock *sk, gfp_t gfp)
 	return 0;
 }
 
-/* Nobody asks about a listener's mode any more: what rules say of it holds now. */
+/* A listener is not looked at again: what rules say of its mode holds now. */
 static int sdp_ulp_init(struct sock *sk)
 {
 	int err = sdp_ulp_give(sk, GFP_KERNEL_ACCOUNT);
@@ -128,7 +125,7 @@ static void sdp_ulp_clone(const struct request_sock *req, struct sock *newsk, co
 {
 	struct inet_connection_sock *icsk = inet_csk(newsk);
 	struct sdp_family *fam = sdp_family(newsk);
-	/* The listener's; the kernel frees it by RCU. */
+	/* The listener's, which sdp_ulp_release() frees by RCU. */
 	const struct sdp_sock *parent = rcu_dereference_protected(icsk->icsk_ulp_data, true);
 	u8 mode = parent ? READ_ONCE(parent->mode) : SDP_MODE_MOVE;
 	bool never = parent && READ_ONCE(parent->never);
