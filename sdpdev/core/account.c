@@ -115,7 +115,7 @@ static struct sdp_user *sdp_user_in(const struct user_namespace *ns, kuid_t uid)
 	return sdp_user_get(parent, uid);
 }
 
-/* All pipes together have SDP_PIPES_PART of the memory; no user's rings have all of that. */
+/* All pipes together have SDP_PIPES_PART of the memory, and a user's rings a share of that. */
 static long sdp_user_limit(const struct sdp_user *user)
 {
 	long all = totalram_pages() / SDP_PIPES_PART << PAGE_SHIFT;

@@ -31,7 +31,7 @@ struct sock;
 /* Room for the counters of carriers that were not joined. */
 #define SDP_CNT_REFUSAL_KINDS	8
 
-/* Counters of /proc/net/sdp/snmp, in its order. */
+/* Counters of /proc/net/sdp/snmp. */
 enum sdp_counter {
 	SDP_CNT_CONNECTED,
 	SDP_CNT_ACCEPTED,

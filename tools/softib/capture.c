@@ -168,7 +168,6 @@ static bool next_record(struct capture *capture)
 	return true;
 }
 
-/* Copy what is left of the record, as far as it fits. */
 static ssize_t copy_record(struct capture *capture, char __user *buf,
 			   size_t count)
 {

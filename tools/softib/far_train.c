@@ -33,7 +33,6 @@ static unsigned long deadline(const struct softib_far *far)
 	return READ_ONCE(far->heard) + SILENCE;
 }
 
-/* Let the link follow what both ends want. */
 static void follow(struct softib_far *far)
 {
 	u32 session = be32_to_cpu(far->hello.session);

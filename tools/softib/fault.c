@@ -122,7 +122,6 @@ static void disturb(struct softib_way *way, struct sk_buff *skb,
 		put(way, held, out);
 }
 
-/* Have the timer run out when the next packet arrives. */
 static void set_timer(struct softib_way *way)
 {
 	struct sk_buff *first = skb_peek(&way->queue);

@@ -145,7 +145,6 @@ static void gap(struct softib_qp *priv)
 	retry(priv->qp);
 }
 
-/* Note that all before @psn is acknowledged. */
 static void advance(struct softib_qp *priv, u32 psn)
 {
 	struct rvt_qp *qp = priv->qp;

@@ -71,7 +71,6 @@ static void not_ready(struct softib_qp *priv)
 	owe_nak(priv, IB_RNR_NAK | priv->qp->r_min_rnr_timer, IB_WC_SUCCESS);
 }
 
-/* A packet of a send or of a write */
 static void execute_message(struct softib_qp *priv,
 			    const struct softib_pkt *pkt)
 {

@@ -194,7 +194,7 @@ static bool stall(struct softib_hca *hca, struct list_head *batch)
 	spin_unlock_irqrestore(&hca->send_lock, flags);
 
 	atomic_set(&hca->stalled, 1);
-	smp_mb__after_atomic(); /* pairs with the decrement in packet free */
+	smp_mb__after_atomic(); /* pairs with the decrement in uncharge() */
 	return atomic_read(&hca->inflight) < SOFTIB_INFLIGHT / 2 &&
 	       atomic_xchg(&hca->stalled, 0);
 }

@@ -92,7 +92,7 @@ static void __exit sdp_exit(void)
 module_init(sdp_init);
 module_exit(sdp_exit);
 
-/* modprobe loads the transport too: without one every connection is TCP's. */
+/* Without a transport no connection between two machines leaves TCP. */
 MODULE_SOFTDEP("post: sdp_ib");
 MODULE_DESCRIPTION("TCP sockets that move to RDMA or to memory of the host");
 MODULE_VERSION(PROJECT_VERSION);

@@ -55,7 +55,7 @@ void sdp_hook_off(struct sdp_hook *hook);
 
 /**
  * struct sdp_say - what a rule says; does not change
- * @verdict: SDP_RULE_*, but SDP_RULE_NONE
+ * @verdict: SDP_RULE_*; SDP_RULE_NONE only to remove a rule
  * @calls: SDP_RULE_CONNECT, SDP_RULE_LISTEN
  * @ports: ranges of them; those that are not used are zero, all where every port will do
  */
