@@ -16,15 +16,15 @@
  *	ops->taken()			tells the peer, whose carrier calls sdp_carrier_acked()
  *	ops->freed()			tells the peer that there is room for others
  *					sdp_carrier_room(): send() that said -EAGAIN would not now
- *	ops->end()			sdp_carrier_lost(): it is over, whoever has ended it
+ *	ops->end()			sdp_carrier_lost(): it is over, ended by either side
  *					sdp_carrier_changed(): what was out of reach may be there
  *
  * The switch takes in what has come, and so acknowledges it, whether the program reads or not.
  * What the program has not read limits what the peer may send: ops->freed() comes later then.
  *
  * The switch calls with the lock of the connection's socket held, in any context, so no operation
- * sleeps.  A carrier's module calls without a lock that
- * its operations take.  What it calls is queued where the socket is in use.
+ * sleeps.  A carrier's module calls without a lock that its operations take.  What it calls is
+ * queued where the socket is in use.
  */
 #ifndef _SDP_OFFLOAD_CARRIER_H
 #define _SDP_OFFLOAD_CARRIER_H
@@ -266,14 +266,7 @@ struct sdp_carrier {
 	u32 acked;
 };
 
-/**
- * sdp_carrier_spare() - memory of a message that was read
- * @c: the carrier
- *
- * Context: any.
- *
- * Return: an empty packet, for as many bytes as that message had or more; or NULL.
- */
+/* An empty packet for as many bytes as a message that was read, or more; or NULL.  Any context. */
 static inline struct sk_buff *sdp_carrier_spare(struct sdp_carrier *c)
 {
 	return READ_ONCE(c->spare) ? xchg(&c->spare, NULL) : NULL;

@@ -56,15 +56,9 @@ static int sdp_client_pipe(struct sdp_pipe *pipe, read_descriptor_t *desc, sk_re
 	return done;
 }
 
-/**
- * sdp_client_read() - tcp_read_sock() of an endpoint
- * @ss: the endpoint, its socket locked
- * @desc: what the client wants
- * @actor: the client's function
- *
- * Context: any.
- *
- * Return: bytes read, or -errno; -ECONNABORTED if bytes have come by TCP that may not.
+/*
+ * tcp_read_sock() of an endpoint.  Its socket is locked, in any context.  -ECONNABORTED if bytes
+ * have come by TCP that may not.
  */
 int sdp_client_read(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor)
 {

@@ -13,7 +13,7 @@
  *				MOVED: Data, and sdp_half_tx_sent()
  *				LOOSE: sdp_half_tx_again() and a Switch, or a return first
  *				BACK: the rest of the return first
- *	a return, why ever	sdp_half_tx_return(), then sdp_half_tx_wrote() until all is written
+ *	any return		sdp_half_tx_return(), then sdp_half_tx_wrote() until all is written
  *	shutdown, close		a return, then sdp_half_tx_fin()
  *	TCP has ended		sdp_half_tx_closed()
  *	an acknowledgment	sdp_half_tx_acked()
@@ -162,22 +162,19 @@ struct sdp_half_rx {
 	struct sdp_record record;
 };
 
-/**
- * sdp_half_tx_tcp_pos() - position of a byte in TCP
- * @tx: the half, in TCP or FIN
- * @count: bytes that were put into TCP before it, the records included
+/*
+ * Position of a byte in TCP, before which @count bytes were put into TCP, records included.  The
+ * half is in TCP or FIN.
  */
 static inline u64 sdp_half_tx_tcp_pos(const struct sdp_half_tx *tx, u64 count)
 {
 	return count + tx->base;
 }
 
-/**
- * sdp_half_rx_tcp_pos() - position of a byte in TCP that is the program's
- * @rx: the half
- * @count: bytes that came by TCP before it, the records included
- *
- * Where bytes of a carrier and of TCP wait, those with the lower position are read first.
+/*
+ * Position of a byte in TCP that is the program's.  @count bytes came by TCP before it, records
+ * included.  Where bytes of a carrier and of TCP wait, those with the lower position are read
+ * first.
  */
 static inline u64 sdp_half_rx_tcp_pos(const struct sdp_half_rx *rx, u64 count)
 {

@@ -17,18 +17,16 @@ static unsigned int sdp_net_id;
 static DEFINE_MUTEX(sdp_net_lock);
 static int (*sdp_net_attach)(bool on);
 
-/**
- * sdp_net() - a network namespace's settings
- * @net: the namespace, which the caller holds
- *
- * Context: any.
- */
+/* The caller holds the namespace.  Any context. */
 struct sdp_net *sdp_net(const struct net *net)
 {
 	return net_generic(net, sdp_net_id);
 }
 
-/* What costs the host is bounded by the host's setting in a user's own namespace; 0: no bound. */
+/*
+ * A setting that costs the host something.  In a user's own namespace the host's setting bounds
+ * it; 0: no bound.
+ */
 static unsigned int sdp_net_bounded(const struct net *net, unsigned int own, unsigned int most)
 {
 	if (net->user_ns == &init_user_ns || !most)
@@ -36,30 +34,18 @@ static unsigned int sdp_net_bounded(const struct net *net, unsigned int own, uns
 	return own ? min(own, most) : most;
 }
 
-/**
- * sdp_net_joins() - carriers of a kind that a namespace may ask for in a second
- * @net: the namespace
- */
 unsigned int sdp_net_joins(const struct net *net)
 {
 	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->joins),
 			       READ_ONCE(sdp_net(&init_net)->joins));
 }
 
-/**
- * sdp_net_only_wait() - seconds that a connection of SDP_MODE_ONLY waits for a carrier
- * @net: the namespace
- */
 unsigned int sdp_net_only_wait(const struct net *net)
 {
 	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->only_wait),
 			       READ_ONCE(sdp_net(&init_net)->only_wait));
 }
 
-/**
- * sdp_net_idle() - seconds after which a carrier goes that nobody uses
- * @net: the namespace
- */
 unsigned int sdp_net_idle(const struct net *net)
 {
 	return sdp_net_bounded(net, READ_ONCE(sdp_net(net)->idle),
@@ -179,12 +165,9 @@ static struct pernet_operations sdp_net_ops = {
 	.size	= sizeof(struct sdp_net),
 };
 
-/**
- * sdp_net_init() - settings in every network namespace
- * @attach: called when a namespace begins to attach all of its sockets, and when it ends;
- *	may sleep; a negative errno refuses the beginning
- *
- * Return: zero or a negative errno.
+/*
+ * @attach(true) is called when a namespace begins to attach all of its sockets, and a negative
+ * errno refuses that; @attach(false) when it ends.  Both may sleep.
  */
 int sdp_net_init(int (*attach)(bool on))
 {
@@ -192,9 +175,6 @@ int sdp_net_init(int (*attach)(bool on))
 	return register_pernet_subsys(&sdp_net_ops);
 }
 
-/**
- * sdp_net_exit() - the reverse
- */
 void sdp_net_exit(void)
 {
 	unregister_pernet_subsys(&sdp_net_ops);

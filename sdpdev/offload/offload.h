@@ -10,12 +10,12 @@
  *	                 \------------------ pipe.c ------------------------/
  *
  * pair.c finds the other end, gate.c says whether a connection may be moved, and move.c moves it
- * and brings it back.  Programs may map a pipe and work on it themselves: share.c.  Where no byte
- * may go by TCP (SDP_MODE_ONLY) only.c has what is otherwise.
+ * and brings it back.  Programs may map a pipe and work on it themselves: share.c.  only.c has
+ * what differs where no byte may go by TCP (SDP_MODE_ONLY).
  *
  * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
  * owns it), sdp_table_lock or sdp_seek_lock, sdp_pipe.lock, and what a wake-up takes:
- * sk_callback_lock to read, wait queues.  Nobody ever holds two sockets' locks.  What a sender or a
+ * sk_callback_lock to read, wait queues.  No call holds two sockets' locks.  What a sender or a
  * reader changes without sdp_pipe.lock belongs to the lock of its own socket.
  *
  * Lives: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
@@ -165,7 +165,7 @@ enum sdp_table_state {
  * @sk: the socket
  * @base: TCP's functions
  * @ops: the ULP's struct proto_ops; a socket with others is not moved
- * @pair: set once, with release, by whichever end finds the other; freed by RCU
+ * @pair: set once, with release, by the end that finds the other; freed by RCU
  * @lane: what carriers of messages need; set and cleared under the socket's lock, freed by RCU
  * @ask: a peer's request that waits for a call to let go of the socket; under the socket's
  *	spinlock
@@ -295,22 +295,14 @@ static inline bool sdp_only(const struct sdp_sock *ss)
 	return ss->mode == SDP_MODE_ONLY || ss->peer_only || (ss->pair && ss->pair->only);
 }
 
-/**
- * sdp_sock_lane() - what an endpoint has for carriers of messages, or NULL
- * @ss: the endpoint
- *
- * Context: its socket locked, or an RCU read section.
- */
+/* The socket is locked, or the caller is in an RCU read section. */
 static inline struct sdp_lane *sdp_sock_lane(const struct sdp_sock *ss)
 {
 	/* Pairs with the release in sdp_lane_new(). */
 	return smp_load_acquire(&ss->lane);
 }
 
-/**
- * sdp_sock_alone() - does an endpoint have TCP only?
- * @ss: the endpoint; without its socket's lock a guess
- */
+/* Does an endpoint have TCP only?  Without its socket's lock the answer is a guess. */
 static inline bool sdp_sock_alone(const struct sdp_sock *ss)
 {
 	return !READ_ONCE(ss->pair) && likely(!READ_ONCE(ss->lane));
@@ -403,11 +395,9 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why);
 
-/**
- * sdp_pipe_wakes() - has a pipe a reader that can be woken?
- * @pipe: the direction, locked
- *
- * Callbacks of clients in the kernel want locks: such a reader gets nothing by a pipe.
+/*
+ * Has a pipe, which is locked, a reader that can be woken?  Callbacks of clients in the kernel want
+ * locks: such a reader gets nothing by a pipe.
  */
 static inline bool sdp_pipe_wakes(const struct sdp_pipe *pipe)
 {

@@ -2,7 +2,7 @@
 /*
  * Which kinds of carriers a network namespace uses, and in which order: net.sdp.carriers.
  *
- * Names of kinds that nobody has registered wait for their module.
+ * The name of a kind that is not registered waits for its module.
  */
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -47,7 +47,7 @@ static int sdp_order_parse(struct sdp_order *order, char *text)
 	return 0;
 }
 
-/* An empty one is none. */
+/* An empty order is none: all kinds, by their ranks. */
 static int sdp_order_set(struct sdp_net *sn, char *text)
 {
 	struct sdp_order *order = kzalloc(sizeof(*order), GFP_KERNEL_ACCOUNT), *old;
@@ -76,14 +76,6 @@ static void sdp_order_show(const struct sdp_net *sn, char *text, size_t size)
 		len += scnprintf(text + len, size - len, "%s%s", i ? " " : "", order->name[i]);
 }
 
-/**
- * sdp_order_file() - net.sdp.carriers is read or written
- * @table: its @data is the namespace's settings
- * @write: as proc_handler has it
- * @buffer: likewise
- * @lenp: likewise
- * @ppos: likewise
- */
 int sdp_order_file(compat_ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
 {
 	char text[SDP_ORDER_LEN] = "";
@@ -101,22 +93,11 @@ int sdp_order_file(compat_ctl_table *table, int write, void *buffer, size_t *len
 	return err;
 }
 
-/**
- * sdp_order_free() - a namespace has no order any more, nor anything else
- * @sn: its settings
- */
 void sdp_order_free(struct sdp_net *sn)
 {
 	kfree(rcu_access_pointer(sn->order));
 }
 
-/**
- * sdp_order_has() - does a namespace use a kind of carrier?
- * @net: the namespace
- * @ops: the kind
- *
- * Context: any.
- */
 bool sdp_order_has(const struct net *net, const struct sdp_carrier_ops *ops)
 {
 	const struct sdp_order *order;
@@ -134,12 +115,9 @@ bool sdp_order_has(const struct net *net, const struct sdp_carrier_ops *ops)
 	return has;
 }
 
-/**
- * sdp_order_next() - the kinds in the order in which a namespace uses them
- * @net: the namespace
- * @at: zero at first; counts on
- *
- * Return: the kind, whose module the caller puts, or &sdp_carrier_local; NULL behind the last one.
+/*
+ * The kinds in the order in which a namespace uses them, &sdp_carrier_local among them; NULL behind
+ * the last one.  @at is zero at first, and counts on.  The caller puts the module of each.
  */
 const struct sdp_carrier_ops *sdp_order_next(const struct net *net, unsigned int *at)
 {

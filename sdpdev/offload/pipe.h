@@ -219,10 +219,7 @@ int sdp_share_attach(struct sdp_pair *pair, bool accepted);
 void sdp_share_detach(struct sdp_pair *pair, bool accepted);
 void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **pages);
 
-/**
- * sdp_pipe_shared() - has a program ever mapped a pipe?
- * @pipe: the direction
- */
+/* Has a program ever mapped a pipe? */
 static inline bool sdp_pipe_shared(const struct sdp_pipe *pipe)
 {
 	/* Pairs with the release in sdp_share_install(). */

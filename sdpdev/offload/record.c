@@ -21,13 +21,10 @@ static __be64 sdp_record_mac(u8 type, u32 n, __be64 pos, const siphash_key_t *to
 	return cpu_to_be64(siphash_3u64(type, n, be64_to_cpu(pos), token));
 }
 
-/**
- * sdp_record_make() - the record of a half that has just returned
- * @tx: the half, in BACK, before TCP has taken anything behind the record
- * @record: out: the record, all of it
- *
- * It is the same each time, so a caller whose TCP took only a part makes it anew, and goes
- * on with its last @tx->head bytes.
+/*
+ * The half is in BACK, and TCP has taken nothing behind the record.  The record is the same each
+ * time: a caller whose TCP took only a part makes it anew, and goes on with its last @tx->head
+ * bytes.
  */
 void sdp_record_make(const struct sdp_half_tx *tx, struct sdp_record *record)
 {
@@ -39,12 +36,10 @@ void sdp_record_make(const struct sdp_half_tx *tx, struct sdp_record *record)
 	record->mac = sdp_record_mac(tx->type, tx->n, record->pos, &tx->token);
 }
 
-/**
- * sdp_record_good() - may the peer have written this record here?
- * @rx: the half, MOVED, with the whole record
- *
- * The sender was sure, so its position is beyond the first byte that left TCP, and the
- * receiver has all bytes before it.
+/*
+ * May the peer have written this record here?  The half is MOVED, and has the whole record.  The
+ * sender was sure, so its position is beyond the first byte that left TCP, and the receiver has all
+ * bytes before it.
  */
 bool sdp_record_good(const struct sdp_half_rx *rx)
 {

@@ -11,8 +11,9 @@
 #include "offload/lane.h"
 
 /*
- * Is a packet as good as new, once it is empty?  If so, it is.  One that has a notice goes, and
- * lets go of that: newer kernels give it one before they look at the program's memory.
+ * Empties a packet that can serve again; false if it cannot.  A packet with a notice cannot, as
+ * only its end lets go of the notice.  Newer kernels give a packet one before they look at the
+ * program's memory.
  */
 static bool sdp_spare_empty(struct sk_buff *skb)
 {
@@ -25,10 +26,8 @@ static bool sdp_spare_empty(struct sk_buff *skb)
 	return true;
 }
 
-/**
- * sdp_spare_sent() - nobody needs a message any more that was sent
- * @lane: the lane, its socket locked
- * @skb: the message
+/*
+ * Nobody needs the message any more: the carrier keeps it, or it is freed.  The socket is locked.
  */
 void sdp_spare_sent(struct sdp_lane *lane, struct sk_buff *skb)
 {
@@ -42,12 +41,7 @@ void sdp_spare_sent(struct sdp_lane *lane, struct sk_buff *skb)
 		kfree_skb(skb);
 }
 
-/**
- * sdp_spare_take() - memory for a message to be sent
- * @lane: a lane that has a carrier, its socket locked
- *
- * Return: an empty packet, or NULL.
- */
+/* An empty packet, or NULL.  The lane has a carrier, and its socket is locked. */
 struct sk_buff *sdp_spare_take(struct sdp_lane *lane)
 {
 	struct sk_buff *skb = lane->carrier->own;
@@ -56,12 +50,9 @@ struct sk_buff *sdp_spare_take(struct sdp_lane *lane)
 	return skb;
 }
 
-/**
- * sdp_spare_read() - the program has read all of a message
- * @lane: the lane, its socket locked
- * @skb: the message
- *
- * The carrier's module may take it at the same time: sdp_carrier_spare().
+/*
+ * The program has read all of the message: the carrier keeps it, or it is freed.  The socket is
+ * locked, but the carrier's module may take the spare one at the same time: sdp_carrier_spare().
  */
 void sdp_spare_read(struct sdp_lane *lane, struct sk_buff *skb)
 {

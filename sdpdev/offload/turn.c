@@ -57,15 +57,10 @@ static u64 sdp_turn_delay(void)
 #endif
 }
 
-/**
- * sdp_turn_give() - let the peer's thread run before this one sleeps
- * @ss: the endpoint; its socket is not locked, and sdp_sock.waits is the caller
- *
- * Threads of one endpoint may take each other's counts: they are a guess.
- *
- * Context: a reader that has found nothing and may sleep.
- *
- * Return: whether bytes have come.
+/*
+ * A reader that has found nothing, and may sleep, lets the peer's thread run first; true if bytes
+ * have come.  Its socket is not locked, and sdp_sock.waits is the caller.  Threads of one endpoint
+ * may take each other's counts: they are a guess.
  */
 bool sdp_turn_give(struct sdp_sock *ss)
 {
