@@ -39,9 +39,9 @@
  * that are not acknowledged, and the record says where they begin.  The receiver may have more
  * of them than it has acknowledged, and skips those.
  *
- * An attacker who can only write to TCP cannot make a record.  Until the receiver knows that
- * the sender is sure, the attacker can do what he can do to any TCP connection, if he guesses F.
- * From then on he can reset the connection, and nothing else.  Therefore a sender says at once
+ * An attacker that can only write to TCP cannot make a record.  Until the receiver knows that
+ * the sender is sure, the attacker can do what it can do to any TCP connection, if it guesses F.
+ * From then on it can reset the connection, and nothing else.  Therefore a sender says at once
  * that it is sure.  A receiver that has read raw bytes ends the carrier.  It drops what the
  * carrier still brings, so the sender must not see an acknowledgment of it.
  *
@@ -89,25 +89,16 @@ static void sdp_half_rx_set(struct sdp_half_rx *rx, enum sdp_half_rx_state next)
 
 /* --- the half that sends ------------------------------------------------------- */
 
-/**
- * sdp_half_tx_sure() - does the receiver have the first byte that left TCP, for certain?
- * @tx: the half, MOVED or LOOSE
- */
+/* Does the receiver have the first byte that left TCP, for certain?  The half is MOVED or LOOSE. */
 bool sdp_half_tx_sure(const struct sdp_half_tx *tx)
 {
 	return tx->acked != tx->p0;
 }
 
-/**
- * sdp_half_tx_move() - the direction leaves TCP
- * @tx: the half, in TCP
- * @carrier: number of the carrier, not zero
- * @n: sequence number of the next byte that TCP would get
- * @count: bytes that TCP has got, the records included
- * @token: a random one; NULL: the receiver is on this host
- *
- * The caller sends a Switch with @tx->n, @tx->p0 and @tx->token, then Data.  It has asked the
- * gate, and nobody sleeps while writing to TCP.
+/*
+ * The direction leaves TCP, which has got @count bytes, records included, up to @n.  @token is a
+ * random one; NULL: the receiver is on this host.  The caller sends a Switch with @tx->n, @tx->p0
+ * and @tx->token, then Data.  It has asked the gate, and no call sleeps while it writes to TCP.
  */
 void sdp_half_tx_move(struct sdp_half_tx *tx, u32 carrier, u32 n, u64 count,
 		      const siphash_key_t *token)
@@ -123,13 +114,9 @@ void sdp_half_tx_move(struct sdp_half_tx *tx, u32 carrier, u32 n, u64 count,
 		tx->token = *token;
 }
 
-/**
- * sdp_half_tx_again() - another carrier takes over
- * @tx: the half, LOOSE
- * @carrier: its number
- *
- * The caller sends a Switch with @tx->n, @tx->acked and @tx->token, then the bytes from
- * @tx->acked up to @tx->pos once more.
+/*
+ * Another carrier takes over a half that is LOOSE.  The caller sends a Switch with @tx->n,
+ * @tx->acked and @tx->token, then the bytes from @tx->acked up to @tx->pos once more.
  */
 void sdp_half_tx_again(struct sdp_half_tx *tx, u32 carrier)
 {
@@ -137,13 +124,9 @@ void sdp_half_tx_again(struct sdp_half_tx *tx, u32 carrier)
 	tx->carrier = carrier;
 }
 
-/**
- * sdp_half_tx_sent() - the carrier has got bytes for the first time
- * @tx: the half, MOVED
- * @byte: the first one
- * @len: how many, one at least
- *
- * The caller keeps them until they are acknowledged.
+/*
+ * The carrier has got @len bytes, one at least, for the first time; @byte is the first.  The half
+ * is MOVED.  The caller keeps the bytes until they are acknowledged.
  */
 void sdp_half_tx_sent(struct sdp_half_tx *tx, u8 byte, u32 len)
 {
@@ -153,12 +136,9 @@ void sdp_half_tx_sent(struct sdp_half_tx *tx, u8 byte, u32 len)
 	tx->pos += len;
 }
 
-/**
- * sdp_half_tx_acked() - the receiver has bytes, or has taken them from the pair
- * @tx: the half
- * @pos: behind the last one of them; a Switch has none
- *
- * Return: true if the half is sure since now, and tells the receiver so at once.
+/*
+ * The receiver has the bytes up to @pos, or has taken them from the pair; a Switch has none.  True
+ * if the half is sure since now, and tells the receiver so at once.
  */
 bool sdp_half_tx_acked(struct sdp_half_tx *tx, u64 pos)
 {
@@ -170,14 +150,10 @@ bool sdp_half_tx_acked(struct sdp_half_tx *tx, u64 pos)
 	return !was_sure && !tx->local;
 }
 
-/**
- * sdp_half_tx_lost() - a carrier is lost, or is given up
- * @tx: the half
- * @carrier: its number
- *
- * Return: true if bytes are not acknowledged: the half goes on by another carrier soon, or
- * returns.  Otherwise it may stay LOOSE until the program sends something; then it returns,
- * unless there is a carrier.
+/*
+ * A carrier is lost, or is given up.  True if bytes are not acknowledged: the half goes on by
+ * another carrier soon, or returns.  Otherwise it may stay LOOSE until the program sends something;
+ * then it returns, unless there is a carrier.
  */
 bool sdp_half_tx_lost(struct sdp_half_tx *tx, u32 carrier)
 {
@@ -187,19 +163,14 @@ bool sdp_half_tx_lost(struct sdp_half_tx *tx, u32 carrier)
 	return tx->acked != tx->pos;
 }
 
-/**
- * sdp_half_tx_return() - the direction comes back to TCP
- * @tx: the half, MOVED or LOOSE
- * @stays: the carrier is to stay for the other half, or the next Switch
+/*
+ * A half that is MOVED or LOOSE comes back to TCP.  The caller puts into TCP the last @tx->head
+ * bytes of the record, then the bytes from @tx->acked up to @tx->pos, and calls
+ * sdp_half_tx_wrote().  It writes nothing else before the half is in TCP again.
  *
- * The caller puts into TCP the last @tx->head bytes of the record, then the bytes from
- * @tx->acked up to @tx->pos, and calls sdp_half_tx_wrote().  Nothing else is written before
- * the half is in TCP again.
- *
- * Only a record tells the receiver that a carrier stays.
- *
- * Return: true if the carrier stays; otherwise the caller ends carrier @tx->carrier, unless
- * that is a former one.
+ * With @stays the carrier is to stay for the other half, or the next Switch.  Only a record tells
+ * the receiver so: false if it cannot.  Then the caller ends carrier @tx->carrier, unless that is
+ * a former one.
  */
 bool sdp_half_tx_return(struct sdp_half_tx *tx, bool stays)
 {
@@ -214,11 +185,7 @@ bool sdp_half_tx_return(struct sdp_half_tx *tx, bool stays)
 	return stays;
 }
 
-/**
- * sdp_half_tx_wrote() - TCP has taken something of a return
- * @tx: the half
- * @len: bytes, of the record and of those behind it
- */
+/* TCP has taken @len bytes of a return: of the record, and of those behind it. */
 void sdp_half_tx_wrote(struct sdp_half_tx *tx, u32 len)
 {
 	u32 head = min_t(u32, len, tx->head);
@@ -229,24 +196,16 @@ void sdp_half_tx_wrote(struct sdp_half_tx *tx, u32 len)
 		sdp_half_tx_set(tx, SDP_HALF_TX_TCP);
 }
 
-/**
- * sdp_half_tx_fin() - TCP gets FIN
- * @tx: the half, in TCP
- *
- * A half that is elsewhere returns first, and ends its return.
- */
+/* TCP gets FIN.  A half that is not in TCP returns first, and ends its return. */
 void sdp_half_tx_fin(struct sdp_half_tx *tx)
 {
 	SDP_ASSERT(tx->state == SDP_HALF_TX_TCP);
 	sdp_half_tx_set(tx, SDP_HALF_TX_FIN);
 }
 
-/**
- * sdp_half_tx_closed() - TCP has ended
- * @tx: the half
- *
- * The caller ends the carrier, and drops what is not acknowledged.  The half that receives
- * goes on: what has come may still be read.
+/*
+ * TCP has ended.  The caller ends the carrier, and drops what is not acknowledged.  The half that
+ * receives goes on: what has come may still be read.
  */
 void sdp_half_tx_closed(struct sdp_half_tx *tx)
 {
@@ -299,20 +258,12 @@ static enum sdp_half_switch sdp_half_rx_again(struct sdp_half_rx *rx, u64 pos,
 	return SDP_HALF_TAKE;
 }
 
-/**
- * sdp_half_rx_switch() - a Switch has come
- * @rx: the half
- * @carrier: number of the carrier
- * @n: sequence number in the Switch
- * @pos: position in it
- * @token: token in it; NULL: the sender is on this host
- * @rcv_nxt: sequence number of the next byte that TCP will get
- * @count: bytes that TCP has got, the records included
+/*
+ * A Switch has come, with @n, @pos and @token; no token: the sender is on this host.  TCP has got
+ * @count bytes, records included, up to @rcv_nxt.
  *
  * While a thread is in TCP's own recvmsg the caller does not ask, but holds.  It asks again
  * whenever TCP has got something, and after TCP's bytes have been looked at.
- *
- * Return: what to do with it.
  */
 enum sdp_half_switch sdp_half_rx_switch(struct sdp_half_rx *rx, u32 carrier, u32 n, u64 pos,
 					const siphash_key_t *token, u32 rcv_nxt, u64 count)
@@ -334,17 +285,10 @@ enum sdp_half_switch sdp_half_rx_switch(struct sdp_half_rx *rx, u32 carrier, u32
 	return verdict;
 }
 
-/**
- * sdp_half_rx_data() - bytes have come by a carrier
- * @rx: the half
- * @carrier: number of the carrier
- * @byte: the first byte
- * @len: how many, one at least
- *
- * The caller queues the bytes that are not dropped; their first has the position that @rx->pos
- * was.
- *
- * Return: how many to drop, from the first one on: they are there already, or come by TCP.
+/*
+ * @len bytes have come by a carrier, one at least; @byte is the first.  Returns how many to drop,
+ * from the first one on: they are there already, or come by TCP.  The caller queues the others, of
+ * which the first has the position that @rx->pos was.
  */
 u32 sdp_half_rx_data(struct sdp_half_rx *rx, u32 carrier, u8 byte, u32 len)
 {
@@ -360,12 +304,9 @@ u32 sdp_half_rx_data(struct sdp_half_rx *rx, u32 carrier, u8 byte, u32 len)
 	return drop;
 }
 
-/**
- * sdp_half_rx_sure() - the sender says that it is sure
- * @rx: the half
- * @carrier: number of the carrier
- *
- * Any message can say so.  Where a Switch is held, the flag is held with what follows it.
+/*
+ * The sender says that it is sure.  Any message can say so.  Where a Switch is held, the flag is
+ * held with what follows it.
  */
 void sdp_half_rx_sure(struct sdp_half_rx *rx, u32 carrier)
 {
@@ -373,12 +314,9 @@ void sdp_half_rx_sure(struct sdp_half_rx *rx, u32 carrier)
 		rx->sure = true;
 }
 
-/**
- * sdp_half_rx_over() - the sender says that the stream ends here
- * @rx: the half
- * @carrier: number of the carrier
- *
- * A sender that brings nothing back says so before TCP's FIN, and waits until it is acknowledged.
+/*
+ * The sender says that the stream ends here.  A sender that brings nothing back says so before
+ * TCP's FIN, and waits until it is acknowledged.
  */
 void sdp_half_rx_over(struct sdp_half_rx *rx, u32 carrier)
 {
@@ -386,12 +324,9 @@ void sdp_half_rx_over(struct sdp_half_rx *rx, u32 carrier)
 		rx->over = true;
 }
 
-/**
- * sdp_half_rx_lost() - a carrier is lost, or is given up
- * @rx: the half
- * @carrier: its number
- *
- * If it has brought nothing, TCP's next bytes are the program's, whatever the sender knows.
+/*
+ * A carrier is lost, or is given up.  If it has brought nothing, the sender is not sure, and TCP's
+ * next bytes are the program's.
  */
 void sdp_half_rx_lost(struct sdp_half_rx *rx, u32 carrier)
 {
@@ -443,21 +378,14 @@ static enum sdp_half_bytes sdp_half_rx_back(struct sdp_half_rx *rx, const u8 *da
 	return sdp_half_rx_raw(rx, data[0]);
 }
 
-/**
- * sdp_half_rx_tcp() - look at the next bytes of TCP
- * @rx: the half
- * @seq: sequence number of the first byte
- * @data: the bytes, all before them have been read or dropped
- * @len: how many, one at least
- * @used: out: how many of them the verdict is about, perhaps none
- *
- * The caller asks before the program reads TCP.  It also asks when TCP has got something, if
- * the half is MOVED and the program has read TCP up to @rx->n.
+/*
+ * What is to be done with the first @used of TCP's next @len bytes, one at least?  @used may be
+ * none.  All bytes before @seq have been read or dropped.  The caller asks before the program
+ * reads TCP, and when TCP has got something, if the half is MOVED and the program has read TCP up
+ * to @rx->n.
  *
  * On one host it asks about bytes at @rx->n, or FIN, only if the pair says that the sender has
  * left @rx->n.  Otherwise the sender has not written them, and the caller resets the connection.
- *
- * Return: what to do with the first @used bytes.
  */
 enum sdp_half_bytes sdp_half_rx_tcp(struct sdp_half_rx *rx, u32 seq, const u8 *data, u32 len,
 				    u32 *used)
@@ -485,11 +413,9 @@ enum sdp_half_bytes sdp_half_rx_tcp(struct sdp_half_rx *rx, u32 seq, const u8 *d
 	}
 }
 
-/**
- * sdp_half_rx_fin() - TCP's next is FIN
- * @rx: the half; all bytes before FIN have been read or dropped
- *
- * Return: true if that is the end of the stream; false: reset the connection.
+/*
+ * FIN is next in TCP: all bytes before it have been read or dropped.  True if that is the end of
+ * the stream; false: the caller resets the connection.
  */
 bool sdp_half_rx_fin(struct sdp_half_rx *rx)
 {
@@ -501,10 +427,6 @@ bool sdp_half_rx_fin(struct sdp_half_rx *rx)
 	return end;
 }
 
-/**
- * sdp_half_rx_abort() - nothing is received any more
- * @rx: the half
- */
 void sdp_half_rx_abort(struct sdp_half_rx *rx)
 {
 	if (rx->state != SDP_HALF_RX_END)
