@@ -31,11 +31,9 @@ static void sdp_lane_join(struct sdp_lane *lane, struct sdp_carrier *c)
 	sdp_lane_hear(lane->ss, true);
 }
 
-/**
- * sdp_lane_way() - may the carrier have what goes where packets go now?
- * @lane: a lane that has a carrier, its socket locked
- *
- * Return: SDP_STAY_NOT, or why not.
+/*
+ * May the carrier, which the lane has, have what goes where packets go now?  SDP_STAY_NOT, or why
+ * not.  The socket is locked.
  */
 enum sdp_stay sdp_lane_way(const struct sdp_lane *lane)
 {
@@ -96,15 +94,10 @@ static enum sdp_stay sdp_lane_begin(struct sdp_sock *ss, const struct sdp_carrie
 	return SDP_STAY_PASSING;
 }
 
-/**
- * sdp_lane_ask() - ask for a carrier
- * @ss: the endpoint, its socket locked, that the gate has nothing against
- * @ops: its kind, whose module the caller holds
- * @gfp: how to allocate what it needs
- *
- * Context: any that @gfp allows.
- *
- * Return: SDP_STAY_PASSING if it was asked; SDP_STAY_AVOID if it may be later; or why not.
+/*
+ * Asks for a carrier of the kind @ops, whose module the caller holds.  The socket is locked, and
+ * the gate has nothing against it.  SDP_STAY_PASSING if the peer was asked, SDP_STAY_AVOID if it
+ * may be later; or why not.
  */
 enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *ops, gfp_t gfp)
 {
@@ -148,7 +141,10 @@ struct sdp_ask {
 	struct sdp_carrier *c;
 };
 
-/* Does the peer know the connection?  Whatever the socket does just now, nobody else is told. */
+/*
+ * Does the peer know the connection?  A peer that does not learns nothing else of it, so this
+ * comes before the look at what the socket does.  Context: the socket's spinlock.
+ */
 static bool sdp_ask_proved(struct sdp_sock *ss, const struct sdp_join *join)
 {
 	siphash_key_t key;
@@ -179,9 +175,9 @@ static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 }
 
 /*
- * The nonces of an end's requests grow.  One that does not is old, and sent again by somebody who
- * has seen it: nobody waits for a socket on its behalf, and it gets nothing.  A request that is
- * refused counts, too: its end asks by another one.  Context: the socket's spinlock.
+ * The nonces of an end's requests grow.  A request whose nonce does not is old, and somebody that
+ * has seen it sends it again: it gets nothing, and does not wait for the socket.  A request that
+ * is refused counts, too: its end asks by another one.  Context: the socket's spinlock.
  */
 static bool sdp_ask_old(struct sdp_sock *ss, const struct sdp_join *join)
 {
@@ -193,7 +189,7 @@ static bool sdp_ask_old(struct sdp_sock *ss, const struct sdp_join *join)
 	return false;
 }
 
-/* Returns the carrier, or why there is none.  Context: the socket locked, or let go of. */
+/* The carrier, or why there is none.  Context: the socket's spinlock; no call is at work on it. */
 static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, struct sdp_ask *ask)
 {
 	int err = sdp_ask_allowed(ss, ask);
@@ -226,9 +222,8 @@ static struct sdp_carrier *sdp_lane_answer(struct sdp_sock *ss, struct sdp_ask *
 	return c;
 }
 
-/**
- * sdp_ask_release() - a call lets go of a socket that a request waits for
- * @ss: the endpoint; the call still has its socket, and the spinlock
+/*
+ * A call lets go of a socket that a request waits for.  It still has the socket, and the spinlock.
  */
 void sdp_ask_release(struct sdp_sock *ss)
 {
@@ -256,9 +251,9 @@ static void sdp_ask_waited(unsigned long wait)
 }
 
 /*
- * The call that has the socket answers when it lets go of it (sdp_ask_release()).  A busy program
- * has its socket nearly always, and would hardly ever be met without it.  One that keeps its socket
- * does not keep others waiting for long, nor often.
+ * The call that has the socket answers when it lets go of it (sdp_ask_release()): a busy program
+ * hardly ever leaves its socket alone.  A program that keeps its socket does not keep others
+ * waiting for long, nor often.
  *
  * Context: process; the socket's spinlock, which it lets go of meanwhile.
  */
@@ -333,10 +328,7 @@ struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_answer);
 
-/**
- * sdp_ask_init() - peers can be answered from now on
- * @owner: tells what a socket has of the ULP, if it has it
- */
+/* @owner returns the ULP's part of a socket, or NULL. */
 void sdp_ask_init(struct sdp_sock *(*owner)(const struct sock *sk))
 {
 	sdp_lane_owner = owner;

@@ -6,12 +6,14 @@
  * failed for as long as a pause that doubles; then one connection tries it, and the others wait
  * for what comes of that.  What a peer has said of one connection is remembered for that one.
  *
- * A connection that may send nothing by TCP asks whatever is remembered, as it ends otherwise.
+ * A connection that may send nothing by TCP asks in spite of that, as it ends otherwise.
  *
- * The memory is of fixed size.  Where it is full the entry goes that would end first: whoever fills
- * it makes others ask in vain, once.  And no more than net.sdp.joins connections a second ask, so
- * that those of an adapter that is back come one after the other.  Half of what may be saved up is
- * for owners who have asked little.
+ * The memory is of fixed size.  Where it is full the entry that would end first goes: a user that
+ * fills it makes others ask in vain, once.  And no more than net.sdp.joins connections a second
+ * ask, so that those of an adapter that is back come one after the other.  Half of what may be
+ * saved up is for owners that have asked little.
+ *
+ * Callers hold the lock of the endpoint's socket.
  */
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -38,13 +40,13 @@
 /* A path that has carried for so long is as good as new. */
 #define SDP_AVOID_GOOD		(10UL * HZ)
 
-/* What a peer may ask for. */
+/* The longest pause that a peer may ask for. */
 #define SDP_AVOID_RETRY		(60UL * HZ)
 
-/* An end asks no sooner than that, if it may not go by TCP. */
+/* An end that may not go by TCP asks no sooner again. */
 #define SDP_AVOID_ONLY		(1UL * HZ / 10)
 
-/* No connection that waits looks more often. */
+/* A connection that waits for a path, or for its turn, looks again after about so long, at most. */
 #define SDP_AVOID_LOOK		HZ
 
 /**
@@ -54,7 +56,7 @@
  * @ifindex: device of a path; 0: the host by whatever path
  * @kind: of carrier
  * @good: a carrier was joined since @failed
- * @until: jiffies; nobody asks before
+ * @until: jiffies before which only an end asks that may not go by TCP
  * @pause: jiffies from the last failure on; 0: there is no entry
  * @failed: jiffies of the last failure
  * @since: jiffies, if @good
@@ -109,12 +111,7 @@ static const char * const sdp_refusal_names[] = {
 	[SDP_REFUSED_UNREACHABLE] = "unreachable",
 };
 
-/**
- * sdp_refusal_name() - the word for a reason
- * @why: enum sdp_refusal
- *
- * Return: the word, or NULL if there is no such reason.
- */
+/* NULL if there is no such reason. */
 const char *sdp_refusal_name(unsigned int why)
 {
 	static_assert(ARRAY_SIZE(sdp_refusal_names) == SDP_REFUSALS);
@@ -139,10 +136,6 @@ static struct sdp_avoid *sdp_avoid_get(struct sdp_net *sn, gfp_t gfp)
 	return sn->avoid;
 }
 
-/**
- * sdp_avoid_free() - a namespace remembers nothing any more
- * @avoid: what it remembered, or NULL
- */
 void sdp_avoid_free(struct sdp_avoid *avoid)
 {
 	kvfree(avoid);
@@ -343,8 +336,8 @@ static void sdp_avoid_later(struct sdp_sock *ss, unsigned long wait)
 }
 
 /*
- * An end that may not go by TCP asks whatever is known of the path.  Returns jiffies to wait, or
- * 0: the connection may ask.  Context: @avoid locked.
+ * Jiffies that the connection has to wait, or 0: it may ask.  An end that may not go by TCP asks
+ * by a path that has failed, too.  Context: @avoid locked.
  */
 static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_avoid_entry *name,
 				    const struct sdp_sock *ss)
@@ -361,16 +354,9 @@ static unsigned long sdp_avoid_wait(struct sdp_avoid *avoid, const struct sdp_av
 	return 0;
 }
 
-/**
- * sdp_avoid() - is the peer not to be asked for a carrier now?
- * @ss: the end that would ask, its socket locked
- * @kind: SDP_SOCK_BY_* of the carrier
- * @ifindex: device by which the connection's packets leave
- * @gfp: how to allocate what it needs
- *
- * If it is, it counts as asked.  If it may be soon, the connection looks again then.
- *
- * Return: SDP_STAY_NOT, or why not.
+/*
+ * May the peer be asked for a carrier now?  SDP_STAY_NOT: it may, and counts as asked.  If it may
+ * be later, the connection looks again then.
  */
 enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 {
@@ -406,11 +392,6 @@ enum sdp_stay sdp_avoid(struct sdp_sock *ss, u8 kind, int ifindex, gfp_t gfp)
 	return never || wait ? SDP_STAY_AVOID : SDP_STAY_NOT;
 }
 
-/**
- * sdp_avoid_joined() - a carrier was joined
- * @ss: the end, its socket locked
- * @c: the carrier
- */
 void sdp_avoid_joined(struct sdp_sock *ss, const struct sdp_carrier *c)
 {
 	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);
@@ -440,14 +421,9 @@ static void sdp_avoid_heard_of(struct sdp_avoid *avoid, const struct sdp_avoid_e
 		e->until = jiffies;
 }
 
-/**
- * sdp_avoid_untried() - a connection that was to ask says nothing of the path
- * @ss: the end, its socket locked
- * @kind: of the carrier
- * @ifindex: as in sdp_avoid()
- * @began: jiffies when it was let
- *
- * Where it had been let try a path that had failed, the next one may.
+/*
+ * A connection that was let ask at @began says nothing of the path.  If it was to try one that had
+ * failed, the next connection may.
  */
 void sdp_avoid_untried(struct sdp_sock *ss, u8 kind, int ifindex, unsigned long began)
 {
@@ -464,22 +440,14 @@ void sdp_avoid_untried(struct sdp_sock *ss, u8 kind, int ifindex, unsigned long 
 	spin_unlock_bh(&avoid->lock);
 }
 
-/**
- * sdp_avoid_gone() - a connection has gone, or has nothing to say of a carrier that it asked for
- * @ss: the end, its socket locked
- * @c: the carrier
- */
+/* A connection has gone, or has nothing to say of a carrier that it asked for. */
 void sdp_avoid_gone(struct sdp_sock *ss, const struct sdp_carrier *c)
 {
 	if (!ss->accepted && !c->joined && !c->judged)
 		sdp_avoid_untried(ss, c->ops->kind, c->ifindex, c->began);
 }
 
-/**
- * sdp_avoid_over() - the module of a carrier has said that it is over
- * @ss: the end, its socket locked
- * @c: the carrier, perhaps never joined
- */
+/* The module has said that a carrier is over, or was never joined. */
 void sdp_avoid_over(struct sdp_sock *ss, struct sdp_carrier *c)
 {
 	struct sdp_avoid *avoid = READ_ONCE(sdp_net(sock_net(ss->sk))->avoid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is remembered of peers that have no carrier, so that nobody asks them in vain.
+ * What is remembered of peers that have no carrier, so that no end asks them in vain.
  */
 #ifndef _SDP_OFFLOAD_AVOID_H
 #define _SDP_OFFLOAD_AVOID_H

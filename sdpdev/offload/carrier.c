@@ -58,7 +58,7 @@ int sdp_carrier_register(struct sdp_carrier_ops *ops)
 EXPORT_SYMBOL_GPL(sdp_carrier_register);
 
 /**
- * sdp_carrier_unregister() - nobody is asked any more
+ * sdp_carrier_unregister() - no peer is asked for a kind any more
  * @ops: the kind
  *
  * The module ends its carriers itself.  It may go when ops->end() was called for each of them,
@@ -72,12 +72,7 @@ void sdp_carrier_unregister(struct sdp_carrier_ops *ops)
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_unregister);
 
-/**
- * sdp_carrier_named() - a kind
- * @name: its name
- *
- * Return: the kind, whose module the caller puts, or NULL.
- */
+/* The kind of that name, or NULL.  The caller puts its module. */
 const struct sdp_carrier_ops *sdp_carrier_named(const char *name)
 {
 	const struct sdp_carrier_ops *ops, *found = NULL;
@@ -90,11 +85,9 @@ const struct sdp_carrier_ops *sdp_carrier_named(const char *name)
 	return found;
 }
 
-/**
- * sdp_carrier_next() - the kinds in the order of their ranks
- * @at: zero at first; counts on
- *
- * Return: the kind, whose module the caller puts, or &sdp_carrier_local; NULL behind the last one.
+/*
+ * The kinds in the order of their ranks, &sdp_carrier_local among them; NULL behind the last one.
+ * @at is zero at first, and counts on.  The caller puts the module of each.
  */
 const struct sdp_carrier_ops *sdp_carrier_next(unsigned int *at)
 {
@@ -128,13 +121,9 @@ void sdp_carrier_put(struct sdp_carrier *c)
 }
 EXPORT_SYMBOL_GPL(sdp_carrier_put);
 
-/**
- * sdp_carrier_new() - a carrier
- * @lane: what it is for, the socket locked
- * @ops: its kind
- * @gfp: how to allocate it
- *
- * Return: the carrier with two references, the switch's and the module's; NULL without memory.
+/*
+ * A carrier with two references, the switch's and the module's; NULL without memory.  The socket is
+ * locked.
  */
 struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
 				    gfp_t gfp)

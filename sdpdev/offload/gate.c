@@ -2,9 +2,9 @@
 /*
  * May this connection be moved, or stay moved?
  *
- * What is asked here are rules that speak of packets, and users of the socket who would not
- * see what does not come by TCP.  Some are fields of the other end's socket, which the caller
- * does not hold the lock of: they are read once, and asked about again.
+ * The gate asks for rules that speak of packets, and for users of the socket that would not see
+ * what does not come by TCP.  Some are fields of the other end's socket, whose lock the caller does
+ * not hold: they are read once, and asked about again.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/netdevice.h>
@@ -51,10 +51,6 @@ static const char * const sdp_stay_names[] = {
 	[SDP_STAY_TOOL] = "tool",
 };
 
-/**
- * sdp_stay_name() - the word for a reason, as tools show it
- * @stay: the reason
- */
 const char *sdp_stay_name(enum sdp_stay stay)
 {
 	static_assert(ARRAY_SIZE(sdp_stay_names) == SDP_STAY_MAX);
@@ -62,15 +58,13 @@ const char *sdp_stay_name(enum sdp_stay stay)
 	return sdp_stay_names[stay];
 }
 
-/**
- * sdp_stay_set() - remember why a sending direction is with TCP
- * @ss: the endpoint, its socket locked
- * @stay: the reason; SDP_STAY_NOT if it has moved
- * @back: it has just come back
+/*
+ * Remembers why a sending direction is with TCP, or that it has moved (SDP_STAY_NOT).  With @back
+ * it has just come back.  The socket is locked.
  */
 void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
 {
-	/* Nothing that passes comes in place of a reason that does not. */
+	/* A reason that passes does not replace one that stays. */
 	if (sdp_stay_for_good(ss->stay) && !sdp_stay_for_good(stay))
 		stay = ss->stay;
 	if (back) {
@@ -83,13 +77,9 @@ void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
 	WRITE_ONCE(ss->stay, stay);
 }
 
-/**
- * sdp_stay_vain() - what came of a look for the other end
- * @ss: the endpoint, its socket locked
- * @stay: why the connection stays with TCP; SDP_STAY_NOT if it does not
- *
- * A carrier that was lost is the reason until there is another one, or a better reason: that none
- * has been found yet says less.
+/*
+ * What came of a look for the other end.  A carrier that was lost is the reason until there is
+ * another one, or a better reason: that none has been found yet says less.  The socket is locked.
  */
 void sdp_stay_vain(struct sdp_sock *ss, enum sdp_stay stay)
 {
@@ -99,10 +89,6 @@ void sdp_stay_vain(struct sdp_sock *ss, enum sdp_stay stay)
 		sdp_stay_set(ss, stay, false);
 }
 
-/**
- * sdp_stay_for_good() - is a reason one that does not pass?
- * @stay: the reason
- */
 bool sdp_stay_for_good(enum sdp_stay stay)
 {
 	switch (stay) {
@@ -197,8 +183,8 @@ static bool sdp_gate_capture(struct sock *sk)
 }
 
 /*
- * What both ends' sockets have to be, whoever asks.  The caller has the lock of its own end only,
- * and is in an RCU read section.
+ * What the sockets of both ends have to be.  The caller has the lock of its own end only, and is
+ * in an RCU read section.
  */
 static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {
@@ -224,12 +210,9 @@ static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 	return sdp_gate_capture(sk) ? SDP_STAY_CAPTURE : SDP_STAY_NOT;
 }
 
-/**
- * sdp_gate() - may this end's sending direction be moved?
- * @ss: the endpoint, its socket locked
- * @begin: it is with TCP now
- *
- * Return: SDP_STAY_NOT, or why not.
+/*
+ * May this end's sending direction be moved, or stay moved?  With @begin it is with TCP now.
+ * SDP_STAY_NOT, or why not.  The socket is locked.
  */
 enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 {
@@ -255,12 +238,9 @@ enum sdp_stay sdp_gate(struct sdp_sock *ss, bool begin)
 	return stay;
 }
 
-/**
- * sdp_gate_peer() - may the other end be sent to by a pipe?
- * @peer: the other end, whose socket need not be locked
- *
- * Its reasons not to send by one are its own business, but for those that speak of the whole
- * connection.
+/*
+ * May the other end, whose socket need not be locked, be sent to by a pipe?  Its reasons not to
+ * send by one are its own business, but for those that speak of the whole connection.
  */
 enum sdp_stay sdp_gate_peer(const struct sdp_sock *peer)
 {

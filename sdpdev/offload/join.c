@@ -31,10 +31,9 @@ struct sdp_join_text {
 	__be64 terms;
 };
 
-/**
- * sdp_join_key() - what both ends of a connection know, and nobody else
- * @ss: an end, its socket locked
- * @key: out: the key
+/*
+ * What both ends of a connection know, and nobody else.  The socket is locked; the numbers of an
+ * accepted one do not change, so its spinlock is enough.
  */
 void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key)
 {
@@ -43,13 +42,7 @@ void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key)
 	key->key[1] = ss->accepted ? ss->isn : ss->peer_isn;
 }
 
-/**
- * sdp_join_proof() - a proof
- * @key: the connection's
- * @step: as sdp_carrier_proof() has it
- * @join: what is proved
- * @other: the other end's random number, or 0
- */
+/* @other is the other end's nonce, or 0; sdp_carrier_proof() has the steps. */
 __be64 sdp_join_proof(const siphash_key_t *key, u32 step, const struct sdp_join *join,
 		      __be64 other)
 {
@@ -94,12 +87,7 @@ static void sdp_join_name(const struct sock *sk, struct sdp_join *join)
 	ipv6_addr_set_v4mapped(sk->sk_daddr, &join->to);
 }
 
-/**
- * sdp_join_make() - a request
- * @ss: the end that asks, its socket locked
- * @c: its carrier
- * @join: out: the request
- */
+/* Fills the request, and the carrier's key and nonce.  The socket is locked. */
 void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *join)
 {
 	sdp_join_key(ss, &c->key);
@@ -112,13 +100,7 @@ void sdp_join_make(struct sdp_sock *ss, struct sdp_carrier *c, struct sdp_join *
 	join->proof = sdp_join_proof(&c->key, 1, join, 0);
 }
 
-/**
- * sdp_join_answer() - an answer
- * @ss: the end that was asked, its socket locked
- * @c: its carrier, with the key
- * @join: the request
- * @answer: out: the answer
- */
+/* Answers the request @join.  The carrier has its key, and the socket's spinlock is held. */
 void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sdp_join *join,
 		     struct sdp_join *answer)
 {
@@ -130,13 +112,7 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
 	answer->proof = sdp_join_proof(&c->key, 2, answer, join->nonce);
 }
 
-/**
- * sdp_join_find() - the socket that a request is for
- * @net: where it has come
- * @join: the request
- *
- * Return: the socket, referenced, or NULL.
- */
+/* The socket that a request is for, referenced; or NULL. */
 struct sock *sdp_join_find(struct net *net, const struct sdp_join *join)
 {
 	struct sock *sk = NULL;

@@ -4,11 +4,12 @@
  *
  * An end comes into the table when its connection has carried enough to be worth it, and the
  * second one to come makes the pair.  Both initial sequence numbers name a connection.  They are
- * no secret: a user who has a network namespace with the same addresses can compute them, but
- * for the time.  So each end's random hash has to be the one that the other end's packets came
- * with, too.  The kernel keeps it beside a packet (skb->hash); no sender can put one there.
+ * no secret on this host: a user that has a network namespace with the same addresses can compute
+ * them, but for the time.  So each end's random hash has to be the one that the other end's
+ * packets came with, too.  The kernel keeps it beside a packet (skb->hash); no sender can put one
+ * there.
  *
- * Nobody compares addresses, so they may be translated between the ends; a proxy between the
+ * Addresses are not compared, so they may be translated between the ends; a proxy between the
  * ends makes two connections with numbers of their own.  The reader takes nothing from a pipe
  * unless its TCP has come to the very number where the sender's stopped: a second proof.
  */
@@ -25,7 +26,7 @@
 #include "offload/net.h"
 #include "offload/offload.h"
 
-/* How often what a connection has to carry before it is asked about again doubles. */
+/* What a connection has to carry before it is asked about again doubles so often, at most. */
 #define SDP_LOOKS_MAX		12
 
 /* Milliseconds after which a pipe that stands still is looked after. */
@@ -94,7 +95,7 @@ static void sdp_table_set(struct sdp_sock *ss, enum sdp_table_state state)
 	ss->table = state;
 }
 
-/* Its numbers are there from now on: @ss may come into the table. */
+/* @ss has its numbers from now on, and may come into the table. */
 static void sdp_table_name(struct sdp_sock *ss)
 {
 	if (ss->joined)
@@ -104,7 +105,7 @@ static void sdp_table_name(struct sdp_sock *ss)
 	ss->joined = true;
 }
 
-/* Those who look at a pair under RCU look at what is in its pipes, too. */
+/* A reader under RCU looks into the pair's pipes, too. */
 static void sdp_pair_free(struct rcu_head *rcu)
 {
 	struct sdp_pair *pair = container_of(rcu, struct sdp_pair, rcu);
@@ -114,10 +115,6 @@ static void sdp_pair_free(struct rcu_head *rcu)
 	kfree(pair);
 }
 
-/**
- * sdp_pair_put() - let go of a pair
- * @pair: the pair
- */
 void sdp_pair_put(struct sdp_pair *pair)
 {
 	int i;
@@ -134,12 +131,9 @@ void sdp_pair_put(struct sdp_pair *pair)
 	call_rcu(&pair->rcu, sdp_pair_free);
 }
 
-/**
- * sdp_pair_withdraw() - an end does not wait for its other end on this host any more
- * @ss: the endpoint, its socket locked
- * @asks: it asks for a carrier, and waits again if it gets none
- *
- * Return: false if it has found it.
+/*
+ * An end does not wait for its other end on this host any more; false if it has found it.  With
+ * @asks it asks for a carrier, and waits again if it gets none.  The socket is locked.
  */
 bool sdp_pair_withdraw(struct sdp_sock *ss, bool asks)
 {
@@ -156,11 +150,9 @@ bool sdp_pair_withdraw(struct sdp_sock *ss, bool asks)
 	return !found;
 }
 
-/**
- * sdp_pair_asked() - does the other end, which is on this host, ask for a carrier meanwhile?
- * @ss: the endpoint, its socket locked
- *
- * It had looked for this end first.
+/*
+ * Does the other end, which is on this host and had looked for this one first, ask for a carrier
+ * meanwhile?  The socket is locked.
  */
 bool sdp_pair_asked(struct sdp_sock *ss)
 {
@@ -203,17 +195,10 @@ static void sdp_pair_wake(struct sdp_pair *pair)
 	}
 }
 
-/**
- * sdp_pair_join() - find the other end
- * @ss: the endpoint without a lane, its socket locked
- * @gfp: how to allocate the pair
- *
- * Without success the endpoint waits in the table until the other end comes, unless its namespace
- * does not use memory of the host.
- *
+/*
+ * Finds the other end; true if there is a pair.  An end that finds none waits for it in the table,
+ * if its namespace uses memory of the host.  The endpoint has no lane, and its socket is locked.
  * Context: any that @gfp allows.
- *
- * Return: whether it has a pair.
  */
 bool sdp_pair_join(struct sdp_sock *ss, gfp_t gfp)
 {
@@ -249,17 +234,10 @@ again:
 	return ss->pair;
 }
 
-/**
- * sdp_sock_used() - count a call of an endpoint that is with TCP
- * @ss: the endpoint
- * @len: bytes of the call
- *
- * Where a mode says so, or an endpoint of SDP_MODE_ONLY may be the other end, the first call
- * is enough.
- *
- * Context: any; calls at the same time may be counted as one.
- *
- * Return: whether the connection has carried so much that it is worth sdp_sock_look().
+/*
+ * Counts a call of an endpoint that is with TCP; true if it is worth sdp_sock_look() now.  The
+ * first call is enough where a mode says so, or the other end may have SDP_MODE_ONLY.  Any context,
+ * no lock: calls at the same time may count as one.
  */
 bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 {
@@ -278,14 +256,10 @@ bool sdp_sock_used(struct sdp_sock *ss, size_t len)
 	       ss->bytes >= (u64)READ_ONCE(net->move_bytes) << ss->looks;
 }
 
-/**
- * sdp_sock_ask() - ask for the kinds in their order; memory of the host is one of them
- * @ss: the endpoint, its socket locked, that the gate has nothing against
- * @gfp: how to allocate what it needs
- *
- * Context: any that @gfp allows.
- *
- * Return: SDP_STAY_NOT if it has a pair; SDP_STAY_PASSING if it has asked; or why neither.
+/*
+ * Asks for the kinds in their order; memory of the host is one of them.  SDP_STAY_NOT: it has a
+ * pair; SDP_STAY_PASSING: it has asked; or why neither.  The socket is locked, and the gate has
+ * nothing against it.  Context: any that @gfp allows.
  */
 enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp)
 {
@@ -309,12 +283,9 @@ enum sdp_stay sdp_sock_ask(struct sdp_sock *ss, gfp_t gfp)
 	return stay;
 }
 
-/**
- * sdp_sock_look() - look for the other end of a connection that is worth it
- * @ss: the endpoint, its socket locked
- *
+/*
  * The end that comes second finds the first one.  An end without success asks again when it has
- * carried twice as much: most have no other end here.
+ * carried twice as much: most have no other end here.  The socket is locked.
  */
 void sdp_sock_look(struct sdp_sock *ss)
 {
@@ -335,13 +306,9 @@ void sdp_sock_look(struct sdp_sock *ss)
 	sdp_stay_vain(ss, stay);
 }
 
-/**
- * sdp_pair_close() - an end's TCP is over
- * @ss: the endpoint
- *
- * What is in the pipes can still be read, at both ends.
- *
- * Context: any; the socket is locked, or nobody else has it any more.
+/*
+ * An end's TCP is over, or has the connection to itself from now on.  Both ends can still read what
+ * is in the pipes.  Any context; the socket is locked, or nobody else has it any more.
  */
 void sdp_pair_close(struct sdp_sock *ss)
 {
@@ -360,13 +327,9 @@ void sdp_pair_close(struct sdp_sock *ss)
 	sdp_pipe_detach_rx(sdp_rx_pipe(ss, pair));
 }
 
-/**
- * sdp_pair_leave() - an end lets go of its pair
- * @ss: the endpoint; it joins no other, as the caller gives it a reason to stay for good
- *
- * The other end can still read what is in the pipe to it.
- *
- * Context: as sdp_pair_close().
+/*
+ * An end lets go of its pair.  It joins no other, as the caller gives it a reason to stay for good.
+ * The other end can still read what is in the pipe to it.  Context: as sdp_pair_close().
  */
 void sdp_pair_leave(struct sdp_sock *ss)
 {
@@ -383,12 +346,7 @@ void sdp_pair_leave(struct sdp_sock *ss)
 	sdp_pair_put(pair);
 }
 
-/**
- * sdp_sock_leave() - an end lets go of all but TCP
- * @ss: the endpoint
- *
- * Context: as sdp_pair_close().
- */
+/* Context: as sdp_pair_close(). */
 void sdp_sock_leave(struct sdp_sock *ss)
 {
 	/* A lane without its carrier looks for another one, if it may not go by TCP. */
@@ -396,11 +354,10 @@ void sdp_sock_leave(struct sdp_sock *ss)
 	sdp_pair_leave(ss);
 }
 
-/**
- * sdp_sock_renew() - an endpoint has no connection any more, and may get one
- * @ss: the endpoint without a pair, its socket locked
- *
- * Calls that may sleep in TCP uncounted, and numbers that somebody chose, are there still.
+/*
+ * The connection is over, and the endpoint, which has no pair, may get another one.  Some reasons
+ * stay: calls may still sleep in TCP uncounted, and numbers are still what somebody chose.  The
+ * socket is locked.
  */
 void sdp_sock_renew(struct sdp_sock *ss)
 {
@@ -431,17 +388,11 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->seek_end = 0;
 }
 
-/**
- * sdp_sock_lock() - lock_sock(), but a program may keep its socket for as long as it likes
- * @sk: the socket
- * @patience: jiffies to wait for it, at most; those that are left
- *
- * Nobody has a connection that waits for accept(2), or whose program has closed it: its listener,
- * or TCP, ends it whenever they like, and counts on nobody who is within.
- *
- * Context: process; a signal that ends the caller ends its patience.
- *
- * Return: whether it is locked.
+/*
+ * lock_sock() for at most @patience jiffies, as a program may keep its socket for ever; returns
+ * whether it is locked, and leaves the rest in @patience.  Process context; a fatal signal ends the
+ * wait.  A socket that waits for accept(2), or that its program has closed, is not locked: its
+ * listener, or TCP, ends it at any time, and expects no call within.
  */
 bool sdp_sock_lock(struct sock *sk, long *patience)
 {
