@@ -6,6 +6,8 @@
  *	   \-------- sdp_carrier_answer() ----------------------/
  *
  * The end that connected asks (ask.c).  carrier.c has what a carrier's module calls.
+ *
+ * Callers hold the lock of the endpoint's socket, in any context, unless a comment says otherwise.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -63,7 +65,7 @@ struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp)
 	return lane;
 }
 
-/* TCP's own, in the socket's lock: what it has got may not be the program's. */
+/* TCP calls it in the socket's lock: what TCP has got may not be the program's. */
 void sdp_lane_data_ready(struct sock *sk)
 {
 	struct sdp_sock *ss = rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, true);
@@ -88,11 +90,7 @@ void sdp_lane_hear(struct sdp_sock *ss, bool on)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/**
- * sdp_lane_later() - have the lane's work done
- * @lane: the lane, its socket locked
- * @delay: after so many jiffies, or sooner
- */
+/* @delay jiffies from now at the latest; the work holds a reference to the lane. */
 void sdp_lane_later(struct sdp_lane *lane, unsigned long delay)
 {
 	if (delay && delayed_work_pending(&lane->work) &&
@@ -104,7 +102,7 @@ void sdp_lane_later(struct sdp_lane *lane, unsigned long delay)
 		refcount_dec(&lane->refs);
 }
 
-/* Has a carrier brought nothing for so long that nobody waits for? */
+/* Has a carrier, which is joined, had no bytes for so long, and does nothing wait for it? */
 static bool sdp_lane_idle(const struct sdp_lane *lane, unsigned long time)
 {
 	return lane->carrier->joined && time_after_eq(jiffies, lane->active + time) &&
@@ -114,7 +112,7 @@ static bool sdp_lane_idle(const struct sdp_lane *lane, unsigned long time)
 	       !lane->say_switch && !lane->say_note && !lane->say_leave && !lane->back;
 }
 
-/* A carrier that nobody uses is given up.  Its memory goes, and the record is owed. */
+/* A carrier that is idle is given up.  Its memory goes, and the sender owes TCP a record. */
 static void sdp_lane_look_idle(struct sdp_lane *lane)
 {
 	unsigned long idle = (unsigned long)sdp_net_idle(sock_net(lane->sk)) * HZ;
@@ -139,11 +137,9 @@ static bool sdp_lane_was_worth(const struct sdp_lane *lane, const struct sdp_car
 	return c->data >= READ_ONCE(sn->move_messages) || c->bytes >= READ_ONCE(sn->move_bytes);
 }
 
-/**
- * sdp_lane_lose() - the lane has no carrier any more
- * @lane: the lane, its socket locked
- *
- * Context: any.
+/*
+ * The lane has no carrier any more.  What it has brought, and the half has not taken in, is
+ * dropped.
  */
 void sdp_lane_lose(struct sdp_lane *lane)
 {
@@ -192,32 +188,19 @@ void sdp_lane_lose(struct sdp_lane *lane)
 	sdp_carrier_put(c);
 }
 
-/**
- * sdp_lane_asked() - has an endpoint a carrier, or asked for one?
- * @ss: the endpoint, its socket locked
- */
+/* Has an endpoint a carrier, or asked for one? */
 bool sdp_lane_asked(const struct sdp_sock *ss)
 {
 	return ss->lane && ss->lane->carrier;
 }
 
-/**
- * sdp_lane_asking() - has a lane a carrier, or asked for one?
- * @lane: the lane
- *
- * Context: any; without the socket's lock a guess.
- */
+/* The same without the socket's lock: a guess. */
 bool sdp_lane_asking(const struct sdp_lane *lane)
 {
 	return READ_ONCE(lane->carrier);
 }
 
-/**
- * sdp_lane_clear() - let go of a lane that nothing needs
- * @ss: the endpoint, its socket locked
- *
- * Return: whether there is none.
- */
+/* Lets go of a lane that nothing needs; true if there is none. */
 bool sdp_lane_clear(struct sdp_sock *ss)
 {
 	struct sdp_lane *lane = ss->lane;
@@ -232,12 +215,7 @@ bool sdp_lane_clear(struct sdp_sock *ss)
 	return true;
 }
 
-/**
- * sdp_lane_run() - look at what has happened
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* Looks at what has happened.  The carrier may be lost meanwhile. */
 void sdp_lane_run(struct sdp_lane *lane)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -278,20 +256,14 @@ void sdp_lane_run(struct sdp_lane *lane)
 		sdp_lane_later(lane, 0);
 }
 
-/**
- * sdp_lane_release() - a call lets go of the socket
- * @lane: the lane; the call still has the socket, and its spinlock
- */
+/* A call lets go of the socket.  It still has the socket, and the spinlock. */
 void sdp_lane_release(struct sdp_lane *lane)
 {
 	if (lane->kicked)
 		sdp_lane_run(lane);
 }
 
-/**
- * sdp_lane_kick() - a call has let go of what a Switch may have waited for
- * @ss: an endpoint that has a lane; its socket is not locked
- */
+/* A call has let go of what a Switch may have waited for.  The socket is not locked; may sleep. */
 void sdp_lane_kick(struct sdp_sock *ss)
 {
 	lock_sock(ss->sk);
@@ -300,10 +272,7 @@ void sdp_lane_kick(struct sdp_sock *ss)
 	release_sock(ss->sk);
 }
 
-/**
- * sdp_lane_patience() - how long may bytes wait for an acknowledgment?
- * @sk: the socket
- */
+/* Jiffies that bytes may wait for an acknowledgment. */
 unsigned long sdp_lane_patience(const struct sock *sk)
 {
 	u32 timeout = inet_csk(sk)->icsk_user_timeout;
@@ -339,7 +308,7 @@ static void sdp_lane_do(struct sdp_lane *lane)
 	}
 }
 
-/* No worker waits for a call that may hold the socket for ever. */
+/* The worker does not wait for a call, which may hold the socket for ever. */
 static bool sdp_lane_lock(struct sdp_lane *lane, struct sock *sk)
 {
 	long patience = 0;
@@ -349,7 +318,7 @@ static bool sdp_lane_lock(struct sdp_lane *lane, struct sock *sk)
 
 		local_bh_disable();
 		bh_lock_sock(sk);
-		/* Nobody has it whom the lane could wait for: the lane goes with it. */
+		/* No program has a socket without a file: the lane goes with it. */
 		kept = sock_owned_by_user(sk) || !sk->sk_socket;
 		if (kept) {
 			lane->kicked = true;
@@ -395,10 +364,7 @@ static void sdp_lane_work(struct work_struct *work)
 	sdp_lane_put(lane);
 }
 
-/**
- * sdp_lane_stop() - the program reads no more, and TCP answers what comes from here on
- * @lane: the lane, its socket locked
- */
+/* The program reads no more, and TCP answers what comes from here on. */
 void sdp_lane_stop(struct sdp_lane *lane)
 {
 	sdp_lane_run(lane);
@@ -409,13 +375,9 @@ void sdp_lane_stop(struct sdp_lane *lane)
 
 /* --- the end ------------------------------------------------------------------- */
 
-/**
- * sdp_lane_close() - an end's TCP is over
- * @ss: the endpoint
- *
- * What has come can still be read.
- *
- * Context: any; the socket is locked, or nobody else has it any more.
+/*
+ * An end's TCP is over.  What has come can still be read.  The socket is locked, or nobody else has
+ * it any more.
  */
 void sdp_lane_close(struct sdp_sock *ss)
 {
@@ -431,12 +393,7 @@ void sdp_lane_close(struct sdp_sock *ss)
 	lane->back = SDP_STAY_NOT;
 }
 
-/**
- * sdp_lane_leave() - an endpoint lets go of its lane
- * @ss: the endpoint
- *
- * Context: as sdp_lane_close().
- */
+/* Context: as sdp_lane_close(). */
 void sdp_lane_leave(struct sdp_sock *ss)
 {
 	struct sdp_lane *lane = ss->lane;
@@ -456,11 +413,9 @@ void sdp_lane_leave(struct sdp_sock *ss)
 	sdp_lane_put(lane);
 }
 
-/**
- * sdp_lane_settled() - may TCP have the connection to itself from now on?
- * @ss: the endpoint, its socket locked, whose own direction has returned
- *
- * If so, the carrier goes.  If not, the peer is asked to return its direction.
+/*
+ * May TCP have the connection to itself from now on?  If so, the carrier goes.  If not, the peer is
+ * asked to return its direction.  The own direction has returned.
  */
 bool sdp_lane_settled(struct sdp_sock *ss)
 {
@@ -477,10 +432,7 @@ bool sdp_lane_settled(struct sdp_sock *ss)
 	return false;
 }
 
-/**
- * sdp_lane_init() - carriers can be had from now on
- * @owner: tells what a socket has of the ULP, if it has it
- */
+/* @owner returns the ULP's part of a socket, or NULL. */
 int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
 {
 	sdp_ask_init(owner);
@@ -496,7 +448,7 @@ int sdp_lane_init(struct sdp_sock *(*owner)(const struct sock *sk))
 	return -ENOMEM;
 }
 
-/* No endpoint is left; works may be that find none. */
+/* No endpoint is left, but work may be queued that finds none. */
 void sdp_lane_exit(void)
 {
 	destroy_workqueue(sdp_lane_wq);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The direction that is sent goes to a carrier of messages, and comes back.
+ *
+ * Callers hold the lock of the endpoint's socket, in any context, unless a comment says otherwise.
  */
 #include <net/tcp.h>
 
@@ -58,14 +60,7 @@ static bool sdp_lane_too_large(const struct sdp_lane *lane)
 	return false;
 }
 
-/**
- * sdp_lane_again() - another carrier goes on where the last one was lost
- * @lane: a lane whose direction is LOOSE, its socket locked
- *
- * Context: any.
- *
- * Return: whether it does.
- */
+/* Another carrier goes on where the last one was lost, and the direction is LOOSE; false if not. */
 bool sdp_lane_again(struct sdp_lane *lane)
 {
 	if (!lane->carrier || !lane->carrier->joined || sdp_lane_too_large(lane) ||
@@ -80,13 +75,9 @@ bool sdp_lane_again(struct sdp_lane *lane)
 	return lane->tx.state == SDP_HALF_TX_MOVED;
 }
 
-/**
- * sdp_lane_try() - let the next bytes go by the carrier, if they may
- * @lane: a lane whose direction is with TCP, its socket locked
- *
- * Behind a return TCP has to deliver a message first.
- *
- * Return: whether they do.
+/*
+ * The direction is with TCP; its next bytes go by the carrier, if they may: true.  Behind a return
+ * TCP has to deliver a message first.  A carrier that is not where packets go is given up.
  */
 bool sdp_lane_try(struct sdp_lane *lane)
 {
@@ -145,14 +136,10 @@ static int sdp_lane_calm(struct sdp_sock *ss, long *timeo)
 	return err;
 }
 
-/**
- * sdp_lane_route() - where do the next bytes go?
- * @ss: an endpoint that has a lane, its socket locked
- * @timeo: jiffies that the call may wait; those that are left
- *
- * Context: process; may release the lock while it waits.
- *
- * Return: 1 for the carrier, 0 for TCP, or -errno as sdp_tx_return() has it.
+/*
+ * Where do the next bytes go?  1: to the carrier; 0: to TCP; or -errno as sdp_tx_return() has it.
+ * May wait, at most @timeo jiffies and without the lock, and leaves the rest there.  Process
+ * context.
  */
 int sdp_lane_route(struct sdp_sock *ss, long *timeo)
 {
@@ -218,11 +205,9 @@ static bool sdp_lane_append(struct sdp_sock *ss)
 	return true;
 }
 
-/**
- * sdp_lane_flies() - has the peer's adapter not answered?
- * @lane: a lane that has a carrier, its socket locked
- *
- * If it has, the path is good, whatever the peer does with what it got.
+/*
+ * Has the peer's adapter not answered, or does the carrier not know?  If it has, the path is good,
+ * even if the peer does not take in what it got.
  */
 bool sdp_lane_flies(const struct sdp_lane *lane)
 {
@@ -231,15 +216,7 @@ bool sdp_lane_flies(const struct sdp_lane *lane)
 	return !c->ops->busy || c->ops->busy(c);
 }
 
-/**
- * sdp_lane_return() - bring the direction back from a carrier
- * @ss: an endpoint that has a lane, its socket locked
- * @why: the reason
- *
- * A part of sdp_tx_return(), whose context it has.
- *
- * Return: 0, or -ENOBUFS if memory was short.
- */
+/* A part of sdp_tx_return(), whose context and return values it has. */
 int sdp_lane_return(struct sdp_sock *ss, enum sdp_stay why)
 {
 	struct sdp_lane *lane = ss->lane;

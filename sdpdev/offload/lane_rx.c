@@ -4,6 +4,8 @@
  *
  * Bytes wait in TCP's queue and in the lane's, and are read in the order of their positions.  What
  * TCP has from where the sender has left it is looked at first: a record, or bytes that are there.
+ *
+ * Callers hold the lock of the endpoint's socket, in any context, unless a comment says otherwise.
  */
 #include <net/tcp.h>
 
@@ -27,7 +29,7 @@ static u64 sdp_lane_come_count(const struct sock *sk)
 	return tcp_sk(sk)->bytes_received;
 }
 
-/* Bytes, or a FIN, that TCP has got and nobody has read. */
+/* Bytes, or a FIN, that TCP has got and that are not read. */
 static u32 sdp_lane_unread(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -43,46 +45,26 @@ static u64 sdp_lane_tcp_pos(const struct sdp_lane *lane)
 	return sdp_half_rx_tcp_pos(&lane->rx, sdp_lane_come_count(sk) - sdp_lane_unread(sk));
 }
 
-/**
- * sdp_lane_by_tcp() - is TCP's queue all that there is to read, and may the program have it?
- * @lane: the lane
- *
- * Context: any; without the socket's lock a guess.
- */
+/* --- questions: without the socket's lock the answer is a guess ---------------- */
+
+/* Is TCP's queue all that there is to read, and may the program have it? */
 bool sdp_lane_by_tcp(const struct sdp_lane *lane)
 {
 	return READ_ONCE(lane->rx.state) == SDP_HALF_RX_TCP && !READ_ONCE(lane->queued);
 }
 
-/**
- * sdp_lane_waits() - does a message wait for a call that reads?
- * @lane: the lane
- *
- * Context: any; without the socket's lock a guess.
- */
+/* Does a message wait for a call that reads? */
 bool sdp_lane_waits(const struct sdp_lane *lane)
 {
 	return !skb_queue_empty_lockless(&lane->held);
 }
 
-/**
- * sdp_lane_queued() - bytes to read that a carrier has brought
- * @lane: the lane
- *
- * Context: any; without the socket's lock a guess.
- */
 size_t sdp_lane_queued(const struct sdp_lane *lane)
 {
 	return READ_ONCE(lane->queued);
 }
 
-/**
- * sdp_lane_tcp_bytes() - bytes of TCP's queue that are the program's
- * @lane: the lane
- * @sk: its socket
- *
- * Context: any; without the socket's lock a guess.
- */
+/* Bytes of TCP's queue that are the program's. */
 u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane, const struct sock *sk)
 {
 	u32 unread = sdp_lane_unread(sk);
@@ -99,13 +81,7 @@ u32 sdp_lane_tcp_bytes(const struct sdp_lane *lane, const struct sock *sk)
 	}
 }
 
-/**
- * sdp_lane_info() - what an endpoint tells of its carrier
- * @lane: the lane
- * @info: where it goes
- *
- * Context: any, in an RCU read section.
- */
+/* In an RCU read section.  @info has the bytes of both directions already. */
 void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info)
 {
 	if (READ_ONCE(lane->tx.state) == SDP_HALF_TX_MOVED)
@@ -118,12 +94,7 @@ void sdp_lane_info(const struct sdp_lane *lane, struct sdp_sock_info *info)
 	info->rx_bytes -= min_t(u64, info->rx_bytes, info->queued);
 }
 
-/**
- * sdp_lane_unsure() - bytes that were sent and are not acknowledged, and that TCP has not got
- * @lane: the lane
- *
- * Context: any; without the socket's lock a guess.
- */
+/* Bytes that were sent and are not acknowledged, and that TCP has not got. */
 size_t sdp_lane_unsure(const struct sdp_lane *lane)
 {
 	switch (READ_ONCE(lane->tx.state)) {
@@ -143,7 +114,7 @@ static void sdp_lane_wake(struct sdp_lane *lane)
 
 	if (sock_flag(sk, SOCK_DEAD))
 		return;
-	/* A client in the kernel has its own, and wants the lock that the caller has. */
+	/* A client in the kernel has its own callback, and expects the lock that the caller has. */
 	if (sk->sk_data_ready == sdp_lane_data_ready)
 		lane->ss->base->data_ready(sk);
 	else
@@ -225,18 +196,16 @@ static bool sdp_lane_full(const struct sdp_lane *lane)
 	return sdp_lane_exceeds(lane, 1);
 }
 
-/**
- * sdp_lane_takes() - may another carrier bring bytes on top of what the program has not read?
- * @lane: the lane, its socket locked
- *
- * Where no byte may go by TCP some carriers may be lost before the program reads.
+/*
+ * May another carrier bring bytes on top of what the program has not read?  Where no byte may go by
+ * TCP some carriers may be lost before the program reads.
  */
 bool sdp_lane_takes(const struct sdp_lane *lane)
 {
 	return !sdp_lane_exceeds(lane, sdp_only(lane->ss) ? SDP_LANE_TIMES : 1);
 }
 
-/* What nobody reads takes the carrier's room: the peer has no more than that. */
+/* What the program does not read takes the carrier's room: the peer has no more than that. */
 static void sdp_lane_room(struct sdp_lane *lane, u32 count)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -266,7 +235,7 @@ static void sdp_lane_recheck(struct sdp_lane *lane)
 		lane->back = stay;
 }
 
-/* Returns whether the carrier is the same still, and the message was taken in. */
+/* False if the message has to wait, or the carrier is lost. */
 static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -289,12 +258,7 @@ static bool sdp_lane_take_one(struct sdp_lane *lane, struct sk_buff *skb)
 	return true;
 }
 
-/**
- * sdp_lane_take() - take in what has come
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* Takes in what has come.  The carrier may be lost meanwhile. */
 void sdp_lane_take(struct sdp_lane *lane)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -322,7 +286,7 @@ void sdp_lane_take(struct sdp_lane *lane)
 
 /* --- TCP's bytes --------------------------------------------------------------- */
 
-/* RST is sent later.  Until then nobody takes what has come for the end of the stream. */
+/* RST is sent later.  Until then the program must not take what has come for all of the stream. */
 static void sdp_lane_abort(struct sdp_lane *lane)
 {
 	struct sock *sk = lane->ss->sk;
@@ -335,7 +299,7 @@ static void sdp_lane_abort(struct sdp_lane *lane)
 	sk_error_report(sk);
 }
 
-/* What tcp_read_sock() asks about: returns how many bytes are nobody's any more. */
+/* tcp_read_sock() asks about bytes of TCP: returns how many are to be dropped. */
 static int sdp_lane_actor(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset,
 			  size_t len)
 {
@@ -391,12 +355,7 @@ static void sdp_lane_look_fin(struct sdp_lane *lane)
 		sdp_lane_abort(lane);
 }
 
-/**
- * sdp_lane_look() - look at what TCP has, if it is not simply the program's
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* Looks at what TCP has, if it is not simply the program's.  The carrier may be lost meanwhile. */
 void sdp_lane_look(struct sdp_lane *lane)
 {
 	struct sock *sk = lane->ss->sk;
@@ -475,15 +434,9 @@ static bool sdp_lane_plain(const struct sdp_lane *lane)
 	       skb_queue_empty(&lane->held) && !sdp_lane_unread(lane->ss->sk);
 }
 
-/**
- * sdp_lane_read() - the next bytes of the stream, from wherever they are
- * @ss: an endpoint that has a lane, its socket locked
- * @to: where they go; NULL to throw them away
- * @len: how many, at most
- *
- * Context: process.
- *
- * Return: bytes read; 0 if there are none; -EFAULT.
+/*
+ * The next bytes of the stream, from TCP or the queue; 0 if there are none; -EFAULT.  Without @to
+ * they are thrown away.  Process context.
  */
 ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 {
@@ -507,14 +460,9 @@ ssize_t sdp_lane_read(struct sdp_sock *ss, struct iov_iter *to, size_t len)
 	return n;
 }
 
-/**
- * sdp_lane_peek() - bytes of the stream that stay where they are
- * @ss: an endpoint that has a lane, its socket locked
- * @done: bytes that were looked at
- * @to: where they go, or NULL
- * @len: how many, at most
- *
- * Return: bytes copied, perhaps fewer than there are; 0 if there are none; -EFAULT.
+/*
+ * Bytes of the stream behind the first @done, which stay where they are; perhaps fewer than there
+ * are; 0 if there are none; -EFAULT.  @to may be NULL.
  */
 ssize_t sdp_lane_peek(struct sdp_sock *ss, size_t done, struct iov_iter *to, size_t len)
 {
@@ -563,14 +511,7 @@ static int sdp_lane_client_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return used;
 }
 
-/**
- * sdp_lane_give() - tcp_read_sock() of an endpoint that has a lane
- * @ss: the endpoint, its socket locked
- * @desc: as tcp_read_sock() has it
- * @actor: likewise
- *
- * Return: bytes that the client has taken, or -errno if there are none.
- */
+/* tcp_read_sock() of an endpoint that has a lane. */
 int sdp_lane_give(struct sdp_sock *ss, read_descriptor_t *desc, sk_read_actor_t actor)
 {
 	struct sdp_lane *lane = ss->lane;

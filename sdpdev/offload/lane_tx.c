@@ -5,6 +5,8 @@
  * What a carrier gets is kept, as the socket's memory, until the peer has acknowledged it.  So
  * the socket's limits, poll() and memory control groups see it as they see what TCP keeps, and a
  * return always has all that it needs.
+ *
+ * Callers hold the lock of the endpoint's socket, in any context, unless a comment says otherwise.
  */
 #include <net/tcp.h>
 
@@ -14,7 +16,7 @@
 
 /* --- messages ------------------------------------------------------------------ */
 
-/* Something that is not kept. */
+/* A message without bytes is not kept. */
 static int sdp_lane_tell(struct sdp_lane *lane, u8 type)
 {
 	struct sdp_carrier *c = lane->carrier;
@@ -123,12 +125,7 @@ static bool sdp_lane_wait(const struct sdp_lane *lane)
 	       c->ops->busy && c->ops->busy(c);
 }
 
-/**
- * sdp_lane_push() - give the carrier what it has room for
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* Gives the carrier what it has room for.  The carrier may be lost meanwhile. */
 void sdp_lane_push(struct sdp_lane *lane)
 {
 	int err = 0;
@@ -165,10 +162,6 @@ static void sdp_lane_free(struct sdp_lane *lane, struct sk_buff *skb)
 	sdp_spare_sent(lane, skb);
 }
 
-/**
- * sdp_lane_purge() - forget what is kept
- * @lane: the lane, its socket locked
- */
 void sdp_lane_purge(struct sdp_lane *lane)
 {
 	struct sk_buff *skb;
@@ -178,13 +171,7 @@ void sdp_lane_purge(struct sdp_lane *lane)
 		sdp_lane_free(lane, skb);
 }
 
-/**
- * sdp_lane_forget() - nobody needs what lies before a position
- * @lane: the lane, its socket locked
- * @pos: the position
- *
- * Return: whether there was something.
- */
+/* Drops what is kept and lies before @pos; true if there was something. */
 bool sdp_lane_forget(struct sdp_lane *lane, u64 pos)
 {
 	struct sk_buff *skb;
@@ -200,13 +187,7 @@ bool sdp_lane_forget(struct sdp_lane *lane, u64 pos)
 	return some;
 }
 
-/**
- * sdp_lane_acked() - the peer has taken in messages
- * @lane: the lane, its socket locked
- * @mseq: the last one of them
- *
- * Context: any.
- */
+/* The peer has taken in messages up to number @mseq. */
 void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
 {
 	struct sock *sk = lane->ss->sk;
@@ -236,7 +217,7 @@ push:
 	sdp_lane_push(lane);
 }
 
-/* As sdp_lane_fill(), of what has room in the message's own memory. */
+/* As sdp_lane_fill(), of bytes that have room in the message's own memory. */
 static ssize_t sdp_lane_fill_head(struct sk_buff *skb, struct iov_iter *from, size_t len)
 {
 	if (!copy_from_iter_full(skb_tail_pointer(skb), len, from))
@@ -288,8 +269,8 @@ static ssize_t sdp_lane_fill(struct sock *sk, struct sk_buff *skb, struct iov_it
 }
 
 /*
- * The last message, if its bytes have not gone and there is room for more.  One that has memory of
- * a program has a notice, and nobody else's bytes.
+ * The last message, if its bytes have not gone and there is room for more.  A message with memory
+ * of a program has the notice of one call, and only bytes of that.
  */
 static struct sk_buff *sdp_lane_open(const struct sdp_lane *lane, const struct msghdr *msg)
 {
@@ -322,7 +303,7 @@ static struct sk_buff *sdp_lane_build(struct sdp_lane *lane)
 	}
 	sk_wmem_queued_add(sk, skb->truesize);
 	sk_mem_charge(sk, skb->truesize);
-	/* Nobody is to sum up what is copied. */
+	/* What is copied needs no checksum. */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	memset(sdp_lane_msg(skb), 0, sizeof(struct sdp_lane_msg));
 	sdp_lane_msg(skb)->type = SDP_MSG_DATA;
@@ -330,7 +311,7 @@ static struct sk_buff *sdp_lane_build(struct sdp_lane *lane)
 	return skb;
 }
 
-/* A message has got bytes, @before others; it is new if it had none. */
+/* A message has got @len bytes behind the @before that it had; it is new if it had none. */
 static void sdp_lane_filled(struct sdp_lane *lane, struct sk_buff *skb, u32 before, u32 len)
 {
 	u8 first = 0;
@@ -368,7 +349,7 @@ static ssize_t sdp_lane_take_in(struct sdp_lane *lane, struct sk_buff *skb, stru
 		if (first < 0)
 			return first;
 	}
-	/* Whatever comes of it. */
+	/* In vain at worst: its pages do not serve again then. */
 	sdp_lane_msg(skb)->lent = true;
 	n = sdp_lend_fill(sk, skb, msg, len - first);
 	if (n > 0)
@@ -376,15 +357,10 @@ static ssize_t sdp_lane_take_in(struct sdp_lane *lane, struct sk_buff *skb, stru
 	return n > 0 ? first + n : first ?: n;
 }
 
-/**
- * sdp_lane_send() - give a carrier bytes of a message
- * @ss: the endpoint whose direction has moved, its socket locked
- * @msg: the message
- * @timeo: jiffies that the call may wait for room; those that are left
- *
- * Context: process; may release the lock while it waits.
- *
- * Return: bytes that the carrier has or gets; 0 after having waited; or -errno.
+/*
+ * Gives the carrier, which has the direction, bytes of a message.  Returns how many it has or gets;
+ * 0 after having waited; or -errno.  Waits for room for at most @timeo jiffies, without the lock,
+ * and leaves the rest there.  Process context.
  */
 ssize_t sdp_lane_send(struct sdp_sock *ss, struct msghdr *msg, long *timeo)
 {

@@ -5,8 +5,8 @@
  *
  * A message keeps them until the peer has acknowledged it, and a clone of the carrier's until its
  * adapter is done.  A program's are counted by a notice (struct ubuf_info), which the last of both
- * gives back: it tells the program that they are its own again.  So it comes once for a call, by
- * whatever ways its bytes went.  It says that bytes were copied if some were.
+ * gives back: it tells the program that they are its own again.  So a call has one notice, even if
+ * its bytes went several ways.  The notice says that bytes were copied if some were.
  */
 #include <net/tcp.h>
 
@@ -17,12 +17,7 @@
 /* Fewer bytes are cheaper to copy than to name to an adapter. */
 #define SDP_LEND_LEAST		512
 
-/**
- * sdp_lend_copied() - bytes that a notice is about are copied
- * @uarg: the notice, or NULL
- *
- * Context: any.
- */
+/* The notice, if there is one, is to say that bytes were copied.  Any context. */
 void sdp_lend_copied(struct ubuf_info *uarg)
 {
 	if (likely(!uarg))
@@ -32,17 +27,10 @@ void sdp_lend_copied(struct ubuf_info *uarg)
 	compat_zerocopy_done(uarg, false);
 }
 
-/**
- * sdp_lend_notice() - a notice for a call
- * @ss: the endpoint, its socket locked
- * @len: bytes of the call
- *
- * A socket may have so many (net.core.optmem_max).  Then the last one tells of this call, too, if
- * what it is about is kept: so it is with TCP.
- *
- * Context: process.
- *
- * Return: the notice, referenced, or NULL.
+/*
+ * A notice for a call of @len bytes, referenced; or NULL.  A socket may have so many
+ * (net.core.optmem_max).  Then the last one tells of this call, too, if what it is about is kept:
+ * so it is with TCP.  The socket is locked, in process context.
  */
 struct ubuf_info *sdp_lend_notice(struct sdp_sock *ss, size_t len)
 {
@@ -58,16 +46,9 @@ struct ubuf_info *sdp_lend_notice(struct sdp_sock *ss, size_t len)
 	return compat_zerocopy_realloc(ss->sk, len, uarg);
 }
 
-/**
- * sdp_lend_tcp() - send by TCP
- * @sk: the socket, locked
- * @msg: the message
- * @len: bytes of it
- *
- * Some kernels take a notice back when TCP sends nothing.  But the notice is the caller's, and a
- * part of the call may have gone.
- *
- * Return: as tcp_sendmsg_locked().
+/*
+ * tcp_sendmsg_locked().  Some kernels take a notice back when TCP sends nothing.  But the notice is
+ * the caller's, and a part of the call may have gone.
  */
 int sdp_lend_tcp(struct sock *sk, struct msghdr *msg, size_t len)
 {
@@ -86,12 +67,9 @@ int sdp_lend_tcp(struct sock *sk, struct msghdr *msg, size_t len)
 	return ret;
 }
 
-/**
- * sdp_lend_wants() - are the next bytes of a call to be lent?
- * @lane: the lane, its socket locked
- * @msg: the call's
- *
- * What a call has left may be little.
+/*
+ * Are the next bytes of a call to be lent?  The rest of a call that has lent some is, even if it is
+ * little.  The socket is locked.
  */
 bool sdp_lend_wants(const struct sdp_lane *lane, const struct msghdr *msg)
 {
@@ -135,16 +113,9 @@ static ssize_t sdp_lend_pages(struct sock *sk, struct sk_buff *skb, struct msghd
 	return n;
 }
 
-/**
- * sdp_lend_fill() - a message gets pages of a call that lends them
- * @sk: the socket, locked
- * @skb: the message
- * @msg: the call's
- * @len: bytes, at most
- *
- * Context: process.
- *
- * Return: how many it has got, or -errno if none.
+/*
+ * A message gets up to @len bytes of pages of a call that lends them.  Returns how many it has got,
+ * or -errno if none.  The socket is locked, in process context.
  */
 ssize_t sdp_lend_fill(struct sock *sk, struct sk_buff *skb, struct msghdr *msg, size_t len)
 {
@@ -160,10 +131,7 @@ ssize_t sdp_lend_fill(struct sock *sk, struct sk_buff *skb, struct msghdr *msg, 
 	return n;
 }
 
-/**
- * sdp_lend_back() - what is kept goes by TCP, which gets copies
- * @lane: the lane, its socket locked
- */
+/* What is kept goes by TCP, which gets copies.  The socket is locked. */
 void sdp_lend_back(struct sdp_lane *lane)
 {
 	struct sk_buff *skb;

@@ -14,16 +14,10 @@
 #include "offload/offload.h"
 #include "offload/trace.h"
 
-/* However often routes change, a direction does not pass by TCP more often for that. */
+/* A change of routes makes a direction pass by TCP no sooner than this after the last time. */
 #define SDP_TX_CALM		HZ
 
-/**
- * sdp_sock_show() - the name of the ULP, which ss(8) shows, says where the bytes go
- * @ss: the endpoint, its socket locked
- * @ulp: the ULP under this name
- *
- * Context: any.
- */
+/* The name of the ULP, which ss(8) shows, says where the bytes go.  The socket is locked. */
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 {
 	WRITE_ONCE(inet_csk(ss->sk)->icsk_ulp_ops, ulp);
@@ -43,11 +37,9 @@ static bool sdp_tx_passed(const struct sdp_sock *ss, const struct sock *rx)
 	return after(got, ss->passed) && !after(got, tcp_sk(ss->sk)->write_seq);
 }
 
-/**
- * sdp_tx_held() - does TCP keep bytes back until the program sends more?
- * @sk: the socket, locked
- *
- * They have to go with what follows.
+/*
+ * Does TCP keep bytes back until the program sends more?  They have to go with what follows.  The
+ * socket is locked.
  */
 bool sdp_tx_held(struct sock *sk)
 {
@@ -81,11 +73,6 @@ static u32 sdp_tx_routes(const struct sock *sk)
 	return routes;
 }
 
-/**
- * sdp_tx_moved() - a direction has left TCP
- * @ss: the endpoint, its socket locked
- * @ulp: the ULP, under the name that says by what it goes
- */
 void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 {
 	ss->stalled = false;
@@ -96,23 +83,14 @@ void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 	sdp_sock_show(ss, ulp);
 }
 
-/**
- * sdp_tx_touched() - what TCP has carried up to now has gone as all packets do
- * @ss: the endpoint, its socket locked
- */
+/* Bytes have gone by TCP, as all packets do: the time to the next touch counts from now. */
 void sdp_tx_touched(struct sdp_sock *ss)
 {
 	ss->touched = jiffies;
 	ss->routes = sdp_tx_routes(ss->sk);
 }
 
-/**
- * sdp_tx_try() - let the next bytes go by the pipe, if they can
- * @ss: the endpoint, its socket locked
- * @pipe: the direction, IDLE or ENDED
- *
- * Return: whether they do.
- */
+/* Lets the next bytes go by the pipe, if they may; true if they do.  The socket is locked. */
 bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 {
 	struct sock *sk = ss->sk;
@@ -174,14 +152,9 @@ static bool sdp_tx_touches(struct sdp_sock *ss, unsigned int touch)
 		time_after_eq(jiffies, ss->touched + SDP_TX_CALM));
 }
 
-/**
- * sdp_tx_recheck() - has a moved direction to come back now?
- * @ss: the endpoint, its socket locked
- * @pipe: the direction; NULL if a carrier of messages has it
- *
- * The rules are looked at once a tick of the clock.
- *
- * Return: why it has, or SDP_STAY_NOT.
+/*
+ * Why has a moved direction to come back now, if it has?  @pipe is NULL if a carrier of messages
+ * has it.  The rules are looked at once a tick of the clock.  The socket is locked.
  */
 enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 {
@@ -215,14 +188,9 @@ enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	return stay;
 }
 
-/**
- * sdp_tx_feed() - append bytes of a return to TCP's queue
- * @sk: the socket, locked
- * @data: the bytes
- * @len: how many
- * @more: others follow
- *
- * Return: how many TCP has taken, or -errno.
+/*
+ * Appends bytes of a return to TCP's queue, and does not wait.  Returns how many TCP has taken, or
+ * -errno.  With @more others follow.  The socket is locked.
  */
 int sdp_tx_feed(struct sock *sk, void *data, size_t len, bool more)
 {
@@ -250,14 +218,10 @@ static bool sdp_tx_append(struct sdp_sock *ss)
 	return true;
 }
 
-/**
- * sdp_tx_bring() - append what comes back to TCP's queue
- * @ss: the endpoint, its socket locked
- * @append: does it, as far as it goes, and tells whether that was all
- *
- * TCP takes it whatever the limits are, and whatever waits for the program to be told.
- *
- * Return: whether all of it is there, or TCP is over.
+/*
+ * TCP takes all that @append gives it: limits are lifted meanwhile, an error and a shutdown are put
+ * aside.  @append tells whether that was all.  True if it was, or TCP is over.  The socket is
+ * locked.
  */
 bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss))
 {
@@ -285,17 +249,11 @@ bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss))
 	return all || sk->sk_state == TCP_CLOSE;
 }
 
-/**
- * sdp_tx_return() - bring the sending direction back to TCP
- * @ss: the endpoint, its socket locked
- * @why: the reason
- *
- * The one way back, for whatever reason.
- *
- * Context: process; not after sock_orphan().
- *
- * Return: 0, or -ENOBUFS if memory was short in the middle: nothing may be sent before another
- * call has brought back the rest.  The pairs' worker makes that call if nobody else does.
+/*
+ * The one way back to TCP.  0, or -ENOBUFS if memory was short in the middle: nothing may be sent
+ * before another call has brought back the rest.  The worker of the pairs, or of the lane, makes
+ * that call if no other does.  The socket is locked, in process context, and not after
+ * sock_orphan().
  */
 int sdp_tx_return(struct sdp_sock *ss, enum sdp_stay why)
 {
