@@ -5,8 +5,8 @@
  * The reader pins a part of the program's buffer and offers it while nothing lies before the
  * bytes that come next: the pipe is empty, and TCP has delivered all that it ever will before
  * the direction comes back.  The sender copies a page at a time under the pipe's lock, without
- * page faults.  So the reader never waits for a sender to let go of its memory, however slow
- * or hostile the sender's own memory is.
+ * page faults.  So the reader never waits for a sender to let go of its memory, even if the
+ * sender's own memory is slow or hostile.
  *
  * Bytes that have landed are read: neither the pipe nor a return has to do with them.
  */
@@ -28,15 +28,9 @@ static void __user *sdp_land_address(const struct iov_iter *to)
 	return iter_iov(to)->iov_base + to->iov_offset;
 }
 
-/**
- * sdp_land_worth() - may a sender's copy into a reader's memory save something?
- * @ss: the reader
- * @to: its memory
- * @len: bytes that it waits for, at most
- *
- * The last messages say how large the next one will be.
- *
- * Context: the reader; without its socket's lock a guess.
+/*
+ * May a sender's copy into the reader's memory save something?  The last messages say how large the
+ * next one will be.  The caller is the reader; without its socket's lock a guess.
  */
 bool sdp_land_worth(const struct sdp_sock *ss, const struct iov_iter *to, size_t len)
 {
@@ -84,7 +78,6 @@ static size_t sdp_land_pin(struct sdp_landing *land, struct iov_iter *to, size_t
 	return min(len, n * PAGE_SIZE - land->offset);
 }
 
-/* The reader's memory is the reader's again. */
 static void sdp_land_unpin(struct sdp_landing *land)
 {
 	if (land->count)
@@ -92,16 +85,10 @@ static void sdp_land_unpin(struct sdp_landing *land)
 	land->count = 0;
 }
 
-/**
- * sdp_land_offer() - let the sender copy to the program's memory
- * @pipe: the direction
- * @land: what is offered, until sdp_land_take()
- * @to: the memory; user_backed_iter()
- * @len: how much of it, at most
- *
- * Where it cannot be offered the bytes come by the pipe, as always.
- *
- * Context: the reader, its socket locked, which has read all that its TCP has.
+/*
+ * Lets the sender copy to the program's memory, which is user_backed_iter(), until sdp_land_take().
+ * Where that cannot be, the bytes come by the pipe.  The caller is the reader, its socket locked,
+ * and has read all that its TCP has.
  */
 void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to,
 		    size_t len)
@@ -122,13 +109,9 @@ void sdp_land_offer(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_land_drop() - no more bytes come to the reader's memory
- * @pipe: the direction, locked
- *
- * A reader that has some is woken.
- *
- * Context: any.
+/*
+ * No more bytes come to the reader's memory: a reader that has some is woken, another one has its
+ * memory back.  Any context, the pipe locked.
  */
 void sdp_land_drop(struct sdp_pipe *pipe)
 {
@@ -143,15 +126,9 @@ void sdp_land_drop(struct sdp_pipe *pipe)
 		sdp_land_unpin(land);
 }
 
-/**
- * sdp_land_take() - end what sdp_land_offer() began
- * @pipe: the direction
- * @land: what was offered
- * @to: the memory
- *
- * Context: the reader.
- *
- * Return: bytes that have come; @to is behind them.
+/*
+ * Ends what sdp_land_offer() began.  Returns how many bytes have come; @to is behind them.  Process
+ * context; the caller is the reader.
  */
 size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov_iter *to)
 {
@@ -165,7 +142,7 @@ size_t sdp_land_take(struct sdp_pipe *pipe, struct sdp_landing *land, struct iov
 	return land->done;
 }
 
-/* Copy to one page.  Returns bytes, 0 if nobody offers one, or -EFAULT for a page to fault in. */
+/* Copy to one page.  Returns bytes, 0 if none is offered, or -EFAULT for a page to fault in. */
 static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
 {
 	struct sdp_landing *land;
@@ -192,16 +169,9 @@ static ssize_t sdp_land_page(struct sdp_pipe *pipe, struct iov_iter *from)
 	return got;
 }
 
-/**
- * sdp_land_write() - copy bytes to where the reader waits for them
- * @pipe: the direction, MOVED
- * @from: the bytes
- *
- * The caller wakes the reader.
- *
- * Context: the sender, its socket locked; reads from user memory.
- *
- * Return: bytes copied.
+/*
+ * Copies bytes to where the reader waits for them, and leaves it to the caller to wake the reader.
+ * The caller is the sender, its socket locked, and the direction is MOVED.  Reads from user memory.
  */
 size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
 {
@@ -221,13 +191,9 @@ size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
 	return done;
 }
 
-/**
- * sdp_land_age() - a reader that waits for long has its memory back
- * @pipe: the direction, locked
- *
- * Pages that are pinned cannot be moved or swapped out.
- *
- * Context: the worker, once in a while.
+/*
+ * A reader that waits for long has its memory back, as pages that are pinned cannot be moved or
+ * swapped out.  The worker calls once in a while, the pipe locked.
  */
 void sdp_land_age(struct sdp_pipe *pipe)
 {

@@ -21,7 +21,7 @@
  * @pages: the pages
  *
  * It lies on the reader's stack.  The reader takes it out of sdp_pipe.landing before it
- * returns; nobody touches it without sdp_pipe.lock while it is there.
+ * returns; while it is there it is touched under sdp_pipe.lock only.
  */
 struct sdp_landing {
 	size_t len;

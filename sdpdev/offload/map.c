@@ -13,13 +13,7 @@
 #define SDP_SHARE_TRIES	50
 #define SDP_SHARE_PAUSE	(HZ / 50)
 
-/**
- * sdp_share_sock() - the socket of an end
- * @pair: the connection
- * @accepted: which end's
- *
- * Return: with a reference; NULL if it is gone.
- */
+/* An end's socket, referenced; NULL if it is gone. */
 struct sock *sdp_share_sock(struct sdp_pair *pair, bool accepted)
 {
 	struct sdp_pipe *pipe = &pair->pipe[accepted];
@@ -43,7 +37,7 @@ struct sdp_share_pages {
 	struct page *page[SDP_PIPE_PAGES + 1];
 };
 
-/* A program that maps the pages sees no bytes that somebody has read before. */
+/* A program that maps the pages sees no bytes that were read before. */
 static void sdp_share_clear(struct sdp_pipe *pipe)
 {
 	u64 pos, end;
@@ -87,7 +81,7 @@ static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pag
 	spin_unlock_bh(&pipe->lock);
 }
 
-/* Nobody sleeps for the lock: the call that has it may be one of another user. */
+/* The caller does not sleep for the lock: the call that has it may be one of another user. */
 static int sdp_share_fix_once(struct sdp_pair *pair, bool accepted, struct sdp_share_pages *pages)
 {
 	struct sock *tx = sdp_share_sock(pair, accepted);
@@ -155,17 +149,11 @@ static int sdp_share_fix(struct sdp_pair *pair, bool accepted)
 	return err;
 }
 
-/**
- * sdp_share_attach() - make both directions of a connection ready to be mapped by an end's program
- * @pair: the connection
- * @accepted: which end's
- *
- * The caller's memory control group pays for the pages, and so does the caller's user.
- *
- * Context: process; no socket locked.
- *
- * Return: 0; -EBUSY if a program of this end has them; -ENOTCONN if the connection is over;
- * -EOPNOTSUPP if no byte of it may go by TCP; -EAGAIN if somebody is in a call for long; -ENOMEM.
+/*
+ * Makes both directions ready to be mapped by an end's program; the caller's user and memory
+ * control group pay.  -EBUSY if a program of this end has them; -ENOTCONN if the connection is
+ * over; -EOPNOTSUPP if no byte of it may go by TCP; -EAGAIN if a call has a socket for long, or a
+ * signal comes.  Process context; no socket is locked.
  */
 int sdp_share_attach(struct sdp_pair *pair, bool accepted)
 {
@@ -182,13 +170,7 @@ int sdp_share_attach(struct sdp_pair *pair, bool accepted)
 	return err;
 }
 
-/**
- * sdp_share_detach() - an end's program has them no more
- * @pair: the connection
- * @accepted: which end's
- *
- * Context: process.
- */
+/* An end's program has both directions no more. */
 void sdp_share_detach(struct sdp_pair *pair, bool accepted)
 {
 	struct sdp_pipe *tx = &pair->pipe[accepted], *rx = &pair->pipe[!accepted];
@@ -202,16 +184,14 @@ void sdp_share_detach(struct sdp_pair *pair, bool accepted)
 	sdp_share_take(rx, SDP_RING_RX);
 	WRITE_ONCE(rx->rx_half, SDP_HALF_SHUT);
 	spin_unlock_bh(&rx->lock);
-	/* It may have ended before it could. */
+	/* The program may have ended before it could tell the other end. */
 	sdp_share_kick(pair, accepted, SDP_RING_DATA | SDP_RING_ROOM);
 	clear_bit(accepted, &pair->attached);
 }
 
-/**
- * sdp_share_pages() - what an end's program maps
- * @pair: the connection, with rings
- * @accepted: which end's
- * @pages: SDP_SHARE_PAGES of them are filled in
+/*
+ * Fills in SDP_SHARE_PAGES pages of an end: two heads, then the sent direction, then the received
+ * one.
  */
 void sdp_share_pages(const struct sdp_pair *pair, bool accepted, struct page **pages)
 {

@@ -4,8 +4,8 @@
  *
  * A sender that has its half mapped makes a system call only if the reader has asked to be woken.
  * A reader that is faster than the sender asks behind each message, and the wake-up costs many
- * times what the message costs.  So the reader first sleeps for a short time that nobody knows of,
- * and then finds many messages at once.
+ * times what the message costs.  So the reader first sleeps for a short time of which the sender
+ * does not know, and then finds many messages at once.
  *
  * Only a stream of many messages is worth that.  The reader naps when its last waits were short,
  * and its own program has sent nothing meanwhile: an answer would be late.  A nap that finds
@@ -69,8 +69,8 @@ static bool sdp_nap_may(const struct sdp_sock *ss)
 }
 
 /*
- * Nobody who is in the wait queue is to be told.  Returns false if somebody else is there, or
- * there are bytes already.
+ * The sender is not to wake the reader.  Returns false if the reader is not alone in the wait
+ * queue, or there are bytes already.
  */
 static bool sdp_nap_begin(const struct sdp_sock *ss)
 {
@@ -91,7 +91,7 @@ static bool sdp_nap_begin(const struct sdp_sock *ss)
 	return ret;
 }
 
-/* The nap is over.  Whoever has come to the queue meanwhile may not have been told of bytes. */
+/* The nap is over.  What has come to the queue meanwhile may not have been told of bytes. */
 static void sdp_nap_judge(struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe;
@@ -120,13 +120,9 @@ out:
 	rcu_read_unlock();
 }
 
-/**
- * sdp_nap() - sleep for a short time, if that is worth it
- * @ss: the endpoint; its socket is not locked
- *
- * Bytes may have come, or not: then the caller goes to sleep for good.
- *
- * Context: a reader that has found nothing.
+/*
+ * A reader that has found nothing sleeps for a short time, if that is worth it.  If bytes have not
+ * come then, it goes to sleep for good.  Its socket is not locked.
  */
 void sdp_nap(struct sdp_sock *ss)
 {
@@ -146,12 +142,7 @@ void sdp_nap(struct sdp_sock *ss)
 		sdp_nap_judge(ss);
 }
 
-/**
- * sdp_nap_wait() - a reader goes to sleep for good
- * @ss: the endpoint; its socket is not locked
- *
- * Return: for sdp_nap_woken().
- */
+/* A reader goes to sleep for good, its socket not locked: the result is for sdp_nap_woken(). */
 u64 sdp_nap_wait(const struct sdp_sock *ss)
 {
 	bool mapped;
@@ -162,11 +153,6 @@ u64 sdp_nap_wait(const struct sdp_sock *ss)
 	return mapped ? ktime_get_ns() : 0;
 }
 
-/**
- * sdp_nap_woken() - it has been woken
- * @ss: the endpoint
- * @since: what sdp_nap_wait() has returned
- */
 void sdp_nap_woken(struct sdp_sock *ss, u64 since)
 {
 	struct sdp_pipe *pipe;
@@ -186,11 +172,9 @@ void sdp_nap_woken(struct sdp_sock *ss, u64 since)
 	rcu_read_unlock();
 }
 
-/**
- * sdp_nap_end() - there is no room: whoever naps is to read
- * @pipe: the direction, with a shared head
- *
- * Context: the sender.
+/*
+ * There is no room: a reader that naps is to read.  The caller is the sender, and the pipe is
+ * mapped.
  */
 void sdp_nap_end(struct sdp_pipe *pipe)
 {

@@ -17,6 +17,8 @@
  *	  ^                              |                             |     |
  *	  |                              +--- the sender is gone ---> ENDED <+
  *	  +------------ all is in TCP's queue -------------------------+
+ *
+ * A sender that finds the reader within TCP goes from MOVED to IDLE at once.  IDLE ends, too.
  */
 #include <linux/gfp.h>
 #include <linux/sdp_ring.h>
@@ -31,11 +33,6 @@ static const u8 sdp_pipe_steps[] = {
 	[SDP_PIPE_ENDED] = 0,
 };
 
-/**
- * sdp_pipe_set() - change the state of a direction
- * @pipe: the direction, locked
- * @state: the new state
- */
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 {
 	lockdep_assert_held(&pipe->lock);
@@ -48,13 +45,9 @@ void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state)
 /* Pages of all pipes; a part of the machine's memory is the most that they may be. */
 static atomic_long_t sdp_pipe_pages;
 
-/**
- * sdp_pipe_page() - a page for a pipe
- * @gfp: how to allocate it; the caller's memory control group pays
- *
- * It is clear, as a program may map the pipe later.
- *
- * Return: NULL if memory is short, or pipes have enough of it.
+/*
+ * The caller's memory control group pays.  The page is clear, as a program may map the pipe later.
+ * NULL if memory is short, or pipes have enough of it.
  */
 struct page *sdp_pipe_page(gfp_t gfp)
 {
@@ -101,17 +94,11 @@ void sdp_pipe_free(struct sdp_pipe *pipe)
 		sdp_pipe_page_free(virt_to_page(pipe->shared));
 }
 
-/**
- * sdp_pipe_write() - copy bytes in, as far as there is room, and show them to nobody yet
- * @pipe: the direction
- * @from: the bytes
- * @most: how many of them, at most
- * @gfp: how to allocate pages; the caller's memory control group pays
- *
- * Context: the sender, its socket locked; copies from user memory.
- *
- * Return: bytes copied; 0 without room; -EFAULT or -ENOMEM if there were none; -EBUSY if the
- * program may be writing there itself.
+/*
+ * Copies up to @most bytes in, as far as there is room; sdp_pipe_publish() shows them.  Returns
+ * how many; 0 without room; -EFAULT or -ENOMEM if there are none; -EBUSY if the program may be
+ * writing there itself.  The caller is the sender, its socket locked; its memory control group
+ * pays for pages.  Copies from user memory.
  */
 ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most, gfp_t gfp)
 {
@@ -147,8 +134,8 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most
 }
 
 /*
- * Has the only one who waits been woken before, and will it still look for bytes?  Whoever else
- * waits is in the queue, too, and wants to hear of each message (EPOLLET).
+ * Has the only call that waits been woken before, and will it still look for bytes?  Others in the
+ * queue want to hear of each message (EPOLLET).
  */
 static bool sdp_pipe_told(const struct sock *rx, const struct sdp_sock *reader)
 {
@@ -166,12 +153,7 @@ static bool sdp_pipe_told(const struct sock *rx, const struct sdp_sock *reader)
 	return READ_ONCE(reader->sleeper) == SDP_SLEEPER_TOLD;
 }
 
-/**
- * sdp_pipe_wake_rx() - wake a reader
- * @pipe: the direction, locked
- *
- * Return: false if there is no reader that can be woken.
- */
+/* False if there is no reader that can be woken.  The pipe is locked. */
 bool sdp_pipe_wake_rx(struct sdp_pipe *pipe)
 {
 	struct sdp_sock *reader = pipe->reader;
@@ -183,19 +165,14 @@ bool sdp_pipe_wake_rx(struct sdp_pipe *pipe)
 		return true;
 	/* Before it is woken, as it may be gone behind that. */
 	cmpxchg(&reader->sleeper, SDP_SLEEPER_WAITS, SDP_SLEEPER_TOLD);
-	/* The kernel's own, whatever a client has put there meanwhile: that one wants locks. */
+	/* The kernel's own, even if a client has put its own there meanwhile: that wants locks. */
 	reader->base->data_ready(rx);
 	return true;
 }
 
-/**
- * sdp_pipe_publish() - show the reader what has been copied in, and wake it
- * @pipe: the direction
- * @len: how many bytes
- *
- * Context: the sender, its socket locked.
- *
- * Return: false if there is no reader for them: the sender has to return them.
+/*
+ * Shows the reader @len bytes that were copied in, and wakes it.  False if there is no reader for
+ * them: the sender has to return them.  The caller is the sender, its socket locked.
  */
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len)
 {
@@ -218,14 +195,10 @@ static size_t sdp_pipe_used(const struct sdp_pipe *pipe)
 	return READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
 }
 
-/**
- * sdp_pipe_has_room() - may the sender put bytes in?
- * @pipe: the direction
- * @wake: 1 if it is to be worth waking somebody: half of the pipe is free
- *
- * If not, the reader wakes the sender when there is.
- *
- * Context: any.
+/*
+ * May the sender put bytes in, or has it to go to TCP?  With @wake half of the pipe has to be free,
+ * so that it is worth waking somebody.  If not, the reader wakes the sender when there is room.
+ * Any context.
  */
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 {
@@ -244,14 +217,9 @@ bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake)
 	return sdp_pipe_used(pipe) << wake < pipe->limit;
 }
 
-/**
- * sdp_pipe_below() - are there fewer bytes in a pipe than so many?
- * @pipe: the direction
- * @bytes: so many
- *
- * If not, the reader wakes the sender when it has read some.
- *
- * Context: the sender.
+/*
+ * Are fewer than @bytes in the pipe?  If not, the reader wakes the sender when half of the pipe is
+ * free.  The caller is the sender.
  */
 bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes)
 {
@@ -263,10 +231,7 @@ bool sdp_pipe_below(struct sdp_pipe *pipe, size_t bytes)
 	return sdp_pipe_used(pipe) < bytes;
 }
 
-/**
- * sdp_pipe_wake_tx() - wake a sender that waits for room
- * @pipe: the direction, locked
- */
+/* Wakes a sender that waits for room.  The pipe is locked. */
 void sdp_pipe_wake_tx(struct sdp_pipe *pipe)
 {
 	struct sock *tx = pipe->tx;
@@ -279,12 +244,7 @@ void sdp_pipe_wake_tx(struct sdp_pipe *pipe)
 	read_unlock(&tx->sk_callback_lock);
 }
 
-/**
- * sdp_pipe_freed() - the reader has made room
- * @pipe: the direction
- *
- * Context: the reader.
- */
+/* The reader, which is the caller, has made room.  The pipe is not locked. */
 void sdp_pipe_freed(struct sdp_pipe *pipe)
 {
 	/* Pairs with the barrier in sdp_pipe_has_room(). */
@@ -299,15 +259,10 @@ void sdp_pipe_freed(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_pipe_arrived() - may bytes be claimed?
- * @pipe: the direction
- * @seq: the next sequence number that the reader's TCP waits for
- *
- * While a direction is moved its TCP is silent, so both numbers are the same when TCP has
- * delivered what came before.  They never are if this is not the reader's connection.
- *
- * Context: any; without the pipe's lock a guess.
+/*
+ * May bytes be claimed?  @seq is what the reader's TCP waits for.  While a direction is moved its
+ * TCP is silent, so this is @pipe->start when TCP has delivered what came before.  It never is if
+ * this is not the reader's connection.  Any context; without the pipe's lock a guess.
  */
 bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq)
 {
@@ -321,12 +276,9 @@ bool sdp_pipe_arrived(const struct sdp_pipe *pipe, u32 seq)
 	}
 }
 
-/**
- * sdp_pipe_queued() - bytes that the reader may read
- * @pipe: the direction
- * @seq: the next sequence number that the reader's TCP waits for
- *
- * Context: any; without the reader's socket's lock a guess.
+/*
+ * Bytes that the reader may read; its TCP waits for @seq.  If there are none, a program that sends
+ * wakes the reader from now on.  Any context; without the reader's socket's lock a guess.
  */
 size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq)
 {
@@ -346,13 +298,9 @@ size_t sdp_pipe_queued(const struct sdp_pipe *pipe, u32 seq)
 	return used;
 }
 
-/**
- * sdp_pipe_claim() - make all that is in the pipe the reader's
- * @pipe: the direction
- *
- * Context: the reader, its socket locked, which has read all that its TCP has.
- *
- * Return: whether there is something.
+/*
+ * Makes all that is in the pipe the reader's; true if there is something.  The caller is the
+ * reader, its socket locked, and has read all that its TCP has.
  */
 bool sdp_pipe_claim(struct sdp_pipe *pipe)
 {
@@ -365,14 +313,8 @@ bool sdp_pipe_claim(struct sdp_pipe *pipe)
 	return pipe->claim != pipe->tail;
 }
 
-/**
- * sdp_pipe_slice() - bytes that lie side by side
- * @pipe: the direction
- * @pos: where they begin
- * @end: where they end, at the latest
- * @len: set to how many there are
- *
- * Context: whoever the bytes belong to.
+/*
+ * Bytes from @pos on that lie side by side, up to @end; @len says how many.  They are the caller's.
  */
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len)
 {
@@ -382,15 +324,9 @@ void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len)
 	return page_address(pipe->pages[sdp_pipe_slot(pipe, pos)]) + offset;
 }
 
-/**
- * sdp_pipe_read() - copy claimed bytes out, and make room
- * @pipe: the direction
- * @to: where they go; NULL to throw them away
- * @len: how many, at most
- *
- * Context: the reader, its socket locked; copies to user memory.
- *
- * Return: bytes read, or -EFAULT if there were none.
+/*
+ * Copies claimed bytes out, and makes room.  Without @to they are thrown away.  Returns how many,
+ * or -EFAULT if none.  The caller is the reader, its socket locked.  Copies to user memory.
  */
 ssize_t sdp_pipe_read(struct sdp_pipe *pipe, struct iov_iter *to, size_t len)
 {
@@ -437,17 +373,10 @@ static ssize_t sdp_pipe_bounce(struct sdp_pipe *pipe, u64 pos, struct iov_iter *
 	return got || !n ? got : -EFAULT;
 }
 
-/**
- * sdp_pipe_peek() - copy bytes out that stay in
- * @pipe: the direction
- * @pos: from where; not before the tail
- * @to: where they go, or NULL
- * @len: how many, at most
- *
- * Context: the reader, its socket locked; copies to user memory.
- *
- * Return: bytes copied: at a border of pages fewer than there are; 0 if there are none; or
- * -errno.
+/*
+ * Copies bytes out that stay in, from @pos on, which is not before the tail.  @to may be NULL.
+ * Returns how many, at a border of pages fewer than there are; 0 if there are none; or -errno.  The
+ * caller is the reader, its socket locked.  Copies to user memory.
  */
 ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_t len)
 {
@@ -463,12 +392,7 @@ ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_
 	return got || !n ? got : -EFAULT;
 }
 
-/**
- * sdp_pipe_detach_tx() - the sender is gone
- * @pipe: the direction
- *
- * Context: any.
- */
+/* The sender is gone.  Any context. */
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
@@ -486,13 +410,9 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_pipe_detach_rx() - the reader is gone
- * @pipe: the direction
- *
- * The sender brings its bytes back to TCP when it comes by, or else the pairs' worker does.
- *
- * Context: any.
+/*
+ * The reader is gone.  The sender brings its bytes back to TCP when it comes by, or else the pairs'
+ * worker does.  Any context.
  */
 void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 {
@@ -505,12 +425,7 @@ void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_pipe_trim() - give the pages of an empty pipe back
- * @pipe: the direction
- *
- * Context: whoever holds the sender's socket's lock; does not sleep.
- */
+/* Gives the pages of an empty pipe back.  The sender's socket is locked; does not sleep. */
 void sdp_pipe_trim(struct sdp_pipe *pipe)
 {
 	/* Pairs with the release in sdp_pipe_read(): the reader has let go of the pages. */

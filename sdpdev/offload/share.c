@@ -17,6 +17,8 @@
  *
  * Programs write anything at any time.  Each word is read once and bounded before it counts, and
  * so is no more than a number of bytes of this connection.
+ *
+ * Each pipe here has a shared head (sdp_pipe_shared()).
  */
 #include <linux/sdp_ring.h>
 #include <net/tcp.h>
@@ -54,12 +56,9 @@ static void sdp_share_adopt(struct sdp_pipe *pipe, u64 head, u64 tail, bool rx)
 	smp_store_release(&pipe->tail, tail);
 }
 
-/**
- * sdp_share_take() - learn what the programs have done, and take halves back
- * @pipe: the direction, locked, with a shared head
- * @halves: SDP_RING_* of those to take; those that are lent no more are left as they are
- *
- * Context: any.
+/*
+ * Learns what the programs have done, and takes @halves (SDP_RING_*) back; those that are not lent
+ * stay as they are.  Any context, the pipe locked.
  */
 void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves)
 {
@@ -103,12 +102,7 @@ void sdp_share_take(struct sdp_pipe *pipe, unsigned int halves)
 	}
 }
 
-/**
- * sdp_share_close_all() - take both halves, for good
- * @pipe: the direction, locked, with a shared head
- *
- * Context: any.
- */
+/* Takes both halves, for good.  Any context, the pipe locked. */
 void sdp_share_close_all(struct sdp_pipe *pipe)
 {
 	sdp_share_take(pipe, SDP_RING_TX | SDP_RING_RX);
@@ -116,10 +110,7 @@ void sdp_share_close_all(struct sdp_pipe *pipe)
 	WRITE_ONCE(pipe->rx_half, SDP_HALF_SHUT);
 }
 
-/**
- * sdp_share_show() - each program sees what the pipe has, unless the word is a program's own
- * @pipe: the direction, locked, with a shared head
- */
+/* Each program sees what the pipe has, unless the word is a program's own.  The pipe is locked. */
 void sdp_share_show(struct sdp_pipe *pipe)
 {
 	struct sdp_shared *shared = pipe->shared;
@@ -154,11 +145,9 @@ static bool sdp_share_may_read(struct sdp_pipe *pipe)
 	       !(sk->sk_shutdown & RCV_SHUTDOWN) && READ_ONCE(sk->sk_rcvlowat) <= 1;
 }
 
-/**
- * sdp_share_watched() - does somebody poll a reader's socket, and count on each wake-up?
- * @sk: the socket
- *
- * Context: any; a full barrier.
+/*
+ * Does a poller, a call that sleeps, or O_ASYNC count on each wake-up of a reader's socket?  Any
+ * context; a full barrier.
  */
 bool sdp_share_watched(const struct sock *sk)
 {
@@ -170,15 +159,9 @@ bool sdp_share_watched(const struct sock *sk)
 	return ret;
 }
 
-/**
- * sdp_share_watch() - somebody polls the reader's socket
- * @pipe: the direction, with a shared head
- * @sk: the socket
- *
- * An epoll set with EPOLLET gets an event for whatever comes after the program's last call, and
- * the program may leave bytes in the ring.
- *
- * Context: any.
+/*
+ * Somebody polls the reader's socket.  An epoll set with EPOLLET gets an event for all that comes
+ * after the program's last call, and the program may leave bytes in the ring.  Any context.
  */
 void sdp_share_watch(const struct sdp_pipe *pipe, const struct sock *sk)
 {
@@ -195,8 +178,8 @@ static void sdp_share_lend_rx(struct sdp_pipe *pipe)
 {
 	/*
 	 * First cleared, then looked at: the barrier in between pairs with that in
-	 * sock_poll_wait().  A poller that saw the old word is in the queue already, and nobody
-	 * overwrites the word of one that comes later.
+	 * sock_poll_wait().  A poller that saw the old word is in the queue already, and the word
+	 * of one that comes later is not overwritten.
 	 */
 	WRITE_ONCE(pipe->shared->watched, 0);
 	if (sdp_share_watched(pipe->rx))
@@ -212,13 +195,9 @@ static void sdp_share_lend_rx(struct sdp_pipe *pipe)
 	smp_store_release(&pipe->shared->tail, pipe->tail);
 }
 
-/**
- * sdp_share_begin_write() - the kernel is going to put bytes in
- * @pipe: the direction, with a shared head
- *
- * Context: the sender, its socket locked.
- *
- * Return: false if it must not: the program may be writing there.
+/*
+ * The kernel is going to put bytes in; false if it must not: the program may be writing there.  The
+ * caller is the sender, its socket locked.
  */
 bool sdp_share_begin_write(struct sdp_pipe *pipe)
 {
@@ -228,11 +207,9 @@ bool sdp_share_begin_write(struct sdp_pipe *pipe)
 	return !sdp_share_busy(pipe);
 }
 
-/**
- * sdp_share_busy() - may the sending program be writing, whose half is not lent?
- * @pipe: the direction, with a shared head
- *
- * Context: the sender, its socket locked.
+/*
+ * May the sending program be writing, whose half is not lent?  The caller is the sender, its socket
+ * locked.
  */
 bool sdp_share_busy(const struct sdp_pipe *pipe)
 {
@@ -244,11 +221,9 @@ bool sdp_share_busy(const struct sdp_pipe *pipe)
 	return smp_load_acquire(&pipe->shared->busy);
 }
 
-/**
- * sdp_share_written() - the kernel has put bytes in
- * @pipe: the direction, locked, with a shared head
- *
- * Context: the sender, its socket locked.
+/*
+ * The kernel has put bytes in: the program has its half back.  The caller is the sender, its socket
+ * and the pipe locked.
  */
 void sdp_share_written(struct sdp_pipe *pipe)
 {
@@ -258,17 +233,15 @@ void sdp_share_written(struct sdp_pipe *pipe)
 		sdp_share_show(pipe);
 }
 
-/**
- * sdp_share_look() - the kernel is going to read, or to say that there is nothing
- * @pipe: the direction, locked, with a shared head
- *
- * Context: the reader, its socket locked.
+/*
+ * The kernel is going to read, or to say that there is nothing.  The caller is the reader, its
+ * socket and the pipe locked.
  */
 void sdp_share_look(struct sdp_pipe *pipe)
 {
 	bool watched = pipe->rx && sdp_share_watched(pipe->rx);
 
-	/* Before the look: whatever comes behind it wakes. */
+	/* Before the look: what comes behind it wakes. */
 	if (watched)
 		sdp_share_want_data(pipe);
 	sdp_share_take(pipe, SDP_RING_RX);
@@ -278,12 +251,7 @@ void sdp_share_look(struct sdp_pipe *pipe)
 	sdp_share_take(pipe, 0);
 }
 
-/**
- * sdp_share_begin_read() - from here on nobody but the kernel reads
- * @pipe: the direction, with a shared head
- *
- * Context: the reader, its socket locked.
- */
+/* From here on only the kernel reads.  The caller is the reader, its socket locked. */
 void sdp_share_begin_read(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
@@ -291,12 +259,7 @@ void sdp_share_begin_read(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_share_read() - the kernel has read
- * @pipe: the direction, with a shared head
- *
- * Context: the reader, its socket locked.
- */
+/* The kernel has read.  The caller is the reader, its socket locked. */
 void sdp_share_read(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
@@ -304,11 +267,9 @@ void sdp_share_read(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_share_end_read() - the kernel reads no more
- * @pipe: the direction, with a shared head
- *
- * Context: the reader, its socket locked.
+/*
+ * The kernel reads no more: the program has its half back, if it may read.  The caller is the
+ * reader, its socket locked.
  */
 void sdp_share_end_read(struct sdp_pipe *pipe)
 {
@@ -323,14 +284,10 @@ void sdp_share_end_read(struct sdp_pipe *pipe)
 /* How often two words are read that both move. */
 #define SDP_SHARE_READS	4
 
-/**
- * sdp_share_used() - bytes that are in the pipe
- * @pipe: the direction, with a shared head
- *
- * Words that cannot be true do not count, as in sdp_share_adopt(): a call that is told of room,
- * or of bytes, has to find them.
- *
- * Context: any; a guess, which is not before what was done before.
+/*
+ * Bytes that are in the pipe: a guess, but not older than what was done before.  Words that cannot
+ * be true do not count, as in sdp_share_adopt(): a call that is told of room, or of bytes, has to
+ * find them.  Any context.
  */
 size_t sdp_share_used(const struct sdp_pipe *pipe)
 {
@@ -351,13 +308,8 @@ size_t sdp_share_used(const struct sdp_pipe *pipe)
 	return READ_ONCE(pipe->head) - READ_ONCE(pipe->tail);
 }
 
-/**
- * sdp_share_want_data() - somebody is going to wait for more bytes
- * @pipe: the direction, with a shared head
- *
- * The caller looks once more after this.
- *
- * Context: any.
+/*
+ * Somebody is going to wait for more bytes.  The caller looks once more after this.  Any context.
  */
 void sdp_share_want_data(const struct sdp_pipe *pipe)
 {
@@ -366,25 +318,16 @@ void sdp_share_want_data(const struct sdp_pipe *pipe)
 	smp_mb();
 }
 
-/**
- * sdp_share_want_room() - somebody is going to wait for room
- * @pipe: the direction, with a shared head
- *
- * The caller makes a full barrier, and looks once more, after this.
- *
- * Context: any.
+/*
+ * Somebody is going to wait for room.  The caller makes a full barrier after this, and looks once
+ * more.  Any context.
  */
 void sdp_share_want_room(const struct sdp_pipe *pipe)
 {
 	WRITE_ONCE(pipe->shared->want_room, 1);
 }
 
-/**
- * sdp_share_has_room() - nobody has to be told of room any more
- * @pipe: the direction, locked, with a shared head
- *
- * The caller wakes the sender after this.
- */
+/* There is room, and the caller wakes the sender after this.  The pipe is locked. */
 void sdp_share_has_room(struct sdp_pipe *pipe)
 {
 	WRITE_ONCE(pipe->want_room, false);
@@ -394,7 +337,7 @@ void sdp_share_has_room(struct sdp_pipe *pipe)
 static void sdp_share_kick_rx(struct sdp_pipe *pipe)
 {
 	spin_lock_bh(&pipe->lock);
-	/* Before the wake-up: who wakes and finds too little sets it again. */
+	/* Before the wake-up: a reader that wakes and finds too little sets it again. */
 	WRITE_ONCE(pipe->shared->want_data, 0);
 	sdp_share_take(pipe, 0);
 	sdp_pipe_wake_rx(pipe);
@@ -412,13 +355,9 @@ static void sdp_share_kick_tx(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
-/**
- * sdp_share_kick() - a program has done something that the other end waits for
- * @pair: the connection, with rings
- * @accepted: which end's program
- * @what: SDP_RING_DATA, SDP_RING_ROOM
- *
- * Context: process.
+/*
+ * The program of the end @accepted has done something that the other end waits for: @what is
+ * SDP_RING_DATA, SDP_RING_ROOM.
  */
 void sdp_share_kick(struct sdp_pair *pair, bool accepted, unsigned int what)
 {
@@ -467,14 +406,9 @@ static bool sdp_share_open_rx(struct sdp_pipe *pipe)
 	return open;
 }
 
-/**
- * sdp_share_open() - lend an end's halves to its program, which has them mapped
- * @ss: the endpoint, its socket locked, with a pair and rings
- * @halves: SDP_RING_TX, SDP_RING_RX
- *
- * Context: process.
- *
- * Return: those that are lent now.
+/*
+ * Lends @halves (SDP_RING_TX, SDP_RING_RX) to an end's program, which has them mapped.  Returns
+ * those that are lent now.  The socket is locked, in process context.
  */
 unsigned int sdp_share_open(struct sdp_sock *ss, unsigned int halves)
 {
