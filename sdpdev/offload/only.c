@@ -4,9 +4,9 @@
  *
  * TCP makes the connection and ends it.  The first byte waits until both ends are a pair
  * (pair.c) or have a carrier of messages (only_lane.c), so both directions leave TCP where it
- * begins to count.  What would bring a direction back to
- * TCP ends the connection instead, by a reset.  A touch is a packet without bytes.  A FIN needs
- * not to wait for the pipe: the reader takes all that is there before it sees the FIN (pipe.c).
+ * begins to count.  What would bring a direction back to TCP ends the connection instead, by a
+ * reset.  A touch is a packet without bytes.  A FIN need not wait for the pipe: the reader takes
+ * all that is there before it sees the FIN (pipe.c).
  *
  * An end may make no call at all before its peer may send, so a worker looks for the other end of
  * all those that need one.  One end of this mode is enough: while there is any, each endpoint
@@ -45,8 +45,8 @@ struct sdp_seekers {
 };
 
 /*
- * Those whose peers have not answered for a second are many where somebody wants it so: they wait
- * for each other, and for nobody else.
+ * A user can have many endpoints whose peers do not answer for a second: those wait for each
+ * other, and no others wait for them.
  */
 static struct sdp_seekers sdp_seekers = { .list = LIST_HEAD_INIT(sdp_seekers.list) };
 static struct sdp_seekers sdp_seekers_slow = { .list = LIST_HEAD_INIT(sdp_seekers_slow.list) };
@@ -56,19 +56,12 @@ static DEFINE_SPINLOCK(sdp_seek_lock);
 static void sdp_seek_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(sdp_seek_later, sdp_seek_work);
 
-/**
- * sdp_only_any() - is there an endpoint that may send nothing by TCP?
- */
 bool sdp_only_any(void)
 {
 	return atomic_read(&sdp_only_count);
 }
 
-/**
- * sdp_mode_set() - when a connection leaves TCP
- * @ss: the endpoint, its socket locked, or not yet anybody's, or nobody's any more
- * @mode: SDP_MODE_*
- */
+/* The socket is locked, or not in use yet, or not any more. */
 void sdp_mode_set(struct sdp_sock *ss, u8 mode)
 {
 	atomic_add((mode == SDP_MODE_ONLY) - (ss->mode == SDP_MODE_ONLY), &sdp_only_count);
@@ -78,27 +71,18 @@ void sdp_mode_set(struct sdp_sock *ss, u8 mode)
 		sdp_stay_set(ss, SDP_STAY_NEVER, false);
 }
 
-/**
- * sdp_only_came() - has TCP delivered bytes?
- * @ss: the endpoint, its socket locked
- */
+/* Has TCP delivered bytes?  The socket is locked. */
 bool sdp_only_came(const struct sdp_sock *ss)
 {
 	/* A FIN counts as one. */
 	return tcp_sk(ss->sk)->bytes_received > sock_flag(ss->sk, SOCK_DONE);
 }
 
-/**
- * sdp_only_end() - end a connection that would have to go by TCP
- * @ss: the endpoint, its socket locked
- * @why: the reason
- *
- * It is no error of the network's, and nobody at the other end has done it: ECONNABORTED says
- * that.  Where the reader is gone, or the carrier, it is what TCP says of that.
- *
- * Context: any.
- *
- * Return: -EPIPE; the socket's error is set.
+/*
+ * Ends a connection that would have to go by TCP: its error is set, and it has no pair and no lane
+ * any more.  Returns -EPIPE.  Neither the network nor the other end has done it: ECONNABORTED says
+ * that.  Where the reader is gone, or the carrier, the error is TCP's.  Any context, the socket
+ * locked.
  */
 int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 {
@@ -122,12 +106,12 @@ int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 	return -EPIPE;
 }
 
-/* Why can the connection not move, however long it waits? */
+/* Why can the connection not move, even if it waits? */
 static enum sdp_stay sdp_only_why(struct sdp_sock *ss)
 {
 	if (sdp_only_came(ss))
 		return SDP_STAY_ONLY;
-	/* Nobody has accepted it: there is not all that the gate looks at. */
+	/* It waits for accept(2): there is not all that the gate looks at. */
 	if (!ss->sk->sk_socket)
 		return SDP_STAY_NOT;
 	return ss->stay == SDP_STAY_CLOSED ? SDP_STAY_NOT : sdp_gate(ss, true);
@@ -151,14 +135,9 @@ static int sdp_only_wait(struct sdp_sock *ss, long *timeo)
 	return min(ret, 0);
 }
 
-/**
- * sdp_only_hold() - hold bytes back, until there is a way that is not TCP's
- * @ss: the endpoint without one, its socket locked
- * @timeo: how long the call may wait
- *
- * Context: process; may release the lock while it waits.
- *
- * Return: 0 to look again, or -errno.
+/*
+ * Holds bytes back until there is a way that is not TCP's: 0 to look again, or -errno.  The
+ * endpoint has none.  The socket is locked, in process context, but not while the call waits.
  */
 int sdp_only_hold(struct sdp_sock *ss, long *timeo)
 {
@@ -182,12 +161,9 @@ int sdp_only_hold(struct sdp_sock *ss, long *timeo)
 	return sdp_only_wait(ss, timeo);
 }
 
-/**
- * sdp_only_stays() - a direction of a pair does not leave TCP
- * @ss: the endpoint, its socket locked
- * @pipe: the direction, which sdp_tx_try() has left where it was
- *
- * Return: -ENOBUFS if it may do so soon, or -errno.
+/*
+ * sdp_tx_try() has left a direction of a pair where it was: -ENOBUFS if it may leave TCP soon, or
+ * -errno.  The socket is locked.
  */
 int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe)
 {
@@ -203,7 +179,7 @@ int sdp_only_stays(struct sdp_sock *ss, struct sdp_pipe *pipe)
 }
 
 /*
- * Packets that have come to the other end, if that can be seen: nobody sends any but this end.
+ * Packets that have come to the other end, if that can be seen: only this end sends any.
  * Otherwise those that come from there.
  */
 static u32 sdp_only_segs(const struct sdp_sock *ss, struct sdp_pipe *pipe)
@@ -229,16 +205,11 @@ static void sdp_only_probe(struct sdp_sock *ss, bool answered)
 	tp->snd_nxt += answered;
 }
 
-/**
- * sdp_only_touch() - is the way by TCP still open?
- * @ss: the endpoint, its socket locked
- * @pipe: its direction, moved; NULL if a carrier of messages has it
- * @touch: seconds between two touches
- *
- * An acknowledgment goes the way of all packets.  The other end's socket counts it, or that end
- * answers as it answers keepalive.
- *
- * Return: SDP_STAY_NOT, or SDP_STAY_TOUCH if none has come for as long as between two touches.
+/*
+ * Is the way by TCP still open?  An acknowledgment goes the way of all packets.  The other end's
+ * socket counts it, or that end answers as it answers keepalive.  SDP_STAY_TOUCH if none has come
+ * for as long as between two touches, @touch seconds.  @pipe is moved, and NULL if a carrier of
+ * messages has the direction.  The socket is locked.
  */
 enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigned int touch)
 {
@@ -257,7 +228,7 @@ enum sdp_stay sdp_only_touch(struct sdp_sock *ss, struct sdp_pipe *pipe, unsigne
 		ss->touched = jiffies - touch * HZ;
 	if (ss->probed && ss->missed < SDP_PROBES)
 		ss->missed++;
-	/* Some have had time to come, however seldom the program sends. */
+	/* Some have had time to come, even if the program sends seldom. */
 	if (ss->missed == SDP_PROBES && time_after_eq(jiffies, ss->touched + 2 * touch * HZ))
 		return SDP_STAY_TOUCH;
 	ss->segs = segs;
@@ -286,13 +257,9 @@ static bool sdp_seek_any(void)
 	return sdp_seekers.count || sdp_seekers_slow.count;
 }
 
-/**
- * sdp_seek() - let the worker look for the other end
- * @ss: the endpoint, its socket locked
- *
- * The worker looks at new ones first, however many others wait: their peers are mostly there.
- *
- * Context: any.
+/*
+ * Lets the worker look for the other end.  It looks at new ones first, even if many others wait:
+ * their peers are mostly there.  Any context, the socket locked.
  */
 void sdp_seek(struct sdp_sock *ss)
 {
@@ -303,7 +270,7 @@ void sdp_seek(struct sdp_sock *ss)
 		ss->seek_slow = false;
 		list_add(&ss->seek, &sdp_seekers.list);
 		sdp_seekers.count++;
-		/* One that is due at once stays so, however many come. */
+		/* Work that is due at once is not put off by those that come. */
 		if (sdp_seek_pause != 1 || first)
 			mod_delayed_work(system_wq, &sdp_seek_later, 1);
 		sdp_seek_pause = 1;
@@ -311,12 +278,7 @@ void sdp_seek(struct sdp_sock *ss)
 	spin_unlock_bh(&sdp_seek_lock);
 }
 
-/**
- * sdp_seek_stop() - the worker does not look any more
- * @ss: the endpoint
- *
- * Context: as sdp_pair_close().
- */
+/* Context: as sdp_pair_close(). */
 void sdp_seek_stop(struct sdp_sock *ss)
 {
 	if (list_empty(&ss->seek))

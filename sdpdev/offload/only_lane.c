@@ -19,24 +19,16 @@
 #include "offload/lane.h"
 #include "offload/net.h"
 
-/* A close that waits looks again after so long, whatever happens. */
+/* A close that waits looks again after so long at the latest. */
 #define SDP_ONLY_LOOK		(HZ / 10)
 
-/**
- * sdp_only_fresh() - has TCP carried no byte, either way?
- * @ss: the endpoint with its initial numbers, its socket locked
- */
+/* Has TCP carried no byte, either way?  The endpoint has its numbers, and its socket is locked. */
 bool sdp_only_fresh(const struct sdp_sock *ss)
 {
 	return tcp_sk(ss->sk)->write_seq == ss->isn + 1 && !sdp_only_came(ss);
 }
 
-/**
- * sdp_only_ready() - has an endpoint a way that is not TCP's?
- * @ss: the endpoint
- *
- * Context: any; without the socket's lock a guess.
- */
+/* Has an endpoint a way that is not TCP's?  Any context; without the socket's lock a guess. */
 bool sdp_only_ready(const struct sdp_sock *ss)
 {
 	const struct sdp_lane *lane;
@@ -49,21 +41,16 @@ bool sdp_only_ready(const struct sdp_sock *ss)
 	return ready;
 }
 
-/* Packets leave by this device, or would: nobody else asks for the route. */
+/* TCP sends no bytes, so it does not look for the device by which packets would leave. */
 static void sdp_only_reroute(struct sock *sk)
 {
 	if (!__sk_dst_check(sk, 0))
 		inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
 }
 
-/**
- * sdp_only_find() - look for a way that is not TCP's
- * @ss: the endpoint, its socket locked
- * @gfp: how to allocate what it needs
- *
- * Context: any that @gfp allows.
- *
- * Return: whether there is one now.
+/*
+ * Looks for a way that is not TCP's; true if there is one now.  The socket is locked.  Context: any
+ * that @gfp allows.
  */
 bool sdp_only_find(struct sdp_sock *ss, gfp_t gfp)
 {
@@ -80,10 +67,7 @@ bool sdp_only_find(struct sdp_sock *ss, gfp_t gfp)
 	return ss->pair;
 }
 
-/**
- * sdp_only_over() - does an endpoint that has lost its carrier get no other one?
- * @ss: the endpoint, its socket locked
- */
+/* Does an endpoint that has lost its carrier get no other one?  The socket is locked. */
 bool sdp_only_over(const struct sdp_sock *ss)
 {
 	const struct sdp_lane *lane = ss->lane;
@@ -92,9 +76,9 @@ bool sdp_only_over(const struct sdp_sock *ss)
 	       ss->sk->sk_state != TCP_ESTABLISHED;
 }
 
-/**
- * sdp_only_owes() - has the program ended its stream, and the peer not heard of it?
- * @ss: the endpoint, which has a lane, its socket locked
+/*
+ * Has the program ended its stream, and the peer not heard of it?  The endpoint has a lane, and its
+ * socket is locked.
  */
 bool sdp_only_owes(const struct sdp_sock *ss)
 {
@@ -128,15 +112,7 @@ static int sdp_only_left(struct sdp_sock *ss)
 	return sdp_only_end(ss, sdp_gate(ss, true) ?: ss->stay ?: SDP_STAY_LOST);
 }
 
-/**
- * sdp_only_route() - sdp_lane_route() where no byte may go by TCP
- * @ss: an endpoint that has a lane, its socket locked
- * @timeo: jiffies that the call may wait; those that are left
- *
- * Context: process; may release the lock while it waits.
- *
- * Return: 1 for the carrier; -ENOBUFS or -EXFULL to ask again; or another -errno.
- */
+/* sdp_lane_route() where no byte may go by TCP: -ENOBUFS or -EXFULL to ask again. */
 int sdp_only_route(struct sdp_sock *ss, long *timeo)
 {
 	struct sdp_lane *lane = ss->lane;
@@ -159,12 +135,7 @@ int sdp_only_route(struct sdp_sock *ss, long *timeo)
 	return sdp_only_hold(ss, timeo) ?: -EXFULL;
 }
 
-/**
- * sdp_only_joined() - a carrier was joined where no byte may go by TCP
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* A carrier was joined where no byte may go by TCP.  Any context, the socket locked. */
 void sdp_only_joined(struct sdp_lane *lane)
 {
 	struct sock *sk = lane->ss->sk;
@@ -198,11 +169,9 @@ static bool sdp_only_owes_end(const struct sdp_lane *lane)
 	}
 }
 
-/**
- * sdp_only_shut() - the program sends no more
- * @ss: the endpoint, its socket locked
- *
- * Return: true if TCP's FIN is to wait: the lane sees to it.
+/*
+ * The program sends no more.  True if TCP's FIN is to wait: the lane sees to it.  The socket is
+ * locked.
  */
 bool sdp_only_shut(struct sdp_sock *ss)
 {
@@ -215,22 +184,17 @@ bool sdp_only_shut(struct sdp_sock *ss)
 	return true;
 }
 
-/* Has somebody killed the process that closes, or is it none of a program's? */
+/* Was the process that closes killed, or is it a thread of the kernel? */
 static bool sdp_only_killed(void)
 {
 	return fatal_signal_pending(current) || current->flags & PF_KTHREAD ||
 	       (current->flags & PF_EXITING && current->exit_code & 0x7f);
 }
 
-/**
- * sdp_only_drain() - wait until the peer has all
- * @ss: the endpoint that is closed, its socket locked
- *
- * Nobody could bring the rest behind the program's back: TCP may not.
- *
- * Context: process; releases the lock.
- *
- * Return: whether the peer has it.
+/*
+ * Waits until the peer has all, for at most net.sdp.only_wait seconds; true if it has.  Behind a
+ * close the rest could not be brought: TCP may not.  The socket is locked, in process context, but
+ * not while the call waits.
  */
 bool sdp_only_drain(struct sdp_sock *ss)
 {
@@ -253,12 +217,7 @@ bool sdp_only_drain(struct sdp_sock *ss)
 	return !owes;
 }
 
-/**
- * sdp_only_ended() - the peer has taken in that the stream ends
- * @lane: the lane, its socket locked
- *
- * Context: any.
- */
+/* The peer has taken in that the stream ends.  Any context, the socket locked. */
 void sdp_only_ended(struct sdp_lane *lane)
 {
 	struct socket_wq *wq;
@@ -311,11 +270,9 @@ static enum sdp_stay sdp_only_why_end(struct sdp_lane *lane)
 	return sdp_tx_recheck(lane->ss, NULL);
 }
 
-/**
- * sdp_only_do() - the lane's work where no byte may go by TCP
- * @lane: the lane, its socket locked
- *
- * Context: process.
+/*
+ * The lane's work where no byte may go by TCP; the lane may lose its endpoint.  The socket is
+ * locked, in process context.
  */
 void sdp_only_do(struct sdp_lane *lane)
 {

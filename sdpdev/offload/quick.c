@@ -3,7 +3,7 @@
  * Small messages of directions that have moved.
  *
  * To own a socket (lock_sock()) and let it go again costs more than to copy a small message.  So
- * these calls hold no more than the socket's spinlock while nobody owns it, copy without page
+ * these calls hold no more than the spinlock of a socket without an owner, copy without page
  * faults, and leave every case but the most frequent one to tx.c and rx.c, before they have
  * changed anything.
  *
@@ -29,7 +29,7 @@ static bool sdp_quick_may_send(const struct sdp_sock *ss, const struct sdp_pipe 
 	       !sdp_pipe_shared(pipe) && !sdp_tx_shut(ss->sk);
 }
 
-/* Copy a message in that fits into the page that is next.  Nobody sees it yet. */
+/* Copy a message in that fits into the page that is next, and do not show it yet. */
 static bool sdp_quick_put(struct sdp_pipe *pipe, struct iov_iter *from, size_t len)
 {
 	/* Pairs with the release of the reader: the room is the sender's again. */
@@ -53,15 +53,9 @@ static bool sdp_quick_put(struct sdp_pipe *pipe, struct iov_iter *from, size_t l
 	return false;
 }
 
-/**
- * sdp_quick_send() - send a small message of an endpoint, if that is simple
- * @ss: the endpoint, its socket's spinlock held and nobody its owner
- * @msg: the message
- * @len: its bytes
- *
- * Context: softirqs are off; copies from user memory without page faults.
- *
- * Return: whether all has been sent; if not, nothing has.
+/*
+ * Sends a small message, if that is simple; false: nothing is sent.  The socket's spinlock is held,
+ * without an owner, and softirqs are off.  Copies from user memory without page faults.
  */
 bool sdp_quick_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 {
@@ -200,18 +194,10 @@ static void sdp_quick_wait(struct sdp_sock *ss, long *timeo)
 	WRITE_ONCE(ss->waits, NULL);
 }
 
-/**
- * sdp_quick_recv() - receive what is in the pipe, or wait for it, if that is simple
- * @ss: the endpoint; its socket is not locked
- * @msg: where the bytes go
- * @len: how many, at most
- * @flags: as recvmsg(2) has them
- * @timeo: how long it may wait; set to what is left
- *
- * Context: process.
- *
- * Return: bytes received, or -errno as tcp_recvmsg() has it; -EXDEV if nothing is done and
- * sdp_rx_recv() has to do it.
+/*
+ * Receives what is in the pipe, or waits for it, if that is simple; -EXDEV: nothing is done, and
+ * sdp_rx_recv() has to do it.  Waits for at most @timeo jiffies, and leaves the rest there.
+ * Process context; the socket is not locked.
  */
 int sdp_quick_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, long *timeo)
 {

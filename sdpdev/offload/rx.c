@@ -32,11 +32,9 @@ static struct sdp_pipe *sdp_sock_rx(const struct sdp_sock *ss)
 	return pair ? sdp_rx_pipe(ss, pair) : NULL;
 }
 
-/**
- * sdp_rx_queued() - bytes to read that do not come by TCP
- * @ss: the endpoint
- *
- * Context: any, within an RCU read section or with the socket locked.
+/*
+ * Bytes to read that do not come by TCP.  Any context, in an RCU read section or with the socket
+ * locked.
  */
 size_t sdp_rx_queued(const struct sdp_sock *ss)
 {
@@ -48,12 +46,7 @@ size_t sdp_rx_queued(const struct sdp_sock *ss)
 	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
 }
 
-/**
- * sdp_rx_watch() - somebody polls the endpoint
- * @ss: the endpoint
- *
- * Context: any, within an RCU read section.
- */
+/* Somebody polls the endpoint.  Any context, in an RCU read section. */
 void sdp_rx_watch(const struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_sock_rx(ss);
@@ -95,10 +88,7 @@ static bool sdp_rx_by_tcp(struct sdp_sock *ss)
 	return ret;
 }
 
-/**
- * sdp_rx_leave_tcp() - a call leaves TCP's own reading
- * @ss: the endpoint; its socket is not locked
- */
+/* The socket is not locked; may sleep. */
 void sdp_rx_leave_tcp(struct sdp_sock *ss)
 {
 	struct sdp_lane *lane;
@@ -129,17 +119,14 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 		sdp_lane_kick(ss);
 }
 
-/**
- * sdp_rx_enter_tcp() - go into TCP's own reading, if that is where the bytes come from
- * @ss: the endpoint
- *
- * Return: false if they do not.  Otherwise the direction does not move before
- * sdp_rx_leave_tcp().
+/*
+ * A call goes into TCP's own reading, if the bytes come from there; false if not.  The direction
+ * does not move before sdp_rx_leave_tcp().
  */
 bool sdp_rx_enter_tcp(struct sdp_sock *ss)
 {
 	atomic_inc(&ss->in_tcp);
-	/* Pairs with the barrier in sdp_tx_try(): one of both sees the other. */
+	/* Pairs with sdp_tx_try() and sdp_lane_take_switch(): one of both sees the other. */
 	smp_mb__after_atomic();
 	if (sdp_rx_by_tcp(ss))
 		return true;
@@ -147,10 +134,7 @@ bool sdp_rx_enter_tcp(struct sdp_sock *ss)
 	return false;
 }
 
-/**
- * sdp_rx_shut() - the program reads no more, and calls tell it so
- * @ss: the endpoint, its socket locked and shut down
- */
+/* The program reads no more, and calls tell it so.  The socket is locked and shut down. */
 void sdp_rx_shut(struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_sock_rx(ss);
@@ -159,12 +143,9 @@ void sdp_rx_shut(struct sdp_sock *ss)
 		sdp_share_begin_read(pipe);
 }
 
-/**
- * sdp_rx_stop() - what comes from here on comes by TCP
- * @ss: the endpoint, its socket locked
- *
- * The program can still read what has come, unless TCP has bytes that lie before it: then the
- * sender brings it back.
+/*
+ * What comes from here on comes by TCP.  The program can still read what has come, unless TCP has
+ * bytes that lie before it: then the sender brings it back.  The socket is locked.
  */
 void sdp_rx_stop(struct sdp_sock *ss)
 {
@@ -180,23 +161,13 @@ void sdp_rx_stop(struct sdp_sock *ss)
 	sdp_pipe_detach_rx(pipe);
 }
 
-/**
- * sdp_rx_ended() - do reads not wait any more?
- * @sk: the socket
- */
 bool sdp_rx_ended(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_err) || (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) ||
 	       READ_ONCE(sk->sk_state) == TCP_CLOSE || sock_flag(sk, SOCK_DONE);
 }
 
-/**
- * sdp_rx_more() - are there more than so many bytes to read?
- * @ss: the endpoint
- * @have: so many
- *
- * Context: any; without the socket's lock a guess.
- */
+/* Are there more than @have bytes to read?  Any context; without the socket's lock a guess. */
 bool sdp_rx_more(struct sdp_sock *ss, size_t have)
 {
 	size_t queued;
@@ -432,9 +403,10 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 }
 
 /*
- * Bytes that come by TCP are read by TCP's own recvmsg, which must not sleep.  Returns -EXDEV if
- * they do not, or if there are not enough yet and the call may wait: *done has those that were
- * read.  A call that has waited @before does not sleep in TCP, which would count its time anew.
+ * Bytes that come by TCP are read by TCP's own recvmsg, which sleeps only where nothing else does
+ * right.  Returns -EXDEV if they do not come by TCP, or if there are not enough yet and the call
+ * may wait: *done has those that were read.  A call that has waited @before does not sleep in TCP,
+ * which would count its time anew.
  */
 static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags,
 			     int *addr_len, size_t *done, bool before)
@@ -541,18 +513,8 @@ static bool sdp_rx_seeks(struct sdp_sock *ss)
 	return ret;
 }
 
-/**
- * sdp_rx_recv() - receive from an endpoint
- * @ss: the endpoint; its socket is not locked
- * @msg: where the bytes go
- * @len: how many, at most
- * @flags: as recvmsg(2) has them
- * @addr_len: as struct proto has it
- * @timeo: how long it may wait
- *
- * Context: process.
- *
- * Return: bytes received, or -errno as tcp_recvmsg() has it.
+/*
+ * tcp_recvmsg() of an endpoint, which waits for at most @timeo jiffies.  The socket is not locked.
  */
 int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, int *addr_len,
 		long timeo)
@@ -567,14 +529,9 @@ int sdp_rx_recv(struct sdp_sock *ss, struct msghdr *msg, size_t len, int flags, 
 	return n;
 }
 
-/**
- * sdp_rx_wait_readable() - wait until there is something to read, or an end
- * @ss: the endpoint; its socket is not locked
- * @nonblock: do not wait
- *
- * Context: process.
- *
- * Return: 0, also without anything if it must not wait; or -errno.
+/*
+ * Waits until there is something to read, or an end.  0 also if it must not wait, or only TCP's own
+ * recvmsg can; or -errno.  Process context; the socket is not locked.
  */
 int sdp_rx_wait_readable(struct sdp_sock *ss, bool nonblock)
 {

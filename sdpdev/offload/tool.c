@@ -45,13 +45,9 @@ static bool sdp_tool_piped(const struct sdp_pipe *pipe)
 	}
 }
 
-/**
- * sdp_tool_away() - which directions are not with TCP, or on their way back?
- * @ss: the endpoint
- *
- * Context: an RCU read section, or its socket locked; without the lock a guess.
- *
- * Return: bits of SDP_CTL_TX and SDP_CTL_RX.
+/*
+ * SDP_CTL_TX and SDP_CTL_RX of directions that are not with TCP, or on their way back.  In an RCU
+ * read section, or with the socket locked; without the lock a guess.
  */
 u32 sdp_tool_away(const struct sdp_sock *ss)
 {
@@ -68,19 +64,13 @@ u32 sdp_tool_away(const struct sdp_sock *ss)
 	return away;
 }
 
-/**
- * sdp_tool_return() - bring a connection back to TCP
- * @ss: an end of it, its socket locked
- * @stay: it does not leave TCP any more
- *
- * What this end sends returns at once.  The caller does the same with the other end if it is on
- * this host.  A peer that is not is asked to return.  If nobody has said "stay" the directions move
- * again when the connection has carried as much as makes a move worth it.
- *
- * Context: process.
- *
- * Return: 1; 0 if it was with TCP, or was told before; -ENOBUFS if memory was short: the worker
- * goes on; -EOPNOTSUPP if no byte may go by TCP.
+/*
+ * Brings a connection back to TCP; with @stay it does not leave TCP any more.  What this end sends
+ * returns at once.  The caller does the same with the other end if it is on this host; another
+ * peer is asked to return.  Without "stay" at either end the directions move again when the
+ * connection has carried enough.  1; 0 if it was with TCP, or was told before; -ENOBUFS if memory
+ * was short: the worker goes on; -EOPNOTSUPP if no byte may go by TCP.  The socket is locked, in
+ * process context.
  */
 int sdp_tool_return(struct sdp_sock *ss, bool stay)
 {
@@ -117,14 +107,10 @@ static enum sdp_stay sdp_tool_look(struct sdp_sock *ss)
 	return sdp_lane_asked(ss) ? SDP_STAY_PASSING : ss->stay;
 }
 
-/**
- * sdp_tool_offload() - look for a better carrier, however little a connection has carried
- * @ss: an end of it, its socket locked
- *
- * Context: process.
- *
- * Return: 1 if it has one now, or has asked for one; 0 if that was so; -EOPNOTSUPP, and
- * sdp_sock.stay says why not.
+/*
+ * Looks for a better carrier, even if a connection has carried little.  1 if it has one now, or has
+ * asked for one; 0 if that was so; -EOPNOTSUPP, and sdp_sock.stay says why not.  The socket is
+ * locked, in process context.
  */
 int sdp_tool_offload(struct sdp_sock *ss)
 {

@@ -37,7 +37,7 @@ DECLARE_EVENT_CLASS(sdp_sock_way,
 		  __get_str(why))
 );
 
-/* The next bytes go by a pipe. */
+/* The next bytes go by a pipe, or a carrier. */
 DEFINE_EVENT(sdp_sock_way, sdp_sock_move,
 	TP_PROTO(const struct sdp_sock *ss, enum sdp_stay why), TP_ARGS(ss, why));
 

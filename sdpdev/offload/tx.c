@@ -46,10 +46,6 @@ static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	return ret;
 }
 
-/**
- * sdp_tx_shut() - must nothing be sent any more?
- * @sk: the socket
- */
 bool sdp_tx_shut(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_err) || (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN);
@@ -133,14 +129,9 @@ static int sdp_tx_wait_reader(struct sdp_sock *ss, struct sdp_pair *pair, long *
 	return err;
 }
 
-/**
- * sdp_tx_back() - the direction leaves the pipe: for TCP, or for good
- * @ss: the endpoint, its socket locked
- * @why: the reason
- *
- * Context: as sdp_tx_return().
- *
- * Return: as sdp_tx_return(), or -EPIPE where no byte may go by TCP.
+/*
+ * The direction leaves the pipe: for TCP, or for good.  As sdp_tx_return(), but -EPIPE where no
+ * byte may go by TCP.
  */
 int sdp_tx_back(struct sdp_sock *ss, enum sdp_stay why)
 {
@@ -234,7 +225,7 @@ static int sdp_tx_pause(struct sock *sk, long *timeo)
 	return 0;
 }
 
-/* Some bytes of a message, by whatever way they go now; 0 after having waited. */
+/* Some bytes of a message, by the way that they go now; 0 after having waited. */
 static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, long *timeo)
 {
 	ssize_t n = sdp_tx_route(ss, msg, timeo);
@@ -290,15 +281,9 @@ static int sdp_tx_message(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	return sent;
 }
 
-/**
- * sdp_tx_send() - send a message of an endpoint
- * @ss: the endpoint, its socket locked
- * @msg: the message
- * @len: its bytes
- *
- * Context: process; may release the lock while it waits for room.
- *
- * Return: bytes sent, or -errno as tcp_sendmsg() has it.
+/*
+ * tcp_sendmsg_locked() of an endpoint.  Its socket is locked, in process context, but not while the
+ * call waits.
  */
 int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 {
@@ -314,8 +299,8 @@ int sdp_tx_send(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 		return -EOPNOTSUPP;
 
 	/*
-	 * One notice for a call, by whatever ways its bytes go.  TCP makes it where they all go by
-	 * TCP: a control message may say that they are a device's.
+	 * One notice for a call, even if its bytes go several ways.  TCP makes it where they all go
+	 * by TCP: a control message may say that they are a device's.
 	 */
 	if (unlikely(msg->msg_flags & MSG_ZEROCOPY) && !msg->msg_ubuf && len &&
 	    sock_flag(sk, SOCK_ZEROCOPY) && sdp_tx_plain(msg)) {
