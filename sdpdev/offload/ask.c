@@ -291,8 +291,8 @@ static void sdp_ask_wait(struct sdp_ask *ask, struct sdp_sock *ss, struct sock *
  * Context: process.
  *
  * Return: the carrier, with a reference for the module; -ENOENT if there is no such connection;
- * -EACCES if the proof is wrong; -EPERM if the connection stays as it is; -EBUSY or -ENOMEM if it
- * may be asked again.
+ * -EACCES if the proof is wrong; -EPERM if the connection stays as it is, or the request is an old
+ * one; -EBUSY or -ENOMEM if it may be asked again.
  */
 struct sdp_carrier *sdp_carrier_answer(const struct sdp_carrier_ops *ops, struct net *net,
 				       const struct sdp_join *join, struct sdp_join *answer,

@@ -53,7 +53,7 @@
  * struct sdp_avoid_entry - a host, or a path
  * @host: address
  * @scope: where it is the address of this host: a device for a link-local one, or a VRF, or 0
- * @ifindex: device of a path; 0: the host by whatever path
+ * @ifindex: device of a path; 0: the host, by any path
  * @kind: of carrier
  * @good: a carrier was joined since @failed
  * @until: jiffies before which only an end asks that may not go by TCP

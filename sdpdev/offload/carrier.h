@@ -230,12 +230,12 @@ enum sdp_carrier_event {
  * @data: those with bytes that were sent or have come; likewise
  * @bytes: theirs
  * @spare: memory for the next message that comes, or NULL; taken and put by xchg()
- * @lock: for what follows
+ * @lock: for @sk, @lane and @inbox
  * @sk: the connection's socket; NULL when the switch has ended it
  * @lane: what the switch has for it; as @sk
  * @inbox: messages that the switch has not looked at
- * @events: bits of enum sdp_carrier_event
- * @acked: messages that the peer has taken in
+ * @events: bits of enum sdp_carrier_event; changed by atomic operations
+ * @acked: messages that the peer has taken in; written by the module alone, without a lock
  */
 struct sdp_carrier {
 	refcount_t refs;

@@ -18,14 +18,14 @@
 
 /**
  * struct sdp_lane - what an endpoint has for carriers of messages
- * @refs: one of the endpoint's, and one while @work is queued
+ * @refs: one of the endpoint's, one while @work is queued, and one of each call that waits
  * @ss: the endpoint; NULL when it is gone
  * @sk: its socket, likewise; under @lock, so that others can find it
  * @lock: for @sk
  * @tx: state of the direction that is sent
  * @rx: and of the one that is received
  * @carrier: the one that there is, referenced, or NULL
- * @carriers: that there were
+ * @carriers: how many there were
  * @kind: SDP_SOCK_BY_*, of the last one
  * @kept: what was sent and is not acknowledged; counts as the socket's memory
  * @post: the first of @kept that the carrier has not got, or NULL

@@ -173,7 +173,7 @@ enum sdp_table_state {
  * @in_tcp: calls inside TCP's own functions that read; without one a direction may move to a pipe
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected
- * @joined: it was in the table at some time, and may have a pair; under the socket's lock
+ * @joined: it has its numbers, so it may be in the table or have a pair; under the socket's lock
  * @table: enum sdp_table_state; under sdp_table_lock
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
  * @never: the program or a rule says that it does not move
@@ -213,7 +213,7 @@ enum sdp_table_state {
  * @missed: such packets that did not arrive, one after the other
  * @seek: in a list of those that only.c lets find their other end; under sdp_seek_lock
  * @seek_slow: in the list of those whose peers have not answered; under sdp_seek_lock
- * @seek_end: jiffies when it gives up, or 0 as long as TCP has not connected
+ * @seek_end: jiffies when it gives up, or 0 as long as TCP has not connected, or others ask first
  * @node: in the table of those that look for their other end; under sdp_table_lock
  * @rcu: for readers of icsk_ulp_data
  */

@@ -478,7 +478,7 @@ static void sdp_pair_look(struct sdp_pair *pair, int i)
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
 	sdp_land_age(pipe);
-	/* O_ASYNC asks nobody. */
+	/* A program that sets O_ASYNC does not tell. */
 	if (sdp_pipe_shared(pipe) && pipe->rx)
 		sdp_share_watch(pipe, pipe->rx);
 	/* A program that has put something in or out, and has not said so, costs seconds only. */

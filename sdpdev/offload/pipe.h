@@ -119,7 +119,7 @@ struct sdp_pipe {
 
 /**
  * struct sdp_pair - both directions of a connection whose ends are on this kernel
- * @refs: one for each end, and one for each file that maps its pipes
+ * @refs: one for each end, for each file that maps its pipes, and for each call that waits
  * @pipe: index 0 carries what the end that connected sends, 1 what the other one sends
  * @list: in sdp_pairs, for the worker that looks after pipes that stand still, until the last
  *	reference goes

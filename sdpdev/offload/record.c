@@ -9,8 +9,8 @@
  *
  * Everything is big-endian.  F is the byte of the stream that TCP would have carried here,
  * P the position of the byte that follows.  The mac is SipHash of type, sequence number and
- * P, with the token as its key.  The token has never been sent by TCP, so nobody who only
- * reads and writes TCP can make a record.
+ * P, with the token as its key.  The token has never been sent by TCP, so an attacker that only
+ * reads and writes TCP cannot make a record.
  */
 #include <asm/byteorder.h>
 
