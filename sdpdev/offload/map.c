@@ -71,7 +71,7 @@ static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pag
 			swap(pipe->pages[i], pages->page[i]);
 	sdp_share_clear(pipe);
 	spin_lock_bh(&pipe->lock);
-	/* Pairs with the look at it without the lock: the page is clear. */
+	/* Pairs with sdp_pipe_shared(): the page is clear. */
 	smp_store_release(&pipe->shared, page_address(pages->page[i]));
 	pages->page[i] = NULL;
 	swap(pipe->payer, pages->payer);
