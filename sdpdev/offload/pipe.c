@@ -313,9 +313,7 @@ bool sdp_pipe_claim(struct sdp_pipe *pipe)
 	return pipe->claim != pipe->tail;
 }
 
-/*
- * Bytes from @pos on that lie side by side, up to @end; @len says how many.  They are the caller's.
- */
+/* @len bytes from @pos on, and before @end, that lie side by side.  They are the caller's. */
 void *sdp_pipe_slice(struct sdp_pipe *pipe, u64 pos, u64 end, size_t *len)
 {
 	unsigned int offset = sdp_pipe_offset(pipe, pos);
