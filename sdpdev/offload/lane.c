@@ -77,7 +77,10 @@ void sdp_lane_data_ready(struct sock *sk)
 		ss->base->data_ready(sk);
 }
 
-/* Only in the place of the kernel's own, and only for as long as the lane lives. */
+/*
+ * In the place of the kernel's own callback only, as long as the lane lives.  A client in the
+ * kernel that has saved it may put it back later.
+ */
 void sdp_lane_hear(struct sdp_sock *ss, bool on)
 {
 	struct sock *sk = ss->sk;
