@@ -60,7 +60,7 @@ void ipoib_make_address(struct ipoib_dev *priv)
  * @priv: the interface
  * @addr: the copy
  *
- * Whoever holds rtnl need not wait for ctl, which others may hold for seconds.
+ * A holder of rtnl need not wait for ctl, which others may hold for seconds.
  */
 void ipoib_get_address(struct ipoib_dev *priv, u8 *addr)
 {

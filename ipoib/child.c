@@ -157,8 +157,8 @@ free:
  * @parent: the port's own interface
  * @pkey: the P_Key
  *
- * Called under rtnl, by who writes to a file of the parent's: the parent cannot go
- * before that has returned, and may be waited for by who keeps the child from going.
+ * Called under rtnl, for a write to a file of the parent's: the parent cannot go
+ * before that has returned, and what keeps the child from going may wait for the parent.
  *
  * Return: 0, or -ENODEV if there is none.
  */

@@ -3,7 +3,7 @@
  * Which members of a group are served by user mode: memberships that a program has claimed,
  * beside all that the stack has. state/claim.h has the locks and the lifetimes.
  *
- * A member is a socket that has joined, or whoever else has the interface listen: a packet
+ * A member is a socket that has joined, or another that has the interface listen: a packet
  * socket, a bridge, the stack itself, "ip maddr add". The stack counts a group's sockets in
  * its own list of IP addresses, which is one user of the interface's list.
  */

@@ -148,7 +148,7 @@ static bool ipoib_conn_in_same_sender(const struct ipoib_conn_in *a,
 /*
  * A sender opens one connection only: those that it had before are of before it
  * was restarted. A request can be made in anybody's name; but our reply went to
- * who has the LID, and has been answered.
+ * the owner of the LID, and has been answered.
  */
 static void ipoib_conn_in_established(struct ipoib_conn_in *c)
 {

@@ -93,7 +93,7 @@ void ipoib_conn_wake(struct ipoib_conn *c)
 	for_each_set_bit(i, &c->stopped, IPOIB_MAX_TX_QUEUES) {
 		struct ipoib_tx_queue *q = &c->priv->tx[i];
 
-		/* One that is closed is opened by who brings the link up. */
+		/* One that is closed is opened when the link comes up. */
 		if (READ_ONCE(q->open))
 			netif_tx_wake_queue(ipoib_txq(q));
 	}

@@ -261,7 +261,7 @@ static bool ipoib_conn_drain(struct ipoib_conn *c)
 	return false;
 }
 
-/* Of the work, or of who has cancelled it. Nobody posts: it is not up. */
+/* Called in the work, or after it was cancelled. Nobody posts: it is not up. */
 static void ipoib_conn_close(struct ipoib_conn *c)
 {
 	/* Tells the peer, and waits for the handler. */

@@ -231,7 +231,7 @@ static void ipoib_enhanced_merge(struct net_device_ops *ops, const struct net_de
  * ipoib_enhanced_setup() - let the adapter's driver take its part
  * @priv: the interface, in whose netdev only ipoib_setup() has set anything
  *
- * Its destructor is called by ours, or by who could not register the netdev.
+ * Its destructor is called by ours, or where the netdev could not be registered.
  *
  * Return: 0 or an errno.
  */

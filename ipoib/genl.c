@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The generic netlink family "ipoib": a program names one of its own sockets, which has
- * joined a group, and claims that membership. Whoever has the descriptor may: a claim
- * speaks for nobody else, so it needs no privilege.
+ * joined a group, and claims that membership. A claim concerns the program's own
+ * membership only, so it needs the socket's descriptor and no privilege.
  */
 #include <linux/net.h>
 #include <linux/rtnetlink.h>

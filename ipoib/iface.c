@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What makes a netdev an interface of a port, whoever registers it: main.c for a port,
- * child.c for a child.
+ * What makes a netdev an interface of a port. main.c registers that of a port, and
+ * child.c a child.
  */
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>

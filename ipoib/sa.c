@@ -65,7 +65,7 @@ unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
  * @priv: the interface, of which a question has not been answered
  *
  * The own GID's path is asked for until there is an answer, or nobody else has
- * missed one for so long that it is forgotten. Who answers others is not away.
+ * missed one for so long that it is forgotten. One that answers others is not away.
  */
 void ipoib_sa_missed(struct ipoib_dev *priv)
 {

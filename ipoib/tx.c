@@ -597,7 +597,7 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	}
 
 	ipoib_xmit(priv, q, skb);
-	/* Whoever stops the queue may do so before the last of a batch. */
+	/* The queue may be stopped before the last packet of a batch. */
 	if (!netdev_xmit_more() || netif_tx_queue_stopped(ipoib_txq(q)))
 		ipoib_tx_post(q);
 	return NETDEV_TX_OK;

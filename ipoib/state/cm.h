@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Connected mode (RFC 4755): unicast packets to a neighbour that can do so go
- * over a reliable connection of its own in each direction. Who sends opens the
+ * over a reliable connection of its own in each direction. The sender opens the
  * connection and sends on it; the other end only receives.
  *
  * Locks, behind those in ipoib.h:

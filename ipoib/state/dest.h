@@ -81,7 +81,7 @@ enum ipoib_dest_state {
  * @queue:	packets that wait for @ah
  *
  * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
- * is created by whoever needs it and lives until somebody who holds ctl removes
+ * is created when it is needed, and lives until a holder of ctl removes
  * it; ipoib_dest_remove() waits for its work and its queries, so these need no
  * reference.
  */

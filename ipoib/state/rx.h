@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receiving datagrams. No lock: all but the sizes is of NAPI, or of who has disabled it.
+ * Receiving datagrams. No lock: all but the sizes is changed by NAPI, or while NAPI is disabled.
  */
 #ifndef _IPOIB_RX_H
 #define _IPOIB_RX_H

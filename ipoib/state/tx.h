@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Transmit queues. What fills a ring is under the stack's lock of the queue; what empties it
- * is of NAPI, or of who has disabled it.
+ * belongs to NAPI, or may be changed while NAPI is disabled.
  */
 #ifndef _IPOIB_TX_H
 #define _IPOIB_TX_H
@@ -56,7 +56,7 @@ struct ipoib_tx_wr {
  * @broken:	the adapter refused some of what is in the ring
  * @batched:	packets of @batch that the adapter was not told of
  * @batch:	work requests to post in one go
- * @tail:	completed so far; down to @wc all is of @napi, or of who disabled it
+ * @tail:	completed so far; down to @wc all is @napi's, or changed while that is disabled
  * @napi:	frees what was sent
  * @wc:		room for completions
  *
