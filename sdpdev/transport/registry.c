@@ -60,10 +60,7 @@ static DEFINE_HASHTABLE(sdp_xprt_ports, 8);
 /* What the protocol gives to every transport; set once. */
 static const struct sdp_xprt_upcalls *sdp_xprt_up;
 
-/**
- * sdp_xprt_init() - who gets the transports' events
- * @up: the protocol
- */
+/* The protocol, which gets the transports' events. */
 void sdp_xprt_init(const struct sdp_xprt_upcalls *up)
 {
 	sdp_xprt_up = up;
@@ -94,12 +91,9 @@ static void sdp_xprt_drop(struct sdp_xprt *xprt)
 		complete(&xprt->gone);
 }
 
-/**
- * sdp_xprt_get() - a reference to a transport
- * @ops: the transport
- *
- * Context: any.
- * Return: false where it is not registered, or is being unregistered.
+/*
+ * A reference to a transport, in any context; false where it is not registered, or is being
+ * unregistered.
  */
 bool sdp_xprt_get(const struct sdp_xprt_ops *ops)
 {
@@ -113,12 +107,7 @@ bool sdp_xprt_get(const struct sdp_xprt_ops *ops)
 	return got;
 }
 
-/**
- * sdp_xprt_put() - drop the reference
- * @ops: the transport
- *
- * Context: any.
- */
+/* Drops the reference, in any context. */
 void sdp_xprt_put(const struct sdp_xprt_ops *ops)
 {
 	rcu_read_lock();
@@ -150,18 +139,11 @@ static struct sdp_xprt *sdp_xprt_next(struct sdp_xprt *prev)
 	return xprt;
 }
 
-/**
- * sdp_xprt_route() - the transport by which a connection leaves
- * @net: its namespace
- * @params: as struct sdp_xprt_ops.route takes them; changed as it says by the transport
- *	that is found, and by no other
- *
- * Transports are asked in the order of their registration.
- *
- * Context: process context.
- * Return: the first transport that takes it, referenced; NULL without any such transport; or
+/*
+ * The first transport that takes a connection, in the order of their registration; referenced.  It
+ * alone changes @params, as struct sdp_xprt_ops.route says.  NULL without any such transport; or
  * an ERR_PTR: the first error that says more than that the route leaves by another kind of
- * interface, else -EOPNOTSUPP.
+ * interface, else -EOPNOTSUPP.  In process context.
  */
 const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_params *params)
 {
@@ -184,13 +166,9 @@ const struct sdp_xprt_ops *sdp_xprt_route(struct net *net, struct sdp_xprt_param
 	return told ? ERR_PTR(told) : NULL;
 }
 
-/**
- * sdp_xprt_takes() - might a connection that leaves by a device use a transport?
- * @dev: the device
- * @by: of struct sdp_xprt_ops
- *
- * Context: any.
- * Return: false where sdp_xprt_route() finds none.
+/*
+ * Might a connection that leaves by a device use a transport @by of struct sdp_xprt_ops?  False
+ * where sdp_xprt_route() finds none.  In any context.
  */
 bool sdp_xprt_takes(const struct net_device *dev, u8 by)
 {
@@ -253,16 +231,10 @@ static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xpr
 		xprt->ops->unlisten(port->net, port->port);
 }
 
-/**
- * sdp_xprt_listen() - let requests for a port in, by every transport there is or will be
- * @net: the namespace, which the caller holds until sdp_xprt_unlisten()
- * @number: host byte order
- *
- * A transport that cannot is counted, and left out.  Listeners share out the addresses among
- * themselves.
- *
- * Context: process context.
- * Return: what sdp_xprt_unlisten() takes, or NULL without memory.
+/*
+ * Lets requests for a port in, by every transport there is or will be; one that cannot is counted,
+ * and left out.  Listeners share out the addresses among themselves.  The caller holds @net until
+ * sdp_xprt_unlisten(), which takes what this returns; NULL without memory.  In process context.
  */
 struct sdp_xprt_port *sdp_xprt_listen(struct net *net, u16 number)
 {
@@ -285,12 +257,7 @@ out:
 	return port;
 }
 
-/**
- * sdp_xprt_unlisten() - keep them out
- * @port: from sdp_xprt_listen()
- *
- * Context: process context.
- */
+/* The reverse; in process context. */
 void sdp_xprt_unlisten(struct sdp_xprt_port *port)
 {
 	struct sdp_xprt *xprt;
@@ -305,10 +272,7 @@ void sdp_xprt_unlisten(struct sdp_xprt_port *port)
 	mutex_unlock(&sdp_xprt_mutex);
 }
 
-/**
- * sdp_xprt_stats() - the transports' own counters
- * @seq: where to
- */
+/* The transports' own counters. */
 void sdp_xprt_stats(struct seq_file *seq)
 {
 	struct sdp_xprt *xprt;

@@ -87,11 +87,8 @@ static void sdp_conn_disown(struct sdp_xprt_conn *conn)
 	conn->owned = false;
 }
 
-/**
- * sdp_xprt_disown() - a connection does not count as its owner's any more
- * @conn: the connection, which has been charged
- *
- * Context: process context.
+/*
+ * A connection that has been charged does not count as its owner's any more.  In process context.
  */
 void sdp_xprt_disown(struct sdp_xprt_conn *conn)
 {

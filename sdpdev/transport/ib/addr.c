@@ -28,10 +28,7 @@ static void sdp_ib_addr_cb(int status, struct sockaddr *src,
 	sdp_rc_told_status(context, status, SDP_RC_EV_ADDR);
 }
 
-/**
- * sdp_ib_addr_resolve() - struct sdp_rc_kind.resolve
- * @conn: the connection
- */
+/* struct sdp_rc_kind.resolve */
 int sdp_ib_addr_resolve(struct sdp_rc_conn *conn)
 {
 	struct rdma_dev_addr *addr = &sdp_ib_conn(conn)->addr;
@@ -47,13 +44,9 @@ int sdp_ib_addr_resolve(struct sdp_rc_conn *conn)
 	return ret;
 }
 
-/**
- * sdp_ib_addr_cancel() - struct sdp_rc_kind.cancel
- * @conn: the connection
- *
- * A cancelled query still calls back, later: it
- * holds a reference.  Under the lock, because ib_sa may use a query's number again once it
- * has called back.
+/*
+ * A cancelled query still calls back, later: it holds a reference.  Under the lock, because ib_sa
+ * may use a query's number again once it has called back.
  */
 void sdp_ib_addr_cancel(struct sdp_rc_conn *conn)
 {
@@ -195,10 +188,7 @@ static int sdp_ib_path_check(struct sdp_rc_conn *conn)
 	return conn->status ? -EHOSTUNREACH : 0;
 }
 
-/**
- * sdp_ib_path_resolved() - the SA has answered
- * @conn: the connection
- */
+/* The SA has answered. */
 void sdp_ib_path_resolved(struct sdp_rc_conn *conn)
 {
 	int ret;

@@ -172,13 +172,7 @@ static int sdp_ib_cm_req_handler(struct ib_cm_id *cm_id,
 
 /* --- everything else that ib_cm tells -------------------------------------- */
 
-/**
- * sdp_ib_cm_handler() - ib_cm's callback, of listeners and of connections
- * @cm_id: whose
- * @event: what
- *
- * Return: zero, or an error where ib_cm shall destroy @cm_id.
- */
+/* ib_cm's callback, of listeners and of connections: an error where ib_cm shall destroy @cm_id. */
 int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
 	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
@@ -222,10 +216,7 @@ int sdp_ib_cm_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 
 /* --- what this end tells the peer --------------------------------------------- */
 
-/**
- * sdp_ib_cm_request() - struct sdp_rc_kind.request: send the REQ
- * @conn: the connection
- */
+/* Sends the REQ. */
 int sdp_ib_cm_request(struct sdp_rc_conn *conn)
 {
 	struct sdp_ib_conn *ib = sdp_ib_conn(conn);
@@ -256,11 +247,7 @@ int sdp_ib_cm_request(struct sdp_rc_conn *conn)
 	return ib_send_cm_req(cm_id, &req);
 }
 
-/**
- * sdp_ib_cm_confirm() - struct sdp_rc_kind.confirm: send the RTU, or a REJ
- * @conn: the connection
- * @ret: zero, or why this end cannot
- */
+/* Sends the RTU, or a REJ. */
 int sdp_ib_cm_confirm(struct sdp_rc_conn *conn, int ret)
 {
 	struct ib_cm_id *cm_id = sdp_ib_conn(conn)->cm_id;
@@ -271,12 +258,7 @@ int sdp_ib_cm_confirm(struct sdp_rc_conn *conn, int ret)
 	return ret;
 }
 
-/**
- * sdp_ib_cm_accept() - struct sdp_rc_kind.accept: send the REP
- * @conn: the connection
- * @pdata: private data
- * @len: bytes of @pdata
- */
+/* Sends the REP. */
 int sdp_ib_cm_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
 {
 	struct sdp_ib_conn *ib = sdp_ib_conn(conn);
@@ -294,34 +276,20 @@ int sdp_ib_cm_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int l
 	return ib_send_cm_rep(ib->cm_id, &rep);
 }
 
-/**
- * sdp_ib_cm_reject() - struct sdp_rc_kind.reject: send a REJ
- * @conn: the connection
- * @pdata: private data
- * @len: bytes of @pdata; what does not fit is left out
- */
+/* Sends a REJ; private data that does not fit is left out. */
 void sdp_ib_cm_reject(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
 {
 	len = min_t(unsigned int, len, IB_CM_REJ_PRIVATE_DATA_SIZE);
 	ib_send_cm_rej(sdp_ib_conn(conn)->cm_id, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0, pdata, len);
 }
 
-/**
- * sdp_ib_cm_destroy() - struct sdp_rc_kind.cm_destroy
- * @conn: the connection
- */
 void sdp_ib_cm_destroy(struct sdp_rc_conn *conn)
 {
 	if (sdp_ib_conn(conn)->cm_id)
 		ib_destroy_cm_id(sdp_ib_conn(conn)->cm_id);
 }
 
-/**
- * sdp_ib_cm_qp_attr() - struct sdp_rc_kind.qp_attr
- * @conn: the connection
- * @attr: has the state to come, and gets what that needs
- * @mask: out: what it needs
- */
+/* struct sdp_rc_kind.qp_attr */
 int sdp_ib_cm_qp_attr(struct sdp_rc_conn *conn, struct ib_qp_attr *attr, int *mask)
 {
 	struct sdp_ib_conn *ib = sdp_ib_conn(conn);

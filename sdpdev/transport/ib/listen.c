@@ -129,11 +129,7 @@ static int sdp_ib_port_make(u16 number)
 	return ret;
 }
 
-/**
- * sdp_ib_listen() - struct sdp_xprt_ops.listen
- * @net: a namespace that listens; a request's is known by its address only
- * @number: the port
- */
+/* A request's namespace is known by its address only: @net does not matter. */
 int sdp_ib_listen(struct net *net, u16 number)
 {
 	struct sdp_ib_port *port;
@@ -147,11 +143,6 @@ int sdp_ib_listen(struct net *net, u16 number)
 	return port ? 0 : sdp_ib_port_make(number);
 }
 
-/**
- * sdp_ib_unlisten() - struct sdp_xprt_ops.unlisten
- * @net: a namespace that listened
- * @number: the port
- */
 void sdp_ib_unlisten(struct net *net, u16 number)
 {
 	struct sdp_ib_port *port;

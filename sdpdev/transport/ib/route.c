@@ -31,20 +31,12 @@ static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 	return ret;
 }
 
-/**
- * sdp_ib_takes() - struct sdp_xprt_ops.takes
- * @ndev: the device; a bond has the type of those that it is made of
- */
+/* A bond has the type of those that it is made of. */
 bool sdp_ib_takes(const struct net_device *ndev)
 {
 	return ndev->type == ARPHRD_INFINIBAND;
 }
 
-/**
- * sdp_ib_route() - struct sdp_xprt_ops.route
- * @net: the namespace
- * @params: as sdp_rc_route() takes them
- */
 int sdp_ib_route(struct net *net, struct sdp_xprt_params *params)
 {
 	return sdp_rc_route(net, params, sdp_ib_check_netdev);

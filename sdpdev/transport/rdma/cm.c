@@ -17,13 +17,7 @@ MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both mac
 
 /* --- what rdma_cm tells ------------------------------------------------------ */
 
-/**
- * sdp_rdma_handler() - rdma_cm's callback of a connection
- * @id: whose
- * @event: what
- *
- * Return: zero: this end destroys @id.
- */
+/* rdma_cm's callback of a connection.  Zero: this end destroys @id. */
 int sdp_rdma_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -81,10 +75,7 @@ static struct sockaddr_storage sdp_rdma_addr(const struct sockaddr_storage *addr
 	return ss;
 }
 
-/**
- * sdp_rdma_resolve() - struct sdp_rc_kind.resolve
- * @conn: the connection
- */
+/* struct sdp_rc_kind.resolve */
 int sdp_rdma_resolve(struct sdp_rc_conn *conn)
 {
 	struct sockaddr_storage src = sdp_rdma_addr(&conn->local, 0);
@@ -134,10 +125,7 @@ void sdp_rdma_addr_resolved(struct sdp_rc_conn *conn)
 		sdp_rc_conn_fail(conn, ret);
 }
 
-/**
- * sdp_rdma_path_resolved() - and the path
- * @conn: the connection
- */
+/* The path is known, or will not be. */
 void sdp_rdma_path_resolved(struct sdp_rc_conn *conn)
 {
 	if (conn->status)
@@ -146,10 +134,6 @@ void sdp_rdma_path_resolved(struct sdp_rc_conn *conn)
 		sdp_rc_path_known(conn);
 }
 
-/**
- * sdp_rdma_request() - struct sdp_rc_kind.request
- * @conn: the connection
- */
 int sdp_rdma_request(struct sdp_rc_conn *conn)
 {
 	struct rdma_conn_param param = {
@@ -166,11 +150,6 @@ int sdp_rdma_request(struct sdp_rc_conn *conn)
 	return rdma_connect(sdp_rdma_conn(conn)->id, &param);
 }
 
-/**
- * sdp_rdma_confirm() - struct sdp_rc_kind.confirm
- * @conn: the connection
- * @ret: zero, or why this end cannot
- */
 int sdp_rdma_confirm(struct sdp_rc_conn *conn, int ret)
 {
 	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
@@ -187,12 +166,6 @@ int sdp_rdma_confirm(struct sdp_rc_conn *conn, int ret)
 
 /* --- the side that accepts --------------------------------------------------- */
 
-/**
- * sdp_rdma_accept() - struct sdp_rc_kind.accept
- * @conn: the connection
- * @pdata: private data
- * @len: bytes of @pdata
- */
 int sdp_rdma_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
 {
 	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
@@ -213,12 +186,7 @@ int sdp_rdma_accept(struct sdp_rc_conn *conn, const void *pdata, unsigned int le
 	return ret;
 }
 
-/**
- * sdp_rdma_reject() - struct sdp_rc_kind.reject
- * @conn: the connection
- * @pdata: private data
- * @len: bytes of @pdata; what does not fit is left out
- */
+/* Private data that does not fit is left out. */
 void sdp_rdma_reject(struct sdp_rc_conn *conn, const void *pdata, unsigned int len)
 {
 	len = min_t(unsigned int, len, IB_CM_REJ_PRIVATE_DATA_SIZE);
@@ -235,22 +203,12 @@ void sdp_rdma_cancel(struct sdp_rc_conn *conn)
 {
 }
 
-/**
- * sdp_rdma_destroy() - struct sdp_rc_kind.cm_destroy
- * @conn: the connection
- */
 void sdp_rdma_destroy(struct sdp_rc_conn *conn)
 {
 	if (sdp_rdma_conn(conn)->id)
 		rdma_destroy_id(sdp_rdma_conn(conn)->id);
 }
 
-/**
- * sdp_rdma_qp_attr() - struct sdp_rc_kind.qp_attr
- * @conn: the connection
- * @attr: has the state to come, and gets what that needs
- * @mask: out: what it needs
- */
 int sdp_rdma_qp_attr(struct sdp_rc_conn *conn, struct ib_qp_attr *attr, int *mask)
 {
 	return rdma_init_qp_attr(sdp_rdma_conn(conn)->id, attr, mask);

@@ -152,22 +152,14 @@ static int sdp_rdma_check(struct net *net, const struct net_device *ndev)
 	return has ? 0 : -EOPNOTSUPP;
 }
 
-/**
- * sdp_rdma_takes() - struct sdp_xprt_ops.takes
- * @ndev: the device
- */
 bool sdp_rdma_takes(const struct net_device *ndev)
 {
 	return ndev->type == ARPHRD_ETHER && !list_empty_careful(&sdp_rdma_devs);
 }
 
-/**
- * sdp_rdma_route() - struct sdp_xprt_ops.route
- * @net: the namespace
- * @params: as sdp_rc_route() takes them
- *
- * A Hello of direct SDP does not fit: only the service's port can be asked for, and there
- * is a service in the first namespace alone.
+/*
+ * A Hello of direct SDP does not fit: only the service's port can be asked for, and there is a
+ * service in the first namespace alone.
  */
 int sdp_rdma_route(struct net *net, struct sdp_xprt_params *params)
 {

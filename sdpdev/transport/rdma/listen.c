@@ -120,11 +120,8 @@ static int sdp_rdma_req_deliver(struct sdp_rc_conn *conn)
 	return -ECONNREFUSED;
 }
 
-/**
- * sdp_rdma_requested() - a peer asks
- * @conn: the connection
- *
- * The protocol may have refused it with words of its own: then this refuses nothing.
+/*
+ * A peer asks.  The protocol may have refused it with words of its own: then this refuses nothing.
  */
 void sdp_rdma_requested(struct sdp_rc_conn *conn)
 {
@@ -152,11 +149,7 @@ static int sdp_rdma_bind(struct rdma_cm_id *id)
 	return ret ? : rdma_bind_addr(id, (struct sockaddr *)&any6);
 }
 
-/**
- * sdp_rdma_listen() - struct sdp_xprt_ops.listen
- * @net: the namespace
- * @number: the port; only the service has a listener, as no Hello fits
- */
+/* Only the service has a listener, as no Hello fits. */
 int sdp_rdma_listen(struct net *net, u16 number)
 {
 	struct rdma_cm_id *id;
@@ -180,11 +173,6 @@ int sdp_rdma_listen(struct net *net, u16 number)
 	return 0;
 }
 
-/**
- * sdp_rdma_unlisten() - struct sdp_xprt_ops.unlisten
- * @net: the namespace
- * @number: the port
- */
 void sdp_rdma_unlisten(struct net *net, u16 number)
 {
 	/* Waits for the handler. */

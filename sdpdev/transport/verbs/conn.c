@@ -120,11 +120,7 @@ static void sdp_rc_conn_timer(struct work_struct *work)
 	sdp_rc_conn_post(conn, SDP_RC_EV_TIMEOUT);
 }
 
-/**
- * sdp_rc_conn_set_timer() - limit the time in which the state must change
- * @conn: the connection
- * @ms: the limit
- */
+/* Limits the time in which the state must change. */
 void sdp_rc_conn_set_timer(struct sdp_rc_conn *conn, unsigned int ms)
 {
 	mod_delayed_work(sdp_rc_wq, &conn->timer, msecs_to_jiffies(ms));
@@ -201,11 +197,7 @@ void sdp_rc_conn_asked(struct sdp_rc_conn *conn)
 }
 EXPORT_SYMBOL_GPL(sdp_rc_conn_asked);
 
-/**
- * sdp_rc_conns_device_gone() - tell all connections of a device, and those to
- *	come
- * @dev: the device, which is being removed or has broken
- */
+/* Tells all connections of a device that is being removed or has broken, and those to come. */
 void sdp_rc_conns_device_gone(struct sdp_rc_dev *dev)
 {
 	struct sdp_rc_conn *conn;
@@ -218,10 +210,7 @@ void sdp_rc_conns_device_gone(struct sdp_rc_dev *dev)
 	spin_unlock_bh(&sdp_rc_conns_lock);
 }
 
-/**
- * sdp_rc_conn_detach() - it does not use its device any more
- * @conn: the connection
- */
+/* The connection does not use its device any more. */
 void sdp_rc_conn_detach(struct sdp_rc_conn *conn)
 {
 	spin_lock_bh(&sdp_rc_conns_lock);

@@ -40,12 +40,7 @@ static void sdp_rc_dev_event(struct ib_event_handler *handler, struct ib_event *
 	}
 }
 
-/**
- * sdp_rc_dev_mem() - what a device can do with memory
- * @device: ib_core's
- *
- * Return: bytes to be registered at once, or zero.
- */
+/* Bytes that a device can have registered at once, or zero. */
 u32 sdp_rc_dev_mem(const struct ib_device *device)
 {
 	u32 pages = min_t(u32, device->attrs.max_fast_reg_page_list_len, SDP_RC_MEM_PAGES);

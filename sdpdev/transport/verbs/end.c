@@ -4,16 +4,10 @@
  */
 #include "transport/verbs/verbs.h"
 
-/**
- * sdp_rc_conn_close() - enter the last state, once
- * @conn: the connection
- * @was: out: the state before
- *
- * When it returns true every posted buffer has come back, and it is for the
- * caller to tell the protocol.
- *
- * Context: process context, without conn->mutex.
- * Return: false if it has been closed before.
+/*
+ * Enters the last state, once, in process context without conn->mutex.  False if it has been
+ * closed before; else every posted buffer has come back, and it is for the caller to tell the
+ * protocol.
  */
 bool sdp_rc_conn_close(struct sdp_rc_conn *conn, enum sdp_rc_state *was)
 {

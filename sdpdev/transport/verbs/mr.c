@@ -24,13 +24,7 @@ static void sdp_rc_mr_reads(struct sdp_rc_conn *conn)
 	conn->reads_in = conn->xc.max_mem ? min_t(u32, conn->reads_in, in) : 0;
 }
 
-/**
- * sdp_rc_mrs_init() - how much memory a connection may have, and where it is protected
- * @conn: the connection, whose device is known
- * @params: how many regions
- *
- * Return: zero or a negative errno.
- */
+/* How much memory a connection may have, and where it is protected.  The device is known. */
 int sdp_rc_mrs_init(struct sdp_rc_conn *conn, const struct sdp_xprt_params *params)
 {
 	struct ib_pd *pd;
@@ -48,11 +42,8 @@ int sdp_rc_mrs_init(struct sdp_rc_conn *conn, const struct sdp_xprt_params *para
 	return 0;
 }
 
-/**
- * sdp_rc_mrs_exit() - free the regions
- * @conn: the connection, whose queue pair is gone
- *
- * Context: process context; sdp_rc_mr_put() may be running.
+/*
+ * Frees the regions.  The queue pair is gone; sdp_rc_mr_put() may be running.  In process context.
  */
 void sdp_rc_mrs_exit(struct sdp_rc_conn *conn)
 {
@@ -107,12 +98,9 @@ static struct sdp_rc_mr *sdp_rc_mr_new(struct sdp_rc_conn *conn)
 	return ERR_PTR(ret);
 }
 
-/**
- * sdp_rc_mr_get() - a region to register memory with
- * @conn: the connection
- *
- * Context: process context.
- * Return: the region, or ERR_PTR(): -ENOBUFS, -EDQUOT or -ENOMEM.
+/*
+ * A region to register memory with, or ERR_PTR(): -ENOBUFS, -EDQUOT or -ENOMEM.  In process
+ * context.
  */
 struct sdp_rc_mr *sdp_rc_mr_get(struct sdp_rc_conn *conn)
 {
@@ -133,12 +121,9 @@ struct sdp_rc_mr *sdp_rc_mr_get(struct sdp_rc_conn *conn)
 	return mr ?: ERR_PTR(-ENOBUFS);
 }
 
-/**
- * sdp_rc_mr_put() - it is free again
- * @conn: the connection, destroyed or not
- * @mr: the region, with which nothing is posted
- *
- * Context: any but hard interrupts.
+/*
+ * A region with which nothing is posted is free again; the connection may have been destroyed.  In
+ * any context but hard interrupts.
  */
 void sdp_rc_mr_put(struct sdp_rc_conn *conn, struct sdp_rc_mr *mr)
 {

@@ -30,24 +30,16 @@
 #define SDP_RC_RETRY_COUNT_BRIEF	7
 #define SDP_RC_RNR_RETRY_BRIEF		6	/* 7: without end */
 
-/**
- * sdp_rc_posted_put() - the device has given something back
- * @conn: the connection
- *
- * Context: any.
- */
+/* The device has given something back.  In any context. */
 void sdp_rc_posted_put(struct sdp_rc_conn *conn)
 {
 	if (refcount_dec_and_test(&conn->posted))
 		complete_all(&conn->flushed);
 }
 
-/**
- * sdp_rc_posted_get() - something is about to be posted
- * @conn: the connection
- *
- * Context: any.
- * Return: false where the queue pair takes nothing any more.
+/*
+ * Something is about to be posted; false where the queue pair takes nothing any more.  In any
+ * context.
  */
 bool sdp_rc_posted_get(struct sdp_rc_conn *conn)
 {
@@ -59,13 +51,7 @@ bool sdp_rc_posted_get(struct sdp_rc_conn *conn)
 	       refcount_inc_not_zero(&conn->posted);
 }
 
-/**
- * sdp_rc_qp_error() - the queue pair is of no more use
- * @conn: the connection
- * @error: why; the first one is told, and counted
- *
- * Context: any.
- */
+/* The queue pair is of no more use: the first error is told, and counted.  In any context. */
 void sdp_rc_qp_error(struct sdp_rc_conn *conn, int error)
 {
 	if (!test_and_set_bit(SDP_RC_F_QP_ERROR, &conn->flags))
@@ -73,13 +59,9 @@ void sdp_rc_qp_error(struct sdp_rc_conn *conn, int error)
 	sdp_rc_conn_end(conn, error);
 }
 
-/**
- * sdp_rc_wc_error() - the error of a completion
- * @conn: the connection, which is at its end where there is one
- * @wc: the completion
- * @refused: what to call a refusal of the peer's device
- *
- * Return: a negative errno, or zero.
+/*
+ * The error of a completion, with which the connection is at its end; or zero.  A refusal of the
+ * peer's device is called @refused.
  */
 int sdp_rc_wc_error(struct sdp_rc_conn *conn, const struct ib_wc *wc, int refused)
 {
@@ -193,14 +175,9 @@ static u32 sdp_rc_qp_pieces(const struct ib_device *device, const struct sdp_xpr
 	return min_t(u32, params->send_pieces, device->attrs.max_send_sge - 1);
 }
 
-/**
- * sdp_rc_qp_create() - make a queue pair that buffers can be posted to
- * @conn: the connection, whose device, port and partition are known
- * @params: how many buffers, and whose share of the device it is
- *
- * One completion queue for both directions keeps the upcalls in order.
- *
- * Return: zero or a negative errno.
+/*
+ * Makes a queue pair that buffers can be posted to; device, port and partition are known.  One
+ * completion queue for both directions keeps the upcalls in order.
  */
 int sdp_rc_qp_create(struct sdp_rc_conn *conn,
 		     const struct sdp_xprt_params *params)
@@ -265,12 +242,7 @@ err_uncharge:
 	return ret;
 }
 
-/**
- * sdp_rc_can_post() - may something be posted to the send queue?
- * @conn: the connection
- *
- * Context: any.
- */
+/* May something be posted to the send queue?  In any context. */
 bool sdp_rc_can_post(const struct sdp_rc_conn *conn)
 {
 	/* Pairs with sdp_rc_accept(), which stores this before the peer may send anything. */
@@ -283,12 +255,9 @@ bool sdp_rc_can_post(const struct sdp_rc_conn *conn)
 	}
 }
 
-/**
- * sdp_rc_post_error() - nothing has been posted
- * @conn: the connection, which had been told that something would be
- * @ret: what the device says
- *
- * Return: -ENOBUFS, or -ENOTCONN: the connection is at its end.
+/*
+ * Nothing has been posted, of what sdp_rc_posted_get() had counted. -ENOBUFS; or -ENOTCONN: the
+ * connection is at its end.
  */
 int sdp_rc_post_error(struct sdp_rc_conn *conn, int ret)
 {
@@ -299,12 +268,9 @@ int sdp_rc_post_error(struct sdp_rc_conn *conn, int ret)
 	return -ENOTCONN;
 }
 
-/**
- * sdp_rc_post() - post a work request to the send queue
- * @conn: the connection
- * @wr: the request, with its wr_cqe
- *
- * Return: zero, or what struct sdp_xprt_ops.post_send says.
+/*
+ * Posts a work request, with its wr_cqe, to the send queue; errors as of struct
+ * sdp_xprt_ops.post_send.
  */
 int sdp_rc_post(struct sdp_rc_conn *conn, struct ib_send_wr *wr)
 {
@@ -341,11 +307,8 @@ static int sdp_rc_qp_modify(struct sdp_rc_conn *conn, enum ib_qp_state state)
 	return ib_modify_qp(conn->qp, &attr, mask);
 }
 
-/**
- * sdp_rc_qp_connect() - make the queue pair ready to receive and to send
- * @conn: the connection, whose communication manager has the peer's request or answer
- *
- * Return: zero or a negative errno.
+/*
+ * Makes the queue pair ready to receive and to send; the manager has the peer's request or answer.
  */
 int sdp_rc_qp_connect(struct sdp_rc_conn *conn)
 {
@@ -354,12 +317,7 @@ int sdp_rc_qp_connect(struct sdp_rc_conn *conn)
 	return ret ?: sdp_rc_qp_modify(conn, IB_QPS_RTS);
 }
 
-/**
- * sdp_rc_qp_flush() - get back what is posted
- * @conn: the connection
- *
- * Context: process context.  May be called more than once, and side by side.
- */
+/* Gets back what is posted.  In process context, more than once, and side by side. */
 void sdp_rc_qp_flush(struct sdp_rc_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -383,10 +341,7 @@ void sdp_rc_qp_flush(struct sdp_rc_conn *conn)
 	wait_for_completion(&conn->flushed);
 }
 
-/**
- * sdp_rc_qp_destroy() - free the queue pair, if there is one
- * @conn: the connection, flushed
- */
+/* Frees the queue pair, if there is one, which is flushed. */
 void sdp_rc_qp_destroy(struct sdp_rc_conn *conn)
 {
 	if (!conn->qp)
