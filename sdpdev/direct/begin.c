@@ -61,13 +61,7 @@ static struct sdp_direct_link *sdp_direct_new_link(struct sock *sk, const struct
 	return link;
 }
 
-/**
- * sdp_direct_begin() - ask the peer
- * @sk: the socket, locked, bound, with the peer's address
- * @params: addresses, routed
- *
- * Return: zero or -ENOBUFS.
- */
+/* Asks the peer; the socket is locked, bound, and has the peer's address.  Zero or -ENOBUFS. */
 int sdp_direct_begin(struct sock *sk, struct sdp_xprt_params *params)
 {
 	struct sdp_direct_link *link = sdp_direct_new_link(sk, sk);
@@ -168,15 +162,7 @@ static int sdp_direct_hello(const void *pdata, unsigned int len, struct sdp_hell
 	return -EPROTO;
 }
 
-/**
- * sdp_direct_request_addrs() - the addresses of a request; struct sdp_xprt_upcalls
- * @pdata: its private data
- * @len: bytes of them
- * @local: out: the address that is asked
- * @peer: out: the one that asks
- *
- * Return: zero or -EPROTO.
- */
+/* struct sdp_xprt_upcalls.request_addrs */
 int sdp_direct_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer)
 {
@@ -190,13 +176,9 @@ int sdp_direct_request_addrs(const void *pdata, unsigned int len,
 	return 0;
 }
 
-/**
- * sdp_direct_request() - a peer asks for a connection
- * @xc: the transport's part
- * @ev: the event
- *
- * Context: within SDP_XPRT_CONNECT_REQUEST.
- * Return: zero; -ENOENT: nobody listens; or another errno that refuses it.
+/*
+ * A peer asks, within SDP_XPRT_CONNECT_REQUEST.  Zero; -ENOENT: nobody listens; or another errno
+ * that refuses it.
  */
 int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)
 {

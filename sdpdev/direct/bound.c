@@ -81,14 +81,9 @@ static bool sdp_direct_any_port(struct sdp_direct *direct)
 	return false;
 }
 
-/**
- * sdp_direct_bind_to() - give a socket an address
- * @sk: the socket, which has none
- * @addr: the address, which is this host's, or zero
- * @port: the port, or zero: any
- *
- * Context: process.
- * Return: zero or -EADDRINUSE.
+/*
+ * Gives a socket, which has none, an address of this host's, or zero, and a port, or zero: any.
+ * In process context.  Zero or -EADDRINUSE.
  */
 int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
 {
@@ -100,10 +95,6 @@ int sdp_direct_bind_to(struct sock *sk, __be32 addr, u16 port)
 	return good ? 0 : -EADDRINUSE;
 }
 
-/**
- * sdp_direct_unbind() - the address is free again
- * @sk: the socket
- */
 void sdp_direct_unbind(struct sock *sk)
 {
 	spin_lock_bh(&sdp_direct_bounds);
@@ -111,10 +102,7 @@ void sdp_direct_unbind(struct sock *sk)
 	spin_unlock_bh(&sdp_direct_bounds);
 }
 
-/**
- * sdp_direct_may_listen() - let a socket listen, unless another one does at its address
- * @sk: the socket, bound
- */
+/* Lets a socket, which is bound, listen, unless another one does at its address. */
 bool sdp_direct_may_listen(struct sock *sk)
 {
 	bool may;
@@ -127,14 +115,7 @@ bool sdp_direct_may_listen(struct sock *sk)
 	return may;
 }
 
-/**
- * sdp_direct_listener() - who listens
- * @net: the namespace
- * @addr: at which address and port
- * @ifindex: at which interface
- *
- * Return: the socket, held, or NULL.
- */
+/* The socket that listens, held, or NULL. */
 struct sock *sdp_direct_listener(struct net *net, const struct sockaddr_in *addr, int ifindex)
 {
 	struct sdp_direct *direct;

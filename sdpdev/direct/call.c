@@ -40,12 +40,6 @@ static int sdp_direct_may_bind(struct net *net, const struct sockaddr_in *addr)
 	return 0;
 }
 
-/**
- * sdp_direct_bind() - struct proto_ops.bind
- * @sock: the socket
- * @addr: the address
- * @len: its bytes
- */
 int sdp_direct_bind(struct socket *sock, struct sockaddr_unsized *addr, int len)
 {
 	struct sock *sk = sock->sk;
@@ -132,13 +126,6 @@ static int sdp_direct_connected(struct socket *sock, long timeo)
 	return sock_error(sk) ?: -ECONNABORTED;
 }
 
-/**
- * sdp_direct_connect() - struct proto_ops.connect
- * @sock: the socket
- * @addr: of the peer
- * @len: bytes of that
- * @flags: O_NONBLOCK
- */
 int sdp_direct_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags)
 {
 	struct sock *sk = sock->sk;
@@ -181,11 +168,6 @@ static int sdp_direct_hear(struct sock *sk)
 	return -EADDRINUSE;
 }
 
-/**
- * sdp_direct_listen() - struct proto_ops.listen
- * @sock: the socket
- * @backlog: how many may wait to be accepted
- */
 int sdp_direct_listen(struct socket *sock, int backlog)
 {
 	struct sock *sk = sock->sk;
@@ -248,14 +230,7 @@ static void sdp_direct_disown(struct sock *sk, struct sock *child)
 	spin_unlock_bh(&direct->lock);
 }
 
-/**
- * sdp_direct_accept() - the next connection
- * @sk: the listener
- * @flags: O_NONBLOCK
- * @err: out: why there is none
- *
- * Return: the connection's socket, or NULL.
- */
+/* The next connection's socket, or NULL and why there is none. */
 struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err)
 {
 	long timeo = sock_rcvtimeo(sk, flags & O_NONBLOCK);
@@ -296,11 +271,6 @@ static void sdp_direct_unlisten(struct sock *sk)
 	}
 }
 
-/**
- * sdp_direct_shutdown() - struct proto_ops.shutdown
- * @sock: the socket
- * @how: which half
- */
 int sdp_direct_shutdown(struct socket *sock, int how)
 {
 	struct sock *sk = sock->sk;
@@ -350,10 +320,6 @@ static bool sdp_direct_is_out(struct sock *sk)
 	return out;
 }
 
-/**
- * sdp_direct_release() - struct proto_ops.release
- * @sock: the socket
- */
 int sdp_direct_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;

@@ -48,10 +48,7 @@ int sdp_direct_wait(struct sock *sk, long *timeo, bool (*done)(struct sock *sk))
 	return left ? 0 : -EAGAIN;
 }
 
-/**
- * sdp_direct_is_tried() - is the attempt to connect over?
- * @sk: the socket
- */
+/* Is the attempt to connect over? */
 bool sdp_direct_is_tried(struct sock *sk)
 {
 	return READ_ONCE(sk->sk_state) != TCP_SYN_SENT;
@@ -157,14 +154,7 @@ static const struct proto_ops sdp_direct_ops = {
 	.mmap		= sock_no_mmap,
 };
 
-/**
- * sdp_direct_make() - a socket
- * @net: its namespace
- * @sock: a program's, or NULL: nobody has it yet
- * @kern: the kernel's
- *
- * Return: NULL without memory.
- */
+/* A socket for a program's @sock, or for nobody yet if that is NULL; NULL without memory. */
 struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 {
 	struct sock *sk = sk_alloc(net, SDP_DIRECT_FAMILY, GFP_KERNEL, &sdp_direct_proto, kern);
@@ -231,9 +221,7 @@ static const struct net_proto_family sdp_direct_family = {
 	.owner	= THIS_MODULE,
 };
 
-/**
- * sdp_direct_init() - the family is there from now on, unless another module has it
- */
+/* The family is there from now on, unless another module has it. */
 void sdp_direct_init(void)
 {
 	int err = register_pernet_subsys(&sdp_direct_net_ops);
@@ -249,9 +237,7 @@ void sdp_direct_init(void)
 		pr_warn("sdpdev: no sockets of family %d: error %d\n", SDP_DIRECT_FAMILY, err);
 }
 
-/**
- * sdp_direct_exit() - it goes, and has no sockets
- */
+/* The family has no sockets any more. */
 void sdp_direct_exit(void)
 {
 	if (sdp_direct_registered)

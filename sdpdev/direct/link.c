@@ -21,10 +21,8 @@ static struct sdp_direct_link *sdp_direct_link(struct sdp_chan *chan)
 
 /* --- sending control messages, and the end ----------------------------------------- */
 
-/**
- * sdp_direct_ended() - a socket's connection is at its end
- * @sk: the socket, its lock held
- * @err: what the program is told, or zero
+/*
+ * The connection is at its end, which the program is told by @err unless that is zero.  Lock held.
  */
 void sdp_direct_ended(struct sock *sk, int err)
 {
@@ -194,10 +192,7 @@ static bool sdp_direct_flush(struct sock *sk)
 	       sdp_direct_data(sk, &direct->link->chan);
 }
 
-/**
- * sdp_direct_push() - send what there is to be sent
- * @sk: the socket, its lock held
- */
+/* Sends what there is to be sent; lock held. */
 void sdp_direct_push(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -210,11 +205,7 @@ void sdp_direct_push(struct sock *sk)
 	sdp_direct_finish(sk);
 }
 
-/**
- * sdp_direct_abort() - end a connection at once
- * @sk: the socket, its lock held
- * @err: what the program is told, or zero
- */
+/* Ends a connection at once, as sdp_direct_ended(); lock held. */
 void sdp_direct_abort(struct sock *sk, int err)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -229,14 +220,9 @@ void sdp_direct_abort(struct sock *sk, int err)
 	sdp_chan_end(&direct->link->chan);
 }
 
-/**
- * sdp_direct_detach() - give an attempt to connect up
- * @sk: the socket that connects, its lock held
- * @err: what the program is told
- *
- * The socket may connect again at once.
- *
- * Return: the connection, whose channel the caller puts without the lock.
+/*
+ * Gives an attempt to connect up; lock held.  The socket may connect again at once.  Returns the
+ * connection, whose channel the caller puts without the lock.
  */
 struct sdp_direct_link *sdp_direct_detach(struct sock *sk, int err)
 {
@@ -274,10 +260,7 @@ static bool sdp_direct_offer(struct sock *sk)
 	return true;
 }
 
-/**
- * sdp_direct_forget() - one is over before it could be accepted
- * @sk: its socket, which may go with that
- */
+/* One is over before it could be accepted: its socket may go with that. */
 void sdp_direct_forget(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -450,10 +433,7 @@ const struct sdp_chan_user sdp_direct_user = {
 
 /* --- when nobody has the socket any more ---------------------------------------------- */
 
-/**
- * sdp_direct_drop() - nobody has a socket any more
- * @sk: the socket
- */
+/* Nobody has a socket any more. */
 void sdp_direct_drop(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -478,10 +458,7 @@ void sdp_direct_drop(struct sock *sk)
 	spin_unlock_bh(&direct->lock);
 }
 
-/**
- * sdp_direct_late() - there was no memory, or a connection that nobody has takes too long to end
- * @timer: of its socket
- */
+/* There was no memory, or a connection that nobody has takes too long to end. */
 void sdp_direct_late(struct timer_list *timer)
 {
 	struct sock *sk = timer_container_of(sk, timer, sk_timer);

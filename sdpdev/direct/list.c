@@ -38,10 +38,7 @@ struct pernet_operations sdp_direct_net_ops = {
 	.size	= sizeof(struct sdp_direct_net),
 };
 
-/**
- * sdp_direct_list() - show a socket from now on
- * @sk: the socket
- */
+/* Shows a socket from now on. */
 void sdp_direct_list(struct sock *sk)
 {
 	struct sdp_direct_net *sockets = sdp_direct_net(sock_net(sk));
@@ -51,10 +48,7 @@ void sdp_direct_list(struct sock *sk)
 	spin_unlock_bh(&sockets->lock);
 }
 
-/**
- * sdp_direct_unlist() - the reverse, when nobody has a reference any more
- * @sk: the socket
- */
+/* The reverse, when nobody has a reference any more. */
 void sdp_direct_unlist(struct sock *sk)
 {
 	struct sdp_direct_net *sockets = sdp_direct_net(sock_net(sk));

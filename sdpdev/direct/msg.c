@@ -29,11 +29,7 @@ static enum sdp_bad sdp_direct_parse(u8 mid, u8 flags, u32 len, struct sk_buff *
 	return sdp_parse(&headers, sizeof(headers.bsdh) + len, pdu);
 }
 
-/**
- * sdp_direct_stream() - struct sdp_chan_user.stream
- * @mid: kind of a message
- * @len: bytes behind its base header
- */
+/* struct sdp_chan_user.stream */
 bool sdp_direct_stream(u8 mid, u32 len)
 {
 	struct sdp_pdu pdu = {};
@@ -50,10 +46,7 @@ static void sdp_direct_broken(struct sock *sk, enum sdp_bad bad)
 	sdp_direct_abort(sk, ECONNRESET);
 }
 
-/**
- * sdp_direct_bad() - struct sdp_chan_user.bad
- * @chan: the channel
- */
+/* struct sdp_chan_user.bad */
 void sdp_direct_bad(struct sdp_chan *chan)
 {
 	struct sdp_direct_link *link = container_of(chan, struct sdp_direct_link, chan);
@@ -266,13 +259,7 @@ static bool sdp_direct_do(struct sock *sk, struct sk_buff *skb, const struct sdp
 	return false;
 }
 
-/**
- * sdp_direct_message() - struct sdp_chan_user.message
- * @chan: the channel
- * @mid: its kind
- * @flags: of the base header
- * @skb: what follows that, or NULL
- */
+/* struct sdp_chan_user.message */
 void sdp_direct_message(struct sdp_chan *chan, u8 mid, u8 flags, struct sk_buff *skb)
 {
 	struct sdp_direct_link *link = container_of(chan, struct sdp_direct_link, chan);

@@ -56,12 +56,9 @@ static int sdp_direct_pin_pages(struct sdp_direct_pages *p, unsigned long start,
 	return sg_alloc_table_from_pages(&p->sgt, p->pages, n, off, p->len, GFP_KERNEL_ACCOUNT);
 }
 
-/**
- * sdp_direct_worth() - how much of a program's memory one transfer may take
- * @iter: the memory
- * @least: bytes from which it is worth it
- *
- * Return: bytes at the beginning of @iter, or zero.
+/*
+ * How many bytes at the beginning of a program's memory one transfer may take; zero: less than
+ * @least, from which it is worth it.
  */
 u32 sdp_direct_worth(const struct iov_iter *iter, u32 least)
 {
@@ -73,15 +70,10 @@ u32 sdp_direct_worth(const struct iov_iter *iter, u32 least)
 	return n >= least ? min_t(size_t, n, SDP_DIRECT_PINNED) : 0;
 }
 
-/**
- * sdp_direct_pin() - pin memory, and have the transport know it
- * @p: out: the memory, all zero; sdp_direct_unpin() follows in any case
- * @chan: the channel
- * @iter: where it begins
- * @most: bytes, at most
- * @access: one bit of enum sdp_xprt_access
- *
- * Return: zero, and @p->len bytes are pinned; or a negative errno.
+/*
+ * Pins @most bytes at most, and has the transport know them for @access, one bit of enum
+ * sdp_xprt_access.  @p is all zero before; sdp_direct_unpin() follows in any case.  Zero, and
+ * p->len bytes are pinned; or a negative errno.
  */
 int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const struct iov_iter *iter,
 		   u32 most, u32 access)
@@ -103,10 +95,7 @@ int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const stru
 	return err;
 }
 
-/**
- * sdp_direct_unpin() - the memory is nobody's but the program's again
- * @p: the memory
- */
+/* The memory is nobody's but the program's again. */
 void sdp_direct_unpin(struct sdp_direct_pages *p)
 {
 	if (p->known)

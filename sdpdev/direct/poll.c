@@ -8,12 +8,9 @@
 
 #include "direct/direct.h"
 
-/**
- * sdp_direct_ready() - are there enough bytes to be read?
- * @sk: the socket
- * @bytes: how many are enough
- *
- * Those that there are suffice if the peer cannot send before some are read.
+/*
+ * Are there so many bytes to be read?  Those that there are suffice if the peer cannot send before
+ * some are read.
  */
 bool sdp_direct_ready(struct sock *sk, u32 bytes)
 {
@@ -29,11 +26,6 @@ bool sdp_direct_ready(struct sock *sk, u32 bytes)
 	return full;
 }
 
-/**
- * sdp_direct_set_rcvlowat() - struct proto_ops.set_rcvlowat
- * @sk: the socket
- * @val: bytes that make it readable
- */
 int sdp_direct_set_rcvlowat(struct sock *sk, int val)
 {
 	WRITE_ONCE(sk->sk_rcvlowat, val ?: 1);
@@ -54,12 +46,6 @@ static __poll_t sdp_direct_writable(struct sock *sk)
 	return sock_writeable(sk) ? EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND : 0;
 }
 
-/**
- * sdp_direct_poll() - struct proto_ops.poll
- * @file: of the socket
- * @sock: the socket
- * @wait: who polls
- */
 __poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_table_struct *wait)
 {
 	struct sock *sk = sock->sk;
@@ -87,21 +73,15 @@ __poll_t sdp_direct_poll(struct file *file, struct socket *sock, struct poll_tab
 	return mask | sdp_direct_writable(sk);
 }
 
-/**
- * sdp_direct_unsent() - bytes that were written, and that the peer does not have
- * @direct: the socket, its lock held
- */
+/* Bytes that were written, and that the peer does not have; lock held. */
 u32 sdp_direct_unsent(struct sdp_direct *direct)
 {
 	return direct->queued + (direct->link ? sdp_chan_unsent(&direct->link->chan) : 0);
 }
 
-/**
- * sdp_direct_ioctl() - struct proto_ops.ioctl
- * @sock: the socket
- * @cmd: SIOCINQ; SIOCOUTQ: bytes that the peer does not have; or SIOCOUTQNSD: of them, those
- *	that the transport does not have, either
- * @arg: where the answer goes
+/*
+ * SIOCOUTQ: bytes that the peer does not have; SIOCOUTQNSD: of them, those that the transport does
+ * not have, either.
  */
 int sdp_direct_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {

@@ -157,13 +157,6 @@ static ssize_t sdp_direct_receive(struct sock *sk, struct msghdr *msg, size_t le
 	}
 }
 
-/**
- * sdp_direct_recvmsg() - struct proto_ops.recvmsg
- * @sock: the socket
- * @msg: where to
- * @len: bytes, at most
- * @flags: MSG_*
- */
 int sdp_direct_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	struct sock *sk = sock->sk;

@@ -21,10 +21,7 @@
 /* More than a message has: a peer that has as much to send has it at once. */
 #define SDP_DIRECT_ROOM		SZ_32K
 
-/**
- * sdp_direct_wake_room() - a call that takes its memory back need not wait any longer
- * @sk: the socket, whose advertisement is answered
- */
+/* A call that takes its memory back need not wait any longer: the advertisement is answered. */
 void sdp_direct_wake_room(struct sock *sk)
 {
 	sk->sk_state_change(sk);
@@ -168,14 +165,7 @@ static u32 sdp_direct_room_wait(struct sock *sk, const struct sdp_chan *chan, lo
 	return n;
 }
 
-/**
- * sdp_direct_is_roomy() - is there memory enough for the peer to write into?
- * @sk: the socket
- * @msg: the memory
- * @len: of it, bytes at most
- *
- * Return: bytes, or zero.
- */
+/* Memory that is enough for the peer to write into, in bytes, or zero. */
 u32 sdp_direct_is_roomy(struct sock *sk, const struct msghdr *msg, size_t len)
 {
 	u32 n = min_t(size_t, sdp_direct_worth(&msg->msg_iter, SDP_DIRECT_ROOM), len);
@@ -183,14 +173,9 @@ u32 sdp_direct_is_roomy(struct sock *sk, const struct msghdr *msg, size_t len)
 	return n >= SDP_DIRECT_ROOM && READ_ONCE(sdp_net(sock_net(sk))->zcopy) ? n : 0;
 }
 
-/**
- * sdp_direct_invite() - let the peer write the next bytes
- * @sk: the socket, which has none
- * @msg: where to; what has come is taken from it
- * @len: bytes, at most
- * @timeo: jiffies that the call may wait, at least one; those that are left
- *
- * Return: bytes that have come; zero: they come another way, or none.
+/*
+ * Lets the peer write the next bytes, of which there are none yet, into @msg, and waits *@timeo
+ * jiffies, at least one.  Returns bytes that have come; zero: they come another way, or none.
  */
 size_t sdp_direct_invite(struct sock *sk, struct msghdr *msg, size_t len, long *timeo)
 {

@@ -32,10 +32,7 @@ static u32 sdp_direct_open(struct sock *sk, struct sk_buff *skb, size_t left)
 	       skb->len < chan->most ? sdp_direct_room(chan, skb->len, left) : 0;
 }
 
-/**
- * sdp_direct_may_send() - may bytes be sent?
- * @sk: the socket, its lock held
- */
+/* May bytes be sent?  Lock held. */
 bool sdp_direct_may_send(struct sock *sk)
 {
 	return sk->sk_state == TCP_ESTABLISHED && sdp_direct(sk)->link &&
@@ -195,12 +192,6 @@ static int sdp_direct_send_all(struct sock *sk, struct msghdr *msg, size_t *sent
 	}
 }
 
-/**
- * sdp_direct_sendmsg() - struct proto_ops.sendmsg
- * @sock: the socket
- * @msg: the bytes
- * @len: how many
- */
 int sdp_direct_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;

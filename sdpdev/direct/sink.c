@@ -11,12 +11,7 @@
 /* To register less costs more than a message. */
 #define SDP_DIRECT_FETCH	SZ_16K
 
-/**
- * sdp_direct_decline() - what the peer offers comes by messages
- * @sk: the socket
- *
- * Return: whether there was something.
- */
+/* What the peer offers comes by messages.  Returns whether there was something. */
 bool sdp_direct_decline(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -33,10 +28,7 @@ bool sdp_direct_decline(struct sock *sk)
 	return offered;
 }
 
-/**
- * sdp_direct_decline_unread() - the same, where this end cannot read, and the peer does not write
- * @sk: the socket
- */
+/* The same, where this end cannot read, and the peer does not write. */
 void sdp_direct_decline_unread(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -119,15 +111,10 @@ static struct sdp_chan *sdp_direct_offering(struct sock *sk)
 	return chan;
 }
 
-/**
- * sdp_direct_fetch() - have the next bytes, if the peer offers them
- * @sk: the socket, whose mutex to receive is held
- * @msg: where to; what has come is taken from it
- * @len: bytes, at most
- * @may: they may be read into it; false: the peer is to send them
- * @needs: the program waits for them
- *
- * Return: bytes that have come.
+/*
+ * Has the next bytes in @msg, if the peer offers them; the mutex to receive is held.  Without @may
+ * they are not read: the peer is to send them.  @needs: the program waits for them.  Returns bytes
+ * that have come.
  */
 size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool may, bool needs)
 {
@@ -155,10 +142,7 @@ size_t sdp_direct_fetch(struct sock *sk, struct msghdr *msg, size_t len, bool ma
 	return n;
 }
 
-/**
- * sdp_direct_serves() - can what the peer offers be read at all, or come by room.c?
- * @direct: the socket, established, its lock held
- */
+/* Can what the peer offers be read at all, or come by room.c?  Established, lock held. */
 bool sdp_direct_serves(const struct sdp_direct *direct)
 {
 	return READ_ONCE(sdp_net(sock_net(&direct->sk))->zcopy) &&

@@ -90,10 +90,8 @@ static bool sdp_direct_advertise(struct sock *sk, struct sdp_chan *chan, struct 
 	return good;
 }
 
-/**
- * sdp_direct_wake_source() - a call that takes its memory back need not wait any longer
- * @sk: the socket, whose advertisement is answered
- *
+/*
+ * A call that takes its memory back need not wait any longer: the advertisement is answered.
  * sk_state_change() wakes only those that a signal wakes, too.
  */
 void sdp_direct_wake_source(struct sock *sk)
@@ -130,10 +128,7 @@ static void sdp_direct_withdraw(struct sock *sk)
 		}
 }
 
-/**
- * sdp_direct_crossed() - the peer lets this end write, and so does not read
- * @sk: the socket, its lock held
- */
+/* The peer lets this end write, and so does not read; lock held. */
 void sdp_direct_crossed(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -146,10 +141,7 @@ void sdp_direct_crossed(struct sock *sk)
 	sdp_direct_wake_source(sk);
 }
 
-/**
- * sdp_direct_hit() - a large message went without a copy
- * @direct: the socket, its lock held
- */
+/* A large message went without a copy; lock held. */
 void sdp_direct_hit(struct sdp_direct *direct)
 {
 	direct->src_misses = 0;
@@ -222,13 +214,9 @@ static u32 sdp_direct_offered(struct sock *sk, long *timeo)
 	return has;
 }
 
-/**
- * sdp_direct_lend() - write the next bytes of a message to the peer, or let the peer read them
- * @sk: the socket
- * @msg: the message; what the peer has got is taken
- * @timeo: jiffies that the call may wait; those that are left
- *
- * Return: bytes that the peer has got; zero: the next ones are to be copied.
+/*
+ * Writes the next bytes of a message to the peer, or lets the peer read them, and waits *@timeo
+ * jiffies at most.  Returns bytes that the peer has got; zero: the next ones are to be copied.
  */
 size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo)
 {

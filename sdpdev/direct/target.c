@@ -63,13 +63,9 @@ static u32 sdp_direct_fill_begin(struct sock *sk, struct sdp_chan *chan,
 	return n;
 }
 
-/**
- * sdp_direct_fill() - write the next bytes of a message where the peer waits for them
- * @sk: the socket
- * @msg: the message; what was written is taken
- * @most: bytes, at most
- *
- * Return: bytes that the peer has; zero: they are to go another way.
+/*
+ * Writes the next bytes of a message, @most of them at most, where the peer waits for them.
+ * Returns bytes that the peer has; zero: they are to go another way.
  */
 size_t sdp_direct_fill(struct sock *sk, struct msghdr *msg, u32 most)
 {
