@@ -201,8 +201,43 @@ held_back() {
 	return $status
 }
 
+# past_gro: how many pings and answers of ten go up without GRO
+past_gro() {
+	local trace=/sys/kernel/tracing event
+
+	event=$trace/events/net/netif_receive_skb_entry
+	mountpoint -q $trace || mount -t tracefs none $trace || return
+	echo 'name == "ib0" && len == 84' > $event/filter && echo > $trace/trace &&
+	echo 1 > $event/enable || return
+	no_loss -q -c 10 -i 0.05 10.77.0.2 >&2
+	echo 0 > $event/enable
+	grep -c netif_receive_skb_entry: $trace/trace
+}
+
+# keep NANOSECONDS: how long GRO keeps packets, in both nodes
+keep() {
+	local node
+
+	for node in node1 node2; do
+		on $node sh -c "echo $1 > $net/ib0/gro_flush_timeout" || return
+	done
+}
+
+# A packet that arrives alone has nothing to be merged with, unless packets are kept.
+alone() {
+	local some none
+
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2 && some=$(past_gro) && keep 100000 || return
+	none=$(past_gro)
+	keep 0
+	echo "$some of those alone, $none where packets are kept"
+	[ "$some" -gt 0 ] && same "$none" 0
+}
+
 planned=23
 ! ours || planned=$((planned + 1))
+# The tracepoints are those of one machine.
+! ours || [ "$VM_MACHINES" -gt 1 ] || planned=$((planned + 1))
 # The checked kernel has no queueing disciplines to choose from.
 ! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
 plan $planned
@@ -218,6 +253,7 @@ check "address resolution opens no connection" resolution
 check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
 ! ours || [ "$KERNEL" = debug ] || check "a connection holds the stack back" held_back
+! ours || [ "$VM_MACHINES" -gt 1 ] || check "a packet that arrives alone goes past GRO" alone
 check "files, in few packets" files
 check "datagrams here, connections there" mix datagram connected
 check "connections here, datagrams there" mix connected datagram
