@@ -35,9 +35,14 @@ of() {
 		"00:ff:ff:ff:ff:12:40:1b:${key:0:2}:${key:2}:$rest"
 }
 
+has_blue() {
+	grep -qx 0x8001 "$rdma/softib$(($1 - 1))/ports/1/pkeys/"*
+}
+
+# A subnet manager that has seen other keys gives this one a later index.
 child() {
-	partitions "$blue" && until_true 20 same_keys 1 0xffff 0x8001 &&
-	until_true 20 same_keys 2 0xffff 0x8001 &&
+	partitions "$blue" && until_true 20 has_blue 1 && until_true 20 has_blue 2 &&
+	keys 1 0xffff 0x8001 && keys 2 0xffff 0x8001 &&
 	ip link add link ib0 name blue type ipoib pkey 0x8001 &&
 	ip -n node2 link add link ib0 name blue type ipoib pkey 0x8001 &&
 	ip address add 10.81.0.1/24 dev blue &&
