@@ -9,10 +9,15 @@
 #ifndef SDPDEV_MAPPED_H
 #define SDPDEV_MAPPED_H
 
+#include <errno.h>
 #include <linux/sdp_ring.h>
+#include <stdbool.h>
 #include <sys/uio.h>
 
-#include "internal.h"
+#include "sdpdev.h"
+
+#define __hidden __attribute__((visibility("hidden")))
+#define __public __attribute__((visibility("default")))
 
 /**
  * struct half - what a program sends by, or receives by

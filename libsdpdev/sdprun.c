@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <pwd.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "sdpdev.h"
 
 #define LIBRARY		"libsdprings.so"
 #define FOLDER		LIBDIR "/sdpdev"
@@ -318,7 +319,7 @@ static bool move_listeners(const struct sdp_rule *rule)
 /* --- the library of rings ------------------------------------------------ */
 
 /* The linker's: this program's own head. */
-extern const ElfW(Ehdr) __ehdr_start __hidden;
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Finds @name as execvp() will, and opens it; -1 if it cannot. */
 static int open_program(const char *name)

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "../internal.h"
+#include "../mapped.h"
 
 /**
  * struct next - where a call goes on

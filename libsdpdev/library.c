@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * Sending and receiving on TCP sockets with the ULP "sdp" without system calls, for programs that
- * ask for it: sdp_fast_open(3) and so on.
+ * libsdpdev.so: sending and receiving without system calls, for programs that ask for it, and the
+ * calls that have nothing to do with rings.
  *
- * Whatever does not go by a ring goes by send(2) and recv(2), which the kernel keeps in order.
+ * What does not go by a ring goes by send(2) and recv(2), which the kernel keeps in order.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "mapped.h"
+
+/* SDPDEV_VERSION of the library that the program has found. */
+__public unsigned int sdp_version(void)
+{
+	return SDPDEV_VERSION;
+}
+
+/* What the kernel does not know of the structure is zero. */
+__public int sdp_info(int fd, struct sdp_sock_info *info, size_t size)
+{
+	socklen_t len = size;
+
+	memset(info, 0, size);
+	return getsockopt(fd, IPPROTO_SDP, SDP_SOCK_INFO, info, &len);
+}
+
+__public int sdp_set_rule(const struct sdp_rule *rule)
+{
+	int fd = open(SDP_DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	int ret, error;
+
+	if (fd < 0)
+		return -1;
+	ret = ioctl(fd, SDP_IOC_RULE, rule);
+	error = errno;
+	close(fd);
+	errno = error;
+	return ret;
+}
+
+/* --- rings ---------------------------------------------------------------- */
 
 void sdp_mapped_close(int fd)
 {
