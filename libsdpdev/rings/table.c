@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause
 /*
- * Descriptors with rings; see table.h.
+ * Descriptors with rings; see rings.h.
  *
  * A call that finds rings counts in slot.users while it uses them.  Whoever takes them away clears
  * slot.rings first; the last user, or whoever it was if there is none, lets go of them.
@@ -15,8 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "calls.h"
-#include "table.h"
+#include "rings.h"
 
 /* Descriptors from here on have no rings. */
 #define SLOTS		65536

@@ -1,21 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause */
 /*
- * Which descriptors of the program have rings.
- *
- * A socket gets rings when it has made some calls and its descriptor is all that refers to it.
- * The socket loses them before its descriptor is closed, as soon as something else may refer to
- * the socket, and when its number comes again as another descriptor.  A descriptor that is closed
- * where this library does not see it, and comes again where it does not, is what remains: the
- * connection has ended then, its rings are closed, and the program's call goes to the kernel.
- * But only the pages say so, and the other end's program can write there.
+ * The library of sdprun --rings: calls of the C library (calls.c), and which descriptors of the
+ * program have rings (table.c); the rules are in Documentation/libsdpdev.rst.
  *
  * Nothing here waits or allocates, so that a signal handler may make every call that this library
  * stands in front of.
  */
-#ifndef SDPDEV_RINGS_TABLE_H
-#define SDPDEV_RINGS_TABLE_H
+#ifndef SDPDEV_RINGS_H
+#define SDPDEV_RINGS_H
 
 #include "../mapped.h"
+
+/*
+ * NEXT(call) is the next definition in the program's search order, which is the C library's or
+ * another preloaded one's.  The constructor looks all of them up: a signal handler must not wait
+ * for the loader's lock.  Only a call before that looks for itself.
+ */
+struct next {
+	const char *name;
+	void *call;		/* NULL if nobody has looked */
+};
+
+__hidden void *next_find(struct next *next);
+
+#define NEXT(name_)							\
+({									\
+	static struct next next_ __attribute__((section("sdp_next"))) = {	\
+		.name = #name_,						\
+	};								\
+									\
+	(__typeof__(name_) *)(__atomic_load_n(&next_.call, __ATOMIC_RELAXED) ?:\
+			      next_find(&next_));			\
+})
 
 /* Reads what the environment says, and makes what no signal handler can. */
 __hidden void table_start(void);
@@ -47,4 +63,4 @@ __hidden void table_stop(void);
 __hidden void table_parent(void);
 __hidden void table_child(void);
 
-#endif /* SDPDEV_RINGS_TABLE_H */
+#endif /* SDPDEV_RINGS_H */
