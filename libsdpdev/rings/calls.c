@@ -34,7 +34,7 @@
 
 #include "rings.h"
 
-/* Stands in front of a call: its type, its name, its parameters, and what it returns. */
+/* Stands in front of a call. */
 #define CALL(type, name, params, ...)					\
 	__public type name params					\
 	{								\
@@ -160,7 +160,8 @@ static ssize_t recv_msg(int fd, struct msghdr *msg, int flags)
 
 /* --- descriptors that messages carry -------------------------------------- */
 
-static ssize_t each_passed(const struct msghdr *msg, ssize_t ret, unsigned int how)
+/* The message of a call that returned @ret: SHARED as it goes to another process, or NEW. */
+static ssize_t passed(const struct msghdr *msg, ssize_t ret, unsigned int how)
 {
 	struct cmsghdr *c;
 
@@ -177,84 +178,52 @@ static ssize_t each_passed(const struct msghdr *msg, ssize_t ret, unsigned int h
 	return ret;
 }
 
-/* To another process: something else refers to their sockets then. */
-static ssize_t msg_sent(const struct msghdr *msg, ssize_t ret)
-{
-	return each_passed(msg, ret, SHARED);
-}
-
-static ssize_t msg_came(const struct msghdr *msg, ssize_t ret)
-{
-	return each_passed(msg, ret, NEW);
-}
-
-static int msgs_sent(const struct mmsghdr *msgs, int ret)
+static int passed_all(const struct mmsghdr *msgs, int n, unsigned int how)
 {
 	int i;
 
-	for (i = 0; i < ret; i++)
-		msg_sent(&msgs[i].msg_hdr, 0);
-	return ret;
-}
-
-static int msgs_came(const struct mmsghdr *msgs, int ret)
-{
-	int i;
-
-	for (i = 0; i < ret; i++)
-		msg_came(&msgs[i].msg_hdr, 0);
-	return ret;
+	for (i = 0; i < n; i++)
+		passed(&msgs[i].msg_hdr, 0, how);
+	return n;
 }
 
 /* --- calls that move bytes --------------------------------------------------- */
 
 CALL(ssize_t, write, (int fd, const void *buf, size_t n),
 	send_bytes(fd, buf, n, 0) ?: NEXT(write)(fd, buf, n))
-
 CALL(ssize_t, writev, (int fd, const struct iovec *iov, int n),
 	ring_send(fd, iov, n, 0) ?: NEXT(writev)(fd, iov, n))
-
 CALL(ssize_t, send, (int fd, const void *buf, size_t n, int flags),
 	send_bytes(fd, buf, n, flags) ?: NEXT(send)(fd, buf, n, flags))
-
 CALL(ssize_t, sendto, (int fd, const void *buf, size_t n, int flags, const struct sockaddr *addr,
 		       socklen_t len),
 	(addr ? 0 : send_bytes(fd, buf, n, flags)) ?: NEXT(sendto)(fd, buf, n, flags, addr, len))
-
 CALL(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags),
-	send_msg(fd, msg, flags) ?: msg_sent(msg, NEXT(sendmsg)(fd, msg, flags)))
-
+	send_msg(fd, msg, flags) ?: passed(msg, NEXT(sendmsg)(fd, msg, flags), SHARED))
 CALL(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags),
-	msgs_sent(msgs, NEXT(sendmmsg)(fd, msgs, n, flags)))
+	passed_all(msgs, NEXT(sendmmsg)(fd, msgs, n, flags), SHARED))
 
 CALL(ssize_t, read, (int fd, void *buf, size_t n),
 	recv_bytes(fd, buf, n, n, 0) ?: NEXT(read)(fd, buf, n))
-
 CALL(ssize_t, readv, (int fd, const struct iovec *iov, int n),
 	ring_recv(fd, iov, n, 0) ?: NEXT(readv)(fd, iov, n))
-
 CALL(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
 	recv_bytes(fd, buf, n, n, flags) ?: NEXT(recv)(fd, buf, n, flags))
-
 CALL(ssize_t, recvfrom, (int fd, void *buf, size_t n, int flags, struct sockaddr *addr,
 			 socklen_t *len),
 	(addr ? 0 : recv_bytes(fd, buf, n, n, flags)) ?:
 	NEXT(recvfrom)(fd, buf, n, flags, addr, len))
-
 CALL(ssize_t, recvmsg, (int fd, struct msghdr *msg, int flags),
-	recv_msg(fd, msg, flags) ?: msg_came(msg, NEXT(recvmsg)(fd, msg, flags)))
-
+	recv_msg(fd, msg, flags) ?: passed(msg, NEXT(recvmsg)(fd, msg, flags), NEW))
 CALL(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 		     struct timespec *timeout),
-	msgs_came(msgs, NEXT(recvmmsg)(fd, msgs, n, flags, timeout)))
+	passed_all(msgs, NEXT(recvmmsg)(fd, msgs, n, flags, timeout), NEW))
 
 /* Of programs that are built with _FORTIFY_SOURCE. */
 CALL(ssize_t, __read_chk, (int fd, void *buf, size_t n, size_t size),
 	recv_bytes(fd, buf, n, size, 0) ?: NEXT(__read_chk)(fd, buf, n, size))
-
 CALL(ssize_t, __recv_chk, (int fd, void *buf, size_t n, size_t size, int flags),
 	recv_bytes(fd, buf, n, size, flags) ?: NEXT(__recv_chk)(fd, buf, n, size, flags))
-
 CALL(ssize_t, __recvfrom_chk, (int fd, void *buf, size_t n, size_t size, int flags,
 			       struct sockaddr *addr, socklen_t *len),
 	(addr ? 0 : recv_bytes(fd, buf, n, size, flags)) ?:
@@ -376,19 +345,17 @@ static int fcntl_done(int fd, int cmd, int flags, int ret)
 	return ret;
 }
 
-__public int fcntl(int fd, int cmd, ...)
-{
-	void *arg = LAST_ARGUMENT(cmd);
+#define FCNTL(name)							\
+	__public int name(int fd, int cmd, ...)				\
+	{								\
+		void *arg = LAST_ARGUMENT(cmd);				\
+									\
+		return fcntl_done(fd, cmd, (intptr_t)arg,		\
+				  NEXT(name)(fd, cmd, arg));		\
+	}
 
-	return fcntl_done(fd, cmd, (intptr_t)arg, NEXT(fcntl)(fd, cmd, arg));
-}
-
-__public int fcntl64(int fd, int cmd, ...)
-{
-	void *arg = LAST_ARGUMENT(cmd);
-
-	return fcntl_done(fd, cmd, (intptr_t)arg, NEXT(fcntl64)(fd, cmd, arg));
-}
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 __public int ioctl(int fd, unsigned long request, ...)
 {
@@ -444,9 +411,8 @@ static int came_two(const int ends[2], int ret)
 	return ret;
 }
 
-/* Its name, its parameters, and what they are passed on as. */
 #define GIVES(name, params, ...)	CALL(int, name, params, came(NEXT(name)(__VA_ARGS__)))
-/* The same with a mode behind them, which not every call has. */
+/* With a mode as the last argument, which not every call has. */
 #define OPENS(name, params, ...)					\
 	__public int name params					\
 	{								\
@@ -518,15 +484,12 @@ static bool forks(long number, const long *args)
 {
 	switch (number) {
 #ifdef SYS_fork
-	case SYS_fork:
-		return true;
+	case SYS_fork: return true;
 #endif
-	case SYS_clone:
-		return !(args[0] & CLONE_VM);
-	case SYS_clone3:
-		return !(*(const uint64_t *)args[0] & CLONE_VM);
+	case SYS_clone: return !(args[0] & CLONE_VM);
+	case SYS_clone3: return !(*(const uint64_t *)args[0] & CLONE_VM);
+	default: return false;
 	}
-	return false;
 }
 
 /* Those that cancel no thread, unlike the C library's calls of their names. */
@@ -542,14 +505,10 @@ static long uncancelled(long number, const long *args)
 	if (ret < 0)
 		return ret;
 	switch (number) {
-	case SYS_sendmsg:
-		return msg_sent((const struct msghdr *)args[1], ret);
-	case SYS_recvmsg:
-		return msg_came((const struct msghdr *)args[1], ret);
-	case SYS_sendmmsg:
-		return msgs_sent((const struct mmsghdr *)args[1], ret);
-	case SYS_recvmmsg:
-		return msgs_came((const struct mmsghdr *)args[1], ret);
+	case SYS_sendmsg:  return passed((const struct msghdr *)args[1], ret, SHARED);
+	case SYS_recvmsg:  return passed((const struct msghdr *)args[1], ret, NEW);
+	case SYS_sendmmsg: return passed_all((const struct mmsghdr *)args[1], ret, SHARED);
+	case SYS_recvmmsg: return passed_all((const struct mmsghdr *)args[1], ret, NEW);
 	}
 	if (forks(number, args))
 		forked(ret);
@@ -568,32 +527,20 @@ __public long syscall(long number, ...)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	switch (number) {
-	case SYS_close_range:
-		return close_range(args[0], args[1], args[2]);
-	case SYS_dup:
-		return dup(args[0]);
-#ifdef SYS_dup2
-	case SYS_dup2:
-		return dup2(args[0], args[1]);
-#endif
-	case SYS_dup3:
-		return dup3(args[0], args[1], args[2]);
-	case SYS_fcntl:
-		return fcntl(args[0], args[1], args[2]);
-	case SYS_ioctl:
-		return ioctl(args[0], args[1], args[2]);
+	case SYS_close_range: return close_range(args[0], args[1], args[2]);
+	case SYS_dup: return dup(args[0]);
+	case SYS_dup3: return dup3(args[0], args[1], args[2]);
+	case SYS_fcntl: return fcntl(args[0], args[1], args[2]);
+	case SYS_ioctl: return ioctl(args[0], args[1], args[2]);
+	case SYS_pipe2: return pipe2((int *)args[0], args[1]);
 	case SYS_setsockopt:
 		return setsockopt(args[0], args[1], args[2], (const void *)args[3], args[4]);
-	case SYS_unshare:
-		return unshare(args[0]);
+	case SYS_socketpair: return socketpair(args[0], args[1], args[2], (int *)args[3]);
+	case SYS_unshare: return unshare(args[0]);
 #ifdef SYS_pipe
-	case SYS_pipe:
-		return pipe((int *)args[0]);
+	case SYS_dup2: return dup2(args[0], args[1]);
+	case SYS_pipe: return pipe((int *)args[0]);
 #endif
-	case SYS_pipe2:
-		return pipe2((int *)args[0], args[1]);
-	case SYS_socketpair:
-		return socketpair(args[0], args[1], args[2], (int *)args[3]);
 	}
 	return uncancelled(number, args);
 }
