@@ -36,10 +36,7 @@ __hidden void *next_find(struct next *next);
 /* Reads what the environment says, and makes what no signal handler can. */
 __hidden void table_start(void);
 
-/*
- * The rings of a descriptor, for the time until table_leave(); NULL if there are none.  Counts
- * the call, and attaches when there have been enough.
- */
+/* The rings of a descriptor until table_leave(), or NULL: then the call counts, and may attach. */
 __hidden struct sdp_fast *table_enter(int fd);
 __hidden void table_leave(int fd, struct sdp_fast *fast);
 

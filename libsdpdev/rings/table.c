@@ -2,8 +2,8 @@
 /*
  * Descriptors with rings; see rings.h.
  *
- * A call that finds rings counts in slot.users while it uses them.  Whoever takes them away clears
- * slot.rings first; the last user, or whoever it was if there is none, lets go of them.
+ * A call that finds rings counts in slot.users while it uses them.  A call that takes them away
+ * is a user, too: it clears slot.rings, and the last user lets go of them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,44 +32,25 @@
 #define change(p, old, v)						\
 	__atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
 
-/**
- * struct entry - a connection with rings
- * @fast: the rings
- * @used: somebody has it
- * @lost: a child of vfork(2) has taken it out of its slot, and cannot let go of it
- * @pid: the process
- */
+/* A connection with rings. */
 struct entry {
 	struct sdp_fast fast;
 	bool used;
-	bool lost;
+	bool lost;		/* out of its slot by a child of vfork(2), which cannot free it */
 	pid_t pid;
 };
 
-/**
- * enum trying - does a call attach?
- * @IDLE: none
- * @TRYING: one does
- * @SPOILT: one does, and the descriptor was forgotten meanwhile
- */
+/* Does a call attach?  SPOILT: one does, and the descriptor was forgotten meanwhile. */
 enum trying { IDLE, TRYING, SPOILT };
 
-/**
- * struct slot - what is known of a descriptor
- * @rings: its rings, or NULL
- * @dying: those that it had, while calls still use them
- * @users: calls that may use either
- * @calls: how many there were without rings
- * @trying: does a call attach?
- * @behind: whose rings' own descriptor this is, or NULL
- */
+/* What is known of a descriptor. */
 struct slot {
 	struct entry *rings;
-	struct entry *dying;
-	unsigned int users;
-	unsigned int calls;
+	struct entry *dying;	/* the rings that it had, while calls still use them */
+	unsigned int users;	/* calls that may use either */
+	unsigned int calls;	/* how many there were without rings */
 	enum trying trying;
-	struct entry *behind;
+	struct entry *behind;	/* whose rings' own descriptor this is, or NULL */
 };
 
 static struct slot slots[SLOTS];
@@ -104,7 +85,6 @@ void sdp_mapped_close(int fd)
 
 /* --- entries ------------------------------------------------------------- */
 
-/* Nobody else has the entry. */
 static void entry_free(struct entry *entry)
 {
 	int number = swap(&entry->fast.rings, -1);
@@ -117,7 +97,7 @@ static void entry_free(struct entry *entry)
 	store(&entry->used, false);
 }
 
-/* Those that a child has taken out.  Whoever comes to the slot after that finds others there. */
+/* Entries that a child has taken out of their slots: no further call finds them there. */
 static void free_lost(void)
 {
 	unsigned int i;
@@ -146,12 +126,14 @@ static struct entry *entry_new(void)
 	return NULL;
 }
 
-/* Lets go of what a slot had, unless a call uses it still. */
-static void reap(struct slot *slot)
+static void leave(struct slot *slot)
 {
 	struct entry *entry;
 
-	/* Whoever comes after this look at the users finds no rings. */
+	/* None in a child that a signal handler has made inside the call. */
+	if (!load(&slot->users) || __atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
+		return;
+	/* A user that comes after this look at the users finds no rings. */
 	if (!load(&slot->dying) || load(&slot->users))
 		return;
 	entry = swap(&slot->dying, NULL);
@@ -159,25 +141,7 @@ static void reap(struct slot *slot)
 		entry_free(entry);
 }
 
-static void leave(struct slot *slot)
-{
-	/* None in a child that a signal handler has made inside the call. */
-	if (load(&slot->users) && !__atomic_sub_fetch(&slot->users, 1, __ATOMIC_SEQ_CST))
-		reap(slot);
-}
-
 /* --- attaching ----------------------------------------------------------- */
-
-/* Zero for a socket that may have rings; -EBADF, or -EOPNOTSUPP. */
-static int check_endpoint(int fd)
-{
-	char ulp[16] = "";
-	socklen_t len = sizeof(ulp);
-
-	if (getsockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, &len))
-		return errno == EBADF ? -EBADF : -EOPNOTSUPP;
-	return strncmp(ulp, "sdp", 3) ? -EOPNOTSUPP : 0;
-}
 
 /*
  * Programs count on low numbers: for standard streams, for select(2).  The rings' descriptor is
@@ -220,28 +184,38 @@ static bool attach(struct sdp_fast *fast)
 	return ok && move_up(fast);
 }
 
-/* Zero, or -errno: -EOPNOTSUPP if the descriptor will never have rings. */
-static int attach_slot(struct slot *slot, int fd)
+/* The kernel knows as well, but asking it takes a low number for a moment. */
+static bool is_endpoint(int fd)
 {
-	int error = check_endpoint(fd);
+	char ulp[16] = "";
+	socklen_t len = sizeof(ulp);
+
+	return !getsockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, &len) && !strncmp(ulp, "sdp", 3);
+}
+
+static void attach_slot(struct slot *slot, int fd)
+{
 	struct entry *entry;
 
-	if (error)
-		return error;
+	errno = 0;
+	if (!is_endpoint(fd)) {
+		if (errno != EBADF)
+			slot->calls = HOPELESS;
+		return;
+	}
 	free_lost();
 	entry = entry_new();
 	if (!entry)
-		return -EAGAIN;
+		return;
 	sdp_mapped_begin(&entry->fast, fd);
-	errno = ENOMEM;
-	if (!entry->fast.owner || !attach(&entry->fast)) {
-		error = -errno;
-		entry_free(entry);
-		return error;
+	if (entry->fast.owner && attach(&entry->fast)) {
+		store(&slots[entry->fast.rings].behind, entry);
+		store(&slot->rings, entry);
+		return;
 	}
-	store(&slots[entry->fast.rings].behind, entry);
-	store(&slot->rings, entry);
-	return 0;
+	if (errno == EOPNOTSUPP)
+		slot->calls = HOPELESS;
+	entry_free(entry);
 }
 
 /* A call that attaches does so in vain. */
@@ -264,7 +238,7 @@ static void use_slot(unsigned int fd)
 
 /*
  * Now and then a call tries to get rings.  The program does not see that it does.  There are no
- * others while it does so: whoever is about to make them dying is a user.
+ * others while it does so: a call that is about to make them dying is a user.
  */
 static void try_attach(struct slot *slot, int fd)
 {
@@ -278,8 +252,7 @@ static void try_attach(struct slot *slot, int fd)
 		store(&slot->trying, IDLE);
 		return;
 	}
-	if (attach_slot(slot, fd) == -EOPNOTSUPP)
-		slot->calls = HOPELESS;
+	attach_slot(slot, fd);
 	if (swap(&slot->trying, IDLE) == SPOILT)
 		table_forget(fd, SHARED);
 	errno = error;
