@@ -25,25 +25,17 @@
 #define store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define full_barrier()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
-/* Calls between two tries to open a half, at most. */
-#define SKIP_MOST		1023
+/* The two parts of a head, and of a tail. */
+#define position(word)		((word) & ~SDP_RING_CLOSED)
+#define is_closed(word)		((word) & SDP_RING_CLOSED)
 
-/*
- * How often a reader lets others run before it sleeps, at most; and one that has found nothing by
- * that tries again when it has slept so often.
- */
-#define TURNS_MOST		16
-#define TURNS_FIRST		8
-#define TURNS_AGAIN		16
-
-/* How often one looks before it lets others run, if the other end may have another processor. */
-#define LOOKS			100
-
-/* No page is smaller, and the first one is nobody's. */
-#define PAGE			4096
-
-/* How often a thread lets the one run that works on a half: then it makes the system call. */
-#define LOCK_TURNS		64
+#define SKIP_MOST	1023	/* calls between two tries to open a half */
+#define TURNS_MOST	16	/* yields of a reader before it sleeps: at most, */
+#define TURNS_FIRST	8	/* and at first */
+#define TURNS_AGAIN	16	/* sleeps without any, until it tries that again */
+#define LOOKS		100	/* before each yield, if the other end may have another processor */
+#define LOCK_TURNS	64	/* yields to a thread that works on a half: then the system call */
+#define PAGE		4096	/* no page is smaller, and the first one is nobody's */
 
 /*
  * The number of the process, in a page that fork(2) clears, as it takes the mappings away.  A
@@ -66,11 +58,8 @@ static void process_begin(void)
 		looks = LOOKS;
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return;
-	if (madvise(page, sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
-		munmap(page, sysconf(_SC_PAGESIZE));
-	else
+	/* Linux before 4.14 cannot do that, and has no rings either. */
+	if (page != MAP_FAILED && !madvise(page, sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
 		alive = page;
 }
 
@@ -90,7 +79,8 @@ static unsigned long number(void)
 					   __ATOMIC_RELAXED) ? new : old;
 }
 
-bool sdp_mapped_own(const struct sdp_fast *fast)
+/* Does this process have the rings?  A child of fork(2) has not. */
+static bool is_own(const struct sdp_fast *fast)
 {
 	return alive && load(alive) == fast->owner;
 }
@@ -140,22 +130,19 @@ static bool mapped(struct half *half)
 	return load_acquire(&half->shared);
 }
 
+/* One thread attaches, and only once: the device is closed behind it. */
 static bool attached(struct sdp_fast *fast, struct half *half)
 {
-	bool ret;
-
 	if (mapped(half))
 		return true;
-	if (fast->device < 0 || __atomic_exchange_n(&fast->attaching, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&fast->attaching, true, __ATOMIC_ACQUIRE))
 		return false;
-	ret = mapped(half);
-	if (!ret && fast->device >= 0 && sdp_mapped_attach(fast, fast->device, 0)) {
+	if (fast->device >= 0 && sdp_mapped_attach(fast, fast->device, 0)) {
 		sdp_mapped_close(fast->device);
 		fast->device = -1;
-		ret = true;
 	}
 	store_release(&fast->attaching, false);
-	return ret;
+	return mapped(half);
 }
 
 void sdp_mapped_begin(struct sdp_fast *fast, int fd)
@@ -172,7 +159,7 @@ void sdp_mapped_begin(struct sdp_fast *fast, int fd)
 void sdp_mapped_end(struct sdp_fast *fast)
 {
 	/* A child does not have it, and may have something else there. */
-	if (fast->map && sdp_mapped_own(fast))
+	if (fast->map && is_own(fast))
 		munmap(fast->map, fast->length);
 	if (fast->rings >= 0)
 		sdp_mapped_close(fast->rings);
@@ -182,18 +169,8 @@ void sdp_mapped_end(struct sdp_fast *fast)
 
 /* --- halves -------------------------------------------------------------- */
 
-static __u64 position(__u64 word)
-{
-	return word & ~SDP_RING_CLOSED;
-}
-
-static bool is_closed(__u64 word)
-{
-	return word & SDP_RING_CLOSED;
-}
-
 /*
- * Whoever works on a half does so for a moment, unless a signal handler has interrupted it: that
+ * A thread works on a half for a moment, unless a signal handler has interrupted it: the handler
  * makes the system call instead, as does everybody while a thread stands still with the lock.
  */
 static bool lock(struct half *half)
@@ -300,10 +277,9 @@ static void kick(struct sdp_fast *fast, unsigned int what)
 		give_up(fast);
 }
 
-/* Can anything go by the rings in this process? */
 static bool usable(const struct sdp_fast *fast)
 {
-	return sdp_mapped_own(fast) && !load(&fast->broken);
+	return is_own(fast) && !load(&fast->broken);
 }
 
 unsigned int sdp_mapped_state(struct sdp_fast *fast)
@@ -423,13 +399,6 @@ static void tell_room(struct sdp_fast *fast, struct half *rx, __u64 used)
 		kick(fast, SDP_RING_ROOM);
 }
 
-static void want_data(struct half *rx)
-{
-	store(&rx->shared->want_data, 1);
-	/* Pairs with the sender's full barrier: it sees this, or we its bytes. */
-	full_barrier();
-}
-
 /* Does somebody want an event for whatever comes behind what is read? */
 static bool watched(struct half *rx)
 {
@@ -446,14 +415,14 @@ static ssize_t take_or_ask(struct sdp_fast *fast, const struct iovec *iov, size_
 	if ((!mapped(rx) || is_closed(load(&rx->shared->tail))) &&
 	    !reopen(fast, rx, SDP_RING_RX))
 		return -1;
-	if (watched(rx)) {
-		want_data(rx);
-		return take(fast, rx, iov, n, least);
+	if (!watched(rx)) {
+		ret = take(fast, rx, iov, n, least);
+		if (ret || !ask)
+			return ret;
 	}
-	ret = take(fast, rx, iov, n, least);
-	if (ret || !ask)
-		return ret;
-	want_data(rx);
+	store(&rx->shared->want_data, 1);
+	/* Pairs with the sender's full barrier: it sees this, or we its bytes. */
+	full_barrier();
 	return take(fast, rx, iov, n, least);
 }
 

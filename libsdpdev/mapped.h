@@ -19,56 +19,31 @@
 #define __hidden __attribute__((visibility("hidden")))
 #define __public __attribute__((visibility("default")))
 
-/**
- * struct half - what a program sends by, or receives by
- * @locked: somebody works on it
- * @shared: the head of its ring
- * @bytes: the ring
- * @base: position of the first one
- * @peer: where the other program was, when it was looked at last
- * @skip: calls to let pass before the next try to open it
- * @skipped: how many were let pass after the last try that failed
- */
+/* What a program sends by, or receives by. */
 struct half {
 	bool locked;
-	struct sdp_shared *shared;
+	struct sdp_shared *shared;	/* the head of its ring */
 	char *bytes;
-	__u64 base;
-	__u64 peer;
-	unsigned int skip;
-	unsigned int skipped;
+	__u64 base;			/* the position of the first byte */
+	__u64 peer;			/* where the other program was, when last seen */
+	unsigned int skip;		/* calls to let pass before the next try to open it */
+	unsigned int skipped;		/* how many passed after the last try that failed */
 };
 
-/**
- * struct sdp_fast - the rings of a socket
- * @fd: the socket; the caller's
- * @device: a file of /dev/sdp by which to attach when there is something to do, or -1
- * @rings: what they are mapped from; -1 if that is no more, or the number something else's
- * @owner: which process made this, as mapped.c counts them
- * @attaching: somebody attaches
- * @broken: nothing goes by the rings any more: the kernel does not know them as those of @fd
- * @polls: a system call on the socket would not wait, so neither does a reader here
- * @size: bytes of a ring
- * @map: the mapping, or NULL
- * @length: its bytes
- * @turns: how often a reader lets others run before it sleeps; a guess of any thread
- * @slept: how often one has slept since that became none
- * @tx: the sending half
- * @rx: the receiving half
- */
+/* The rings of a socket. */
 struct sdp_fast {
-	int fd;
-	int device;
-	int rings;
-	unsigned long owner;
-	bool attaching;
-	bool broken;
-	bool polls;
-	size_t size;
+	int fd;				/* the socket; the caller's */
+	int device;			/* of /dev/sdp, to attach when there is need; or -1 */
+	int rings;			/* mapped from it; -1 if the number is not theirs */
+	unsigned long owner;		/* which process made this, as mapped.c counts them */
+	bool attaching;			/* a thread does so */
+	bool broken;			/* the kernel does not know them as those of @fd */
+	bool polls;			/* a call on @fd would not wait: nor does a reader here */
+	size_t size;			/* bytes of a ring */
 	void *map;
 	size_t length;
-	unsigned int turns;
-	unsigned int slept;
+	unsigned int turns;		/* how often a reader yields before it sleeps: a guess */
+	unsigned int slept;		/* how often one has slept since that became none */
 	struct half tx;
 	struct half rx;
 };
@@ -85,16 +60,10 @@ __hidden bool sdp_mapped_attach(struct sdp_fast *fast, int device, unsigned int 
 /* The structure is the caller's again; nobody is in a call with it. */
 __hidden void sdp_mapped_end(struct sdp_fast *fast);
 
-/* Does this process have the rings?  A child of fork(2) has not. */
-__hidden bool sdp_mapped_own(const struct sdp_fast *fast);
-
 /* Which halves are open: SDP_RING_*.  They may be closed again already. */
 __hidden unsigned int sdp_mapped_state(struct sdp_fast *fast);
 
-/*
- * The bytes of all these pieces; SIZE_MAX if a call would not take so many, or is sure to say
- * EFAULT.
- */
+/* Of all pieces; SIZE_MAX if a call would not take so many, or is sure to say EFAULT. */
 __hidden size_t sdp_mapped_bytes(const struct iovec *iov, int n);
 
 /*
@@ -107,7 +76,7 @@ __hidden size_t sdp_mapped_send(struct sdp_fast *fast, const struct iovec *iov, 
 /*
  * Receives as many bytes as there are, but not fewer than @least.  Returns how many; 0 if there
  * are not so many, also after @wait has let others run; -1 if the half is closed.  After 0
- * without @wait whoever polls the socket is woken for more.
+ * without @wait a thread that polls the socket is woken for more.
  */
 __hidden ssize_t sdp_mapped_recv(struct sdp_fast *fast, const struct iovec *iov, int n,
 				 size_t least, bool wait);
