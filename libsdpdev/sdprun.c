@@ -51,16 +51,13 @@ static const char usage[] =
 "      --listen      only connections that are accepted\n"
 "      --ports=LIST  only these ports, at most eight of 80 or 8000-8099\n"
 "      --must-move   do not run PROGRAM if the kernel cannot set the rule\n"
-"      --rings       PROGRAM sends and receives through the memory of its\n"
-"                    connections, without system calls\n"
+"      --rings       PROGRAM sends and receives by memory, without system calls\n"
 "      --cgroup=DIR  set the rule of a control group: its directory, or self\n"
 "      --user=USER   set the rule of a user: a name, or a number\n"
 "  -h, --help        show this\n"
 "  -V, --version     show the version\n"
 "\n"
-"Environment:\n"
-"  SDPDEV_RINGS=auto|always|never\n"
-"                    rings for connections with many calls (default), all, or none\n";
+"SDPDEV_RINGS=auto|always|never: rings for connections with many calls, all, or none\n";
 
 __attribute__((format(printf, 1, 2)))
 static int trouble(const char *format, ...)
@@ -75,23 +72,14 @@ static int trouble(const char *format, ...)
 	return EXIT_TROUBLE;
 }
 
-/**
- * struct choice - what the command line says
- * @rule: the rule, but for its calls
- * @cgroup: whose it is: a directory, or NULL
- * @user: or whose: a name or a number, or NULL
- * @connect: the rule is for connections that are made
- * @listen: and for those that are accepted; neither stands for both
- * @must: the program runs with the rule, or not at all
- * @rings: and with the library of rings
- */
+/* What the command line says. */
 struct choice {
 	struct sdp_rule rule;
-	const char *cgroup;
-	const char *user;
+	const char *cgroup;	/* the rule is that of a directory, */
+	const char *user;	/* or of a name or a number */
 	int connect;
-	int listen;
-	int must;
+	int listen;		/* neither stands for both */
+	int must;		/* the program runs with the rule, or not at all */
 	int rings;
 };
 
@@ -136,6 +124,9 @@ static bool add_ports(struct sdp_rule *rule, const char *text)
 	return false;
 }
 
+#define NO_DEVICE SDP_DEVICE_PATH \
+	" is not there: load the module (modprobe sdpdev), or give the container the device"
+
 /* NULL, or why the kernel does not take the rule. */
 static const char *set_rule(void)
 {
@@ -144,26 +135,16 @@ static const char *set_rule(void)
 	if (!sdp_set_rule(&choice.rule))
 		return NULL;
 	switch (errno) {
-	case ENOENT:
-		snprintf(other, sizeof(other),
-			 "%s is not there: load the module (modprobe sdpdev), or give the container the device",
-			 SDP_DEVICE_PATH);
-		return other;
+	case ENOENT: return NO_DEVICE;
 	case ENOTTY:
-	case EINVAL:
-		return "the module sdpdev that is loaded does not know this rule";
-	case EPERM:
-		return "needs CAP_NET_ADMIN in the network namespace";
-	case EBADF:
-		return "not the directory of a control group, version 2";
-	case ENOSPC:
-		return "as many control groups and users have rules as allowed";
-	case EOPNOTSUPP:
-		return "this kernel lacks what rules need";
-	default:
-		snprintf(other, sizeof(other), "%s: %s", SDP_DEVICE_PATH, strerror(errno));
-		return other;
+	case EINVAL: return "the module sdpdev that is loaded does not know this rule";
+	case EPERM: return "needs CAP_NET_ADMIN in the network namespace";
+	case EBADF: return "not the directory of a control group, version 2";
+	case ENOSPC: return "as many control groups and users have rules as allowed";
+	case EOPNOTSUPP: return "this kernel lacks what rules need";
 	}
+	snprintf(other, sizeof(other), "%s: %s", SDP_DEVICE_PATH, strerror(errno));
+	return other;
 }
 
 /* --- a control group, or a user ------------------------------------------ */
@@ -179,7 +160,6 @@ static const char *cgroup_mount(void)
 	       aside : "/sys/fs/cgroup";
 }
 
-/* The directory of the control group that this process is in. */
 static bool own_cgroup(char *path, size_t size)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -234,7 +214,7 @@ static int set_user(const char *name)
 
 /* --- listeners ----------------------------------------------------------- */
 
-/* A socket is asked for something that is a number; -1 where it is none, or has no answer. */
+/* An option that is a number; -1 of what is no socket, or has no answer. */
 static int ask(int fd, int what)
 {
 	socklen_t len = sizeof(int);
@@ -394,12 +374,10 @@ static bool set_first(const char *name, const char *word)
 /* Puts the library of rings before the others in LD_PRELOAD; NULL, or why it is not. */
 static const char *preload_rings(const char *program)
 {
+	int fd = open_program(program);
+	const char *ret = fd < 0 ? NULL : obstacle(fd);
 	char path[PATH_MAX];
-	const char *ret;
-	int fd;
 
-	fd = open_program(program);
-	ret = fd < 0 ? NULL : obstacle(fd);
 	if (fd >= 0)
 		close(fd);
 	if (ret)
@@ -426,46 +404,42 @@ static int execute(char **argv)
 	return EXIT_NO_EXEC;
 }
 
-/* Why a program with that rule has none. */
-static const char *no_rings(uint32_t verdict)
-{
-	switch (verdict) {
-	case SDP_RULE_ONLY:
-		return "with --only bytes go by system calls";
-	case SDP_RULE_NEVER:
-		return "with --never connections stay with TCP";
-	default:
-		return "with --none the program has no rule that asks for them";
-	}
-}
+/* Why a program with that rule has no rings. */
+static const char *const no_rings[] = {
+	[SDP_RULE_ONLY] = "with --only bytes go by system calls",
+	[SDP_RULE_NEVER] = "with --never connections stay with TCP",
+	[SDP_RULE_NONE] = "with --none the program has no rule that asks for them",
+	[SDP_RULE_MOVE] = NULL,
+	[SDP_RULE_NOW] = NULL,
+};
 
 static int run(char **argv)
 {
-	bool only = choice.rule.verdict == SDP_RULE_ONLY, must = choice.must || only;
-	bool moves = only || choice.rule.verdict == SDP_RULE_MOVE ||
-		     choice.rule.verdict == SDP_RULE_NOW;
-	const char *error = set_rule(), *none;
+	const unsigned int verdict = choice.rule.verdict;
+	bool must = choice.must || verdict == SDP_RULE_ONLY;
+	const char *error = set_rule();
 
-	if (error && (must || moves))
-		trouble("%s%s%s%s", error, must ? "" : "; ", must ? "" : argv[0],
-			must ? "" : " runs over TCP");
+	if (error && must)
+		return trouble("%s", error);
+	if (error && verdict != SDP_RULE_NEVER && verdict != SDP_RULE_NONE)
+		trouble("%s; %s runs over TCP", error, argv[0]);
 	if (!error && !move_listeners(&choice.rule)) {
 		error = strerror(errno);
 		trouble("a listener that there is already stays with TCP: %s", error);
+		if (must)
+			return EXIT_TROUBLE;
 	}
-	if (error && must)
-		return EXIT_TROUBLE;
 	if (choice.rings && !error) {
-		none = moves && !only ? preload_rings(argv[0]) : no_rings(choice.rule.verdict);
-		if (none)
-			trouble("%s: no rings: %s", argv[0], none);
+		error = no_rings[verdict] ?: preload_rings(argv[0]);
+		if (error)
+			trouble("%s: no rings: %s", argv[0], error);
 	}
 	return execute(argv);
 }
 
 /* --- the command line ---------------------------------------------------- */
 
-enum { MOVE = 256, PORTS, CGROUP, USER, VERDICT };
+enum { PORTS = 256, CGROUP, USER, VERDICT };
 
 static const struct option options[] = {
 	{ "now", no_argument, NULL, VERDICT + SDP_RULE_NOW },
@@ -479,7 +453,6 @@ static const struct option options[] = {
 	{ "rings", no_argument, &choice.rings, 1 },
 	{ "cgroup", required_argument, NULL, CGROUP },
 	{ "user", required_argument, NULL, USER },
-	{ "move", optional_argument, NULL, MOVE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{}
@@ -491,6 +464,8 @@ static int choose(int option)
 	switch (option) {
 	case 0:
 		return 0;
+	case '?':
+		return EXIT_TROUBLE;
 	case PORTS:
 		return add_ports(&choice.rule, optarg) ? 0 :
 		       trouble("%s: not a list of ports, or more than eight", optarg);
@@ -500,13 +475,8 @@ static int choose(int option)
 	case USER:
 		choice.user = optarg;
 		return 0;
-	case MOVE:
-		return trouble("--move is gone: sdprun moves without an option");
-	case '?':
-		return EXIT_TROUBLE;
 	}
-	if (choice.rule.verdict != SDP_RULE_MOVE &&
-	    option != VERDICT + (int)choice.rule.verdict)
+	if (choice.rule.verdict != SDP_RULE_MOVE && option != VERDICT + (int)choice.rule.verdict)
 		return trouble("--now, --only, --never and --none do not go together");
 	choice.rule.verdict = option - VERDICT;
 	return 0;

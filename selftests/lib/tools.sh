@@ -73,13 +73,12 @@ int main(void)
 EOT
 cp "$tmp/version.c" "$tmp/version.cc"
 
-plan 28
+plan 27
 check "sdprun --help" gives 0 "Usage: sdprun [OPTION...] PROGRAM" "$sdprun" --help
 check "what it names is in the manual page" in_manual
 check "sdprun --version" gives 0 "sdprun " "$sdprun" --version
 check "without a program" gives 125 "no program given" "$sdprun"
 check "an unknown option" gives 125 "--frob" "$sdprun" --frob
-check "the option that is gone" gives 125 "--move is gone" "$sdprun" --move true
 check "a rule twice is one" gives 7 ran "$sdprun" --never --never sh -c 'echo ran; exit 7'
 check "a sign does not make a user" gives 125 "no such user" "$sdprun" --user=+5
 check "nor does a space" gives 125 "no such user" "$sdprun" --user=" -5"
