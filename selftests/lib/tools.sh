@@ -103,5 +103,5 @@ for standard in c99 c11; do
 done
 check "a program in C++" compiles "$tmp/version.cc" -std=c++17
 check "finds the library of its version" gives 0 "2 0" "$tmp/program"
-check "the example" compiles "$root/libsdpdev/examples/ring.c" -std=gnu11
+check "the example" compiles "$root/Documentation/examples/ring.c" -std=gnu11
 finish

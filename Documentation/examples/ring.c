@@ -7,6 +7,7 @@
 #include <err.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -16,10 +17,9 @@
 #include <sdpdev.h>
 
 /* Sends a byte and waits for the answer, or the other way round. */
-static void play(struct sdp_fast *fast, long times, int first)
+static void play(struct sdp_fast *fast, long times, bool first)
 {
 	char byte = 'x';
-
 	ssize_t n;
 
 	for (times *= 2; times; times--, first = !first) {
@@ -31,43 +31,46 @@ static void play(struct sdp_fast *fast, long times, int first)
 	}
 }
 
-int main(int argc, char **argv)
+/* Two ends of a connection within this machine. */
+static void connection(int ends[2])
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	long times = argc > 1 ? atol(argv[1]) : 100000;
 	int listener = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP);
-	int other = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP), fd;
-	struct sdp_sock_info info;
 	socklen_t len = sizeof(addr);
-	struct sdp_fast *fast;
-	pid_t child;
 
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (listener < 0 || bind(listener, (struct sockaddr *)&addr, len) ||
 	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&addr, &len))
 		err(1, "listener");
-	if (other < 0 || connect(other, (struct sockaddr *)&addr, len))
+	ends[0] = socket(AF_INET, SOCK_STREAM, IPPROTO_SDP);
+	if (ends[0] < 0 || connect(ends[0], (struct sockaddr *)&addr, len))
 		err(1, "connect");
-	fd = accept(listener, NULL, NULL);
-	if (fd < 0)
+	ends[1] = accept(listener, NULL, NULL);
+	if (ends[1] < 0)
 		err(1, "accept");
+}
+
+int main(int argc, char **argv)
+{
+	long times = argc > 1 ? atol(argv[1]) : 100000;
+	struct sdp_sock_info info;
+	struct sdp_fast *fast;
+	int ends[2];
+	pid_t child;
+
+	connection(ends);
 	child = fork();
 	if (child < 0)
 		err(1, "fork");
-	if (!child) {
-		close(fd);
-		fast = sdp_fast_open(other, 0);
-		if (!fast)
-			err(1, "sdp_fast_open");
-		play(fast, times, 1);
-		return 0;
-	}
-	close(other);
-	fast = sdp_fast_open(fd, 0);
+	/* The child has one end, and its parent the other one. */
+	close(ends[!child]);
+	fast = sdp_fast_open(ends[!!child], 0);
 	if (!fast)
 		err(1, "sdp_fast_open");
-	play(fast, times, 0);
-	if (sdp_info(fd, &info, sizeof(info)))
+	play(fast, times, !child);
+	if (!child)
+		return 0;
+	if (sdp_info(ends[1], &info, sizeof(info)))
 		err(1, "sdp_info");
 	printf("%ld times to and fro, %s; without TCP: %llu bytes\n", times,
 	       sdp_fast_state(fast) ? "by rings" : "by system calls",
