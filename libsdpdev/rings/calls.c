@@ -86,16 +86,21 @@ static bool bad(const void *p)
 	return (uintptr_t)p < 4096;
 }
 
+/* The rings of a call whose flags are among @known, or NULL; it may be cancelled as any other. */
+static struct sdp_fast *enter(int fd, const struct iovec *iov, size_t n, int flags, int known)
+{
+	if (flags & ~known || n > IOV_MAX || bad(iov))
+		return NULL;
+	pthread_testcancel();
+	return table_enter(fd);
+}
+
 /* All of the bytes are sent, and how many; or none: 0. */
 static ssize_t ring_send(int fd, const struct iovec *iov, size_t n, int flags)
 {
-	struct sdp_fast *fast;
+	struct sdp_fast *fast = enter(fd, iov, n, flags, MSG_DONTWAIT | MSG_NOSIGNAL);
 	size_t all;
 
-	if (flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL) || n > IOV_MAX || bad(iov))
-		return 0;
-	pthread_testcancel();
-	fast = table_enter(fd);
 	if (!fast)
 		return 0;
 	all = sdp_mapped_bytes(iov, n);
@@ -108,19 +113,14 @@ static ssize_t ring_send(int fd, const struct iovec *iov, size_t n, int flags)
 /* Bytes that are received, or 0. */
 static ssize_t ring_recv(int fd, const struct iovec *iov, size_t n, int flags)
 {
-	struct sdp_fast *fast;
-	size_t all = 1;
+	struct sdp_fast *fast = enter(fd, iov, n, flags, MSG_DONTWAIT | MSG_WAITALL);
+	size_t least;
 	ssize_t ret;
 
-	if (flags & ~(MSG_DONTWAIT | MSG_WAITALL) || n > IOV_MAX || bad(iov))
-		return 0;
-	pthread_testcancel();
-	fast = table_enter(fd);
 	if (!fast)
 		return 0;
-	if (flags & MSG_WAITALL)
-		all = sdp_mapped_bytes(iov, n);
-	ret = sdp_mapped_recv(fast, iov, n, all, !(flags & MSG_DONTWAIT));
+	least = (flags & MSG_WAITALL) ? sdp_mapped_bytes(iov, n) : 1;
+	ret = sdp_mapped_recv(fast, iov, n, least, !(flags & MSG_DONTWAIT));
 	table_leave(fd, fast);
 	return ret > 0 ? ret : 0;
 }
@@ -497,11 +497,11 @@ static long uncancelled(long number, const long *args)
 {
 	long ret;
 
-	if (number == SYS_close)
+	if (number == SYS_close) {
 		table_forget(args[0], SHARED);
+		return close_done(args[0], NEXT(syscall)(number, args[0]));
+	}
 	ret = NEXT(syscall)(number, args[0], args[1], args[2], args[3], args[4], args[5]);
-	if (number == SYS_close)
-		return close_done(args[0], ret);
 	if (ret < 0)
 		return ret;
 	switch (number) {
