@@ -27,6 +27,28 @@ talks() {
 	no_loss -q -c 5 -i 0.05 10.77.0.2 && no_loss -q -c 5 -i 0.05 fd77::2
 }
 
+# have_qkey FILE: the captured ping and its answer, one from either end
+have_qkey() {
+	tshark -r "$1" -Y 'frame contains "enoughenough"' -T fields -e infiniband.lrh.slid \
+		-e infiniband.deth.q_key 2> /dev/null | sort -u > /run/qkeys
+	awk '$2 !~ /^0x0*b1b$/ { wrong = 1 } END { exit wrong || NR != 2 }' /run/qkeys
+}
+
+# What either end sends has the Q_Key of the link, which is the default of opensm.
+right_qkey() {
+	local file=/run/capture.pcap taker status
+
+	cat /sys/kernel/debug/softib/capture > $file &
+	taker=$!
+	until_true 10 test -s $file && no_loss -q -c 1 -p 656e6f756768 10.77.0.2 &&
+	until_true 10 have_qkey $file
+	status=$?
+	cat /run/qkeys
+	kill $taker
+	wait $taker 2> /dev/null
+	return $status
+}
+
 # The stack chooses the queue by the packet's flow.
 by_both() {
 	local cpu before
@@ -136,9 +158,11 @@ together() {
 	reload && shows "driver: softib" ethtool -i ib0 && talks
 }
 
-if ours; then plan 13; else plan 9; fi
+if ours; then plan 15; else plan 10; fi
 check "the adapter's driver drives it" shows "driver: softib" ethtool -i ib0
 check "both talk" talks
+check "with the Q_Key of the link" right_qkey
+! ours || check "the first packets of a burst wait for the path, none lost" first_wait 2
 check "packets go by both of its queues" by_both
 check "one queue is enough" fewer_queues
 check "checksums of IPv6" ipv6_checksums

@@ -65,6 +65,61 @@ no_loss() {
 	fi
 }
 
+# path_known NODE-NUMBER: has this node a path to it, be it one that is asked for?
+path_known() {
+	grep -qx "GID: $(gid "$1")" "$debugfs/$(debugfs_name node1)_path"
+}
+
+# no_path NODE-NUMBER: there is no path to it, nor will there be: the subnet administrator
+# is silent. Down and up forgets all paths; that node's stack, too, may have questions.
+no_path() {
+	ip link set ib0 down && on "node$1" ip neigh flush dev ib0 &&
+	on "node$1" ip -6 neigh flush dev ib0 && address_up node1 1 &&
+	until_true 10 carrier && pkill -STOP -x opensm || return
+	not path_known "$1" || { pkill -CONT -x opensm; return 1; }
+}
+
+receiving() {
+	[ -n "$(ip netns exec "$1" ss -Huln "sport = :7003")" ]
+}
+
+# came N: so many lines of what first_wait() sends
+came() {
+	[ "$(wc -l < /run/came)" -ge "$1" ]
+}
+
+# first_wait NODE-NUMBER: of a hundred packets to that node, all at once, the first 64
+# wait for the path and arrive in order.
+first_wait() {
+	local n=$1 to=10.77.0.$1 receiver
+
+	# SO_RCVBUFFORCE (33): the usual buffer has no room for them in an adapter's large ones.
+	ip netns exec "node$n" python3 - > /run/came <<-EOF &
+	import socket
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.setsockopt(socket.SOL_SOCKET, 33, 1 << 20)
+	s.bind(("", 7003))
+	while True:
+	    print(s.recv(9).decode(), flush=True)
+	EOF
+	receiver=$!
+	until_true 10 receiving "node$n" && until_true 10 no_path "$n" &&
+	ip neigh replace "$to" lladdr "$(lladdr "node$n")" dev ib0 nud permanent &&
+	python3 - "$to" "$(pgrep -x opensm)" <<-EOF
+	import os, signal, socket, sys
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	for i in range(1, 101):
+	    s.sendto(b"%d" % i, (sys.argv[1], 7003))
+	os.kill(int(sys.argv[2]), signal.SIGCONT)
+	EOF
+	pkill -CONT -x opensm
+	until_true 20 came 64
+	kill $receiver
+	wait $receiver 2> /dev/null
+	ip neigh del "$to" dev ib0
+	same "$(paste -sd ' ' /run/came)" "$(seq -s ' ' 64)"
+}
+
 # large_pings N ADDRESS: so many, each after the answer to the one before. With -A
 # the next goes when an answer is due, and two large ones may be more than ping's
 # socket has room for.
