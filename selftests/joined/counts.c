@@ -2,11 +2,11 @@
 /*
  * What a round trip makes the kernel do.
  *
- *	counts [-w] -l ADDRESS -S NETNS -c ADDRESS -C NETNS BYTES tcp|moved
+ *	counts [-w] -l ADDRESS -S NETNS -c ADDRESS -C NETNS BYTES tcp|direct|moved
  *
- * Two processes send BYTES to and fro, by TCP or by what has taken its place.  Prints for one
- * round trip, on average: how often a processor went from one task to another one, and how often
- * the kernel allocated memory (objects and pages).
+ * Two processes send BYTES to and fro, by TCP, by direct SDP, or by what has taken TCP's place.
+ * Prints for one round trip, on average: how often a processor went from one task to another one,
+ * and how often the kernel allocated memory (objects and pages).
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 	place_options(argc, argv);
 	need(optind + 2 == argc);
 	bytes = atoi(argv[optind]);
-	plain = !strcmp(argv[optind + 1], "tcp");
+	place.direct = !strcmp(argv[optind + 1], "direct");
+	plain = place.direct || !strcmp(argv[optind + 1], "tcp");
 	c = plain ? conn_new() : conn_moved();
 	pid = fork();
 	need(pid >= 0);

@@ -7,13 +7,15 @@
 . "$(dirname "$0")/lib.sh"
 
 tracing=/sys/kernel/tracing
+# By what bytes go, see counts.c
+kind=moved
 mountpoint -q $tracing || mount -t tracefs none $tracing || exit
 
 # The proof that both ends are of one host is lost in packets that an adapter has sent.
 here=(-l 127.0.0.1 -S node1 -c 127.0.0.1 -C node1)
 there=(-w -l "$to" -S node2 -c "$to" -C node1)
 
-# count BYTES tcp|moved PLACE...: $went and $allocated of a round trip
+# count BYTES tcp|direct|moved PLACE...: $went and $allocated of a round trip
 count() {
 	local said status
 
@@ -32,7 +34,7 @@ most() {
 # rows NAME BYTES SWITCHES ALLOCATIONS PLACE...: the limits, with room for what else the machine
 # does meanwhile, which is counted, too, and for less than one more
 rows() {
-	count "$2" moved "${@:5}"
+	count "$2" $kind "${@:5}"
 	result $? "$1, $2 bytes"
 	check "at most $3 switches" most "$went" "$3"
 	check "at most $4 allocations" most "$allocated" "$4"
@@ -44,7 +46,7 @@ seen() {
 		'BEGIN { exit !(went + 0 >= 2 && allocated + 0 >= 2) }'
 }
 
-plan 14
+plan 18
 count 64 tcp "${there[@]}"
 check "what TCP switches and allocates is seen" seen
 rows memory 64 2.4 0.9 "${here[@]}"
@@ -52,4 +54,8 @@ rows memory 16384 2.4 0.9 "${here[@]}"
 check "only InfiniBand" only_ib
 rows InfiniBand 64 2.4 0.9 "${there[@]}"
 rows InfiniBand 16384 3.4 12.9 "${there[@]}"
+check "direct SDP" all_nodes direct 1
+kind=direct
+rows "direct SDP" 16384 3.4 12.9 "${there[@]}"
+all_nodes direct 0
 finish

@@ -22,9 +22,11 @@
 #define MOVE_LATER	15000
 /* Bytes of one call. */
 #define CONN_CHUNK	(1 << 20)
+/* The family of direct SDP. */
+#define DIRECT		27
 
 bool late;
-struct place place = { AF_INET, "127.0.0.1", "127.0.0.1", NULL, NULL };
+struct place place = { .family = AF_INET, .listen = "127.0.0.1", .connect = "127.0.0.1" };
 
 void place_options(int argc, char **argv)
 {
@@ -80,7 +82,7 @@ int sock_new(const char *netns)
 	int fd, one = 1;
 
 	netns_enter(netns);
-	fd = socket(place.family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(place.direct ? DIRECT : place.family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	need(fd >= 0);
 	sock_ulp(fd);
 	/* The rows are about bytes and not about when TCP sends them. */

@@ -38,6 +38,7 @@ struct conn {
 /**
  * struct place - where connections are made
  * @family: AF_INET or AF_INET6
+ * @direct: the sockets are those of direct SDP
  * @listen: address of the listener
  * @connect: address that the other end connects to
  * @server: name of the listener's network namespace, or NULL
@@ -45,6 +46,7 @@ struct conn {
  */
 struct place {
 	int family;
+	bool direct;
 	const char *listen;
 	const char *connect;
 	const char *server;
