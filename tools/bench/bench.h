@@ -17,6 +17,7 @@
  * @carrier: the other side's have it, too: the ULP's name when this carries what is sent
  * @fast: they are sent and received on by their rings
  * @beside: so many connections lie idle beside those that are measured; they have moved once
+ * @active: so many have a message on its way at the same time
  * @family: of the sockets
  * @address: where the server listens, for all families but AF_UNIX
  * @listener: the server's listening socket
@@ -28,6 +29,7 @@ struct side {
 	const char *carrier;
 	bool fast;
 	unsigned int beside;
+	unsigned int active;
 	int family;
 	const char *address;
 	int listener;

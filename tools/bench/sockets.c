@@ -19,13 +19,14 @@
 
 static const char usage[] =
 	"usage: sockets tcp|unix|smc|direct|joined|joined-rdma|ulp|ulp-rings|ulp-alone\n"
-	"               [beside COUNT] WORK\n"
+	"               [beside COUNT [active COUNT]] WORK\n"
 	"  pingpong SIZE ROUNDS               instructions, median and p99 of a round trip\n"
 	"  stream SIZE BYTES CONNS one|both|lent|file  instructions for a KiB\n"
 	"  connect COUNT                      instructions for a connection\n"
 	"  idle COUNT                         bytes of memory for a connection\n"
 	"  idle-moved COUNT                   the same, of one that was moved once\n"
-	"With beside, so many connections lie idle next to that of a pingpong.\n"
+	"With beside, so many connections lie idle next to that of a pingpong; with active, so many\n"
+	"have a message on its way at the same time, and the cost is that of one.\n"
 	"tcp is for a preload library, too; smc is family 43, the kernel's SMC; direct is family\n"
 	"27. The others have the ULP \"sdp\",\n"
 	"ulp-alone at the client only.\n"
@@ -133,7 +134,7 @@ static void choose(struct side *side, const char *kind)
 int main(int argc, char **argv)
 {
 	struct rlimit files = { 65536, 65536 };
-	struct side side = { .address = "10.77.0.2" };
+	struct side side = { .address = "10.77.0.2", .active = 1 };
 	int control[2], status;
 	pid_t child;
 
@@ -142,6 +143,11 @@ int main(int argc, char **argv)
 	choose(&side, argv[1]);
 	if (argc > 4 && !strcmp(argv[2], "beside")) {
 		side.beside = number(argv[3]);
+		argc -= 2;
+		argv += 2;
+	}
+	if (argc > 4 && !strcmp(argv[2], "active")) {
+		side.active = number(argv[3]);
 		argc -= 2;
 		argv += 2;
 	}

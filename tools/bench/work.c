@@ -32,46 +32,66 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void echo(const struct conn *conn, char *buf, size_t size, unsigned int rounds)
+/*
+ * A message of the client's, and the server's answer, on each connection: all are on their way
+ * at once. Each has its connection's number in it, if there is room.
+ */
+static void exchange(const struct side *side, const struct conn *conn, unsigned int count,
+		     char *buf, size_t size)
 {
-	while (rounds--) {
-		conn_recv_all(conn, buf, size);
-		conn_send(conn, buf, size);
+	const size_t room = size < sizeof(count) ? 0 : sizeof(count);
+	unsigned int i;
+
+	for (i = 0; i < count && !side->server; i++) {
+		memcpy(buf, &i, room);
+		conn_send(&conn[i], buf, size);
+	}
+	for (i = 0; i < count; i++) {
+		conn_recv_all(&conn[i], buf, size);
+		if (memcmp(buf, &i, room))
+			die("another connection's bytes");
+		if (side->server)
+			conn_send(&conn[i], buf, size);
 	}
 }
 
-static void ping(const struct conn *conn, char *buf, size_t size, unsigned int rounds,
-		 int64_t *times)
+/* The client keeps how long each exchange took. */
+static void exchanges(const struct side *side, const struct conn *conn, char *buf, size_t size,
+		      unsigned int rounds, int64_t *times)
 {
 	unsigned int i;
 	int64_t start;
 
 	for (i = 0; i < rounds; i++) {
-		start = now();
-		conn_send(conn, buf, size);
-		conn_recv_all(conn, buf, size);
-		times[i] = now() - start;
+		start = side->server ? 0 : now();
+		exchange(side, conn, side->active, buf, size);
+		if (!side->server)
+			times[i] = now() - start;
 	}
+}
+
+static bool all_moved(const struct side *side, const struct conn *conn, unsigned int count)
+{
+	while (count--)
+		if (!conn_moved(side, &conn[count]))
+			return false;
+	return true;
 }
 
 /*
  * A direction moves when it has carried enough and the peer has answered, which takes a moment:
  * so there are messages both ways until it has. Those with rings have moved after the warm-up.
  */
-static void move(const struct side *side, const struct conn *conn)
+static void move(const struct side *side, const struct conn *conn, unsigned int count)
 {
-	char byte;
+	char more;
 
 	if (!side->carrier || side->fast)
 		return;
 	do {
-		byte = side->server || !conn_moved(side, conn);
-		if (!side->server)
-			conn_send(conn, &byte, 1);
-		conn_recv_all(conn, &byte, 1);
-		if (side->server)
-			conn_send(conn, &byte, 1);
-	} while (byte);
+		more = !side->server && !all_moved(side, conn, count);
+		exchange(side, conn, count, &more, 1);
+	} while (more);
 }
 
 /* All have given up what carried them. */
@@ -95,7 +115,7 @@ static struct conn *open_beside(const struct side *side)
 	conn = allocate(side->beside, sizeof(*conn));
 	for (i = 0; i < side->beside; i++) {
 		conn_open(side, &conn[i], false);
-		move(side, &conn[i]);
+		move(side, &conn[i], 1);
 	}
 	if (side->carrier)
 		rest(conn, side->beside);
@@ -112,31 +132,39 @@ static void close_beside(const struct side *side, struct conn *conn)
 	free(conn);
 }
 
-/* Prints instructions for a round trip; the time of the median and of the 99th of 100. */
+/*
+ * Prints instructions for a round trip; the time of the median and of the 99th of 100, of all
+ * connections together.
+ */
 void work_pingpong(const struct side *side, size_t size, unsigned int rounds)
 {
-	unsigned int warm = rounds / 4;
+	unsigned int n = side->active, warm = rounds / 4, i;
 	int64_t *times = allocate(rounds, sizeof(*times)), cost;
-	struct conn *beside = open_beside(side), conn;
+	struct conn *beside = open_beside(side);
+	struct conn *conn = allocate(n, sizeof(*conn));
 	char *buf = allocate(1, size);
 	struct meter meter;
 
-	conn_open(side, &conn, true);
-	move(side, &conn);
-	if (side->server) {
-		echo(&conn, buf, size, warm + rounds);
-	} else {
-		ping(&conn, buf, size, warm, times);
-		meter_start(&meter);
-		ping(&conn, buf, size, rounds, times);
-		cost = meter_stop(&meter);
-		qsort(times, rounds, sizeof(*times), compare);
-		printf("%lld %lld %lld\n", (long long)cost / rounds,
-		       (long long)times[rounds / 2], (long long)times[rounds * 99 / 100]);
+	for (i = 0; i < n; i++) {
+		conn_open(side, &conn[i], true);
+		move(side, &conn[i], 1);
 	}
-	conn_check(side, &conn);
-	conn_finish(side, &conn);
+	/* One that has waited for all others may have come to rest. */
+	move(side, conn, n);
+	exchanges(side, conn, buf, size, warm, times);
+	meter_start(&meter);
+	exchanges(side, conn, buf, size, rounds, times);
+	cost = meter_stop(&meter);
+	qsort(times, rounds, sizeof(*times), compare);
+	if (!side->server)
+		printf("%lld %lld %lld\n", (long long)cost / rounds / n,
+		       (long long)times[rounds / 2], (long long)times[rounds * 99 / 100]);
+	for (i = 0; i < n; i++) {
+		conn_check(side, &conn[i]);
+		conn_finish(side, &conn[i]);
+	}
 	close_beside(side, beside);
+	free(conn);
 	free(times);
 	free(buf);
 }
@@ -236,7 +264,7 @@ void work_stream(const struct side *side, size_t size, size_t total, unsigned in
 	pthread_barrier_init(&barrier, NULL, n + 1);
 	for (i = 0; i < conns; i++) {
 		conn_open(side, &conn[i], false);
-		move(side, &conn[i]);
+		move(side, &conn[i], 1);
 	}
 	for (i = 0; i < n; i++) {
 		flow[i] = (struct flow){
@@ -306,7 +334,7 @@ void work_idle(const struct side *side, unsigned int count, bool moved)
 	/* What there is once, for all connections. */
 	conn_open(side, &first, false);
 	if (moved)
-		move(side, &first);
+		move(side, &first, 1);
 	memset(conn, 0, count * sizeof(*conn));
 	side_sync(side);
 	if (!side->server)
@@ -315,7 +343,7 @@ void work_idle(const struct side *side, unsigned int count, bool moved)
 	for (i = 0; i < count; i++) {
 		conn_open(side, &conn[i], false);
 		if (moved)
-			move(side, &conn[i]);
+			move(side, &conn[i], 1);
 	}
 	side_sync(side);
 	if (moved) {
