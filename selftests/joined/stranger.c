@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <assert.h>
+#include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,10 +17,11 @@
 #include <unistd.h>
 
 #define FLOOD		400	/* more than wait to be looked at, at most */
+#define FLOOD_IWARP	60	/* siw gives a program 67 queue pairs */
 #define GONE		30
 #define RESOLVE_MS	4000
 #define PATIENCE	100	/* seconds */
-#define REFUSED		28	/* by the protocol, as the CM calls it */
+#define REFUSED		28	/* by the protocol, as InfiniBand's CM calls it */
 #define PDATA		56	/* what rdma_cm leaves */
 
 /* A Join, as far as the transport carries it; numbers are big endian. */
@@ -94,7 +96,45 @@ static struct rdma_cm_id *resolved(void)
 	return id;
 }
 
-/* No queue pair is behind it: this end never has one. */
+static bool is_iwarp(const struct rdma_cm_id *id)
+{
+	return id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+/* By the protocol: InfiniBand's manager says so, iWARP's has an errno of the device's choice. */
+static bool by_protocol(const struct rdma_cm_id *id, int status)
+{
+	return is_iwarp(id) ? status == -ECONNREFUSED || status == -ECONNRESET : status == REFUSED;
+}
+
+/* iWARP's manager asks for a queue pair of the device. */
+static void with_qp(struct rdma_cm_id *id)
+{
+	static struct ibv_cq *cq;
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 1, .max_recv_wr = 1,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (!cq)
+		cq = ibv_create_cq(id->verbs, 2 * FLOOD_IWARP, NULL, NULL, 0);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	if (!cq || rdma_create_qp(id, NULL, &attr))
+		die("rdma_create_qp");
+}
+
+static void done(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+/* InfiniBand's takes any number for one: nobody will use it. */
 static void request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
 {
 	struct rdma_conn_param param = {
@@ -105,6 +145,8 @@ static void request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
 		.qp_num = 0x777,
 	};
 
+	if (is_iwarp(id))
+		with_qp(id);
 	if (rdma_connect(id, &param))
 		die("rdma_connect");
 }
@@ -120,13 +162,14 @@ static bool refused(const void *pdata, unsigned int len, uint8_t reason)
 	request(id, pdata, len);
 	event = next();
 	words = event->param.conn.private_data;
-	right = event->event == RDMA_CM_EVENT_REJECTED && event->status == REFUSED &&
+	right = event->event == RDMA_CM_EVENT_REJECTED &&
+		by_protocol(id, event->status) &&
 		(!reason || (event->param.conn.private_data_len >= 8 && words[1] == reason));
 	if (!right)
 		fprintf(stderr, "%u bytes: %s, status %d\n", len, rdma_event_str(event->event),
 			event->status);
 	rdma_ack_cm_event(event);
-	rdma_destroy_id(id);
+	done(id);
 	return right;
 }
 
@@ -166,23 +209,26 @@ static bool proof(void)
 static bool flood(void)
 {
 	static struct rdma_cm_id *id[FLOOD];
+	unsigned int i, flood = FLOOD, n = 0;
 	struct rdma_cm_event *event;
-	unsigned int i, n = 0;
 
-	for (i = 0; i < FLOOD; i++)
+	for (i = 0; i < flood; i++) {
 		id[i] = resolved();
-	for (i = 0; i < FLOOD; i++)
+		if (is_iwarp(id[i]))
+			flood = FLOOD_IWARP;
+	}
+	for (i = 0; i < flood; i++)
 		request(id[i], &join, sizeof(join));
-	for (i = 0; i < FLOOD; i++) {
+	for (i = 0; i < flood; i++) {
 		event = next();
 		n += event->event == RDMA_CM_EVENT_REJECTED;
 		rdma_ack_cm_event(event);
 	}
-	for (i = 0; i < FLOOD; i++)
-		rdma_destroy_id(id[i]);
-	if (n < FLOOD)
-		fprintf(stderr, "%u of %d were refused\n", n, FLOOD);
-	return n == FLOOD;
+	for (i = 0; i < flood; i++)
+		done(id[i]);
+	if (n < flood)
+		fprintf(stderr, "%u of %u were refused\n", n, flood);
+	return n == flood;
 }
 
 /* This end goes before it has the answer; the last one shows that the service is there. */
@@ -194,7 +240,7 @@ static bool gone(void)
 	for (i = 0; i < GONE; i++) {
 		id = resolved();
 		request(id, &join, sizeof(join));
-		rdma_destroy_id(id);
+		done(id);
 	}
 	return proof();
 }

@@ -15,7 +15,24 @@ MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both mac
 /* A neighbour that has not answered by then is not there; as long as TCP's. */
 #define SDP_RDMA_NEIGH_MS	4000
 
+/* Its devices connect queue pairs themselves, and answer with one message less. */
+static bool sdp_rdma_is_iwarp(const struct rdma_cm_id *id)
+{
+	return rdma_protocol_iwarp(id->device, id->port_num);
+}
+
 /* --- what rdma_cm tells ------------------------------------------------------ */
+
+static void sdp_rdma_refused(struct sdp_rc_conn *conn, const struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	int reason = event->status;
+
+	/* An errno by iWARP, of the device's choice: what has words is the protocol's refusal. */
+	if (sdp_rdma_is_iwarp(sdp_rdma_conn(conn)->id) && param->private_data_len)
+		reason = IB_CM_REJ_CONSUMER_DEFINED;
+	sdp_rc_told_refused(conn, param->private_data, param->private_data_len, reason);
+}
 
 /* rdma_cm's callback of a connection.  Zero: this end destroys @id. */
 int sdp_rdma_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -32,16 +49,19 @@ int sdp_rdma_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		sdp_rc_told_status(conn, event->status, SDP_RC_EV_PATH);
 		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (READ_ONCE(conn->state) != SDP_RC_CONNECTING) {
+			sdp_rc_conn_post(conn, SDP_RC_EV_READY);
+			break;
+		}
+		/* The answer, by iWARP. */
+		fallthrough;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		sdp_rc_told_accepted(conn, param->private_data, param->private_data_len,
 				     param->initiator_depth, param->responder_resources);
 		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		sdp_rc_conn_post(conn, SDP_RC_EV_READY);
-		break;
 	case RDMA_CM_EVENT_REJECTED:
-		sdp_rc_told_refused(conn, param->private_data, param->private_data_len,
-				    event->status);
+		sdp_rdma_refused(conn, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -154,6 +174,8 @@ int sdp_rdma_confirm(struct sdp_rc_conn *conn, int ret)
 {
 	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
 
+	if (sdp_rdma_is_iwarp(id))
+		return ret;
 	if (ret) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 		return ret;
@@ -211,5 +233,11 @@ void sdp_rdma_destroy(struct sdp_rc_conn *conn)
 
 int sdp_rdma_qp_attr(struct sdp_rc_conn *conn, struct ib_qp_attr *attr, int *mask)
 {
-	return rdma_init_qp_attr(sdp_rdma_conn(conn)->id, attr, mask);
+	struct rdma_cm_id *id = sdp_rdma_conn(conn)->id;
+
+	if (sdp_rdma_is_iwarp(id) && attr->qp_state != IB_QPS_INIT) {
+		*mask = 0;
+		return 0;
+	}
+	return rdma_init_qp_attr(id, attr, mask);
 }

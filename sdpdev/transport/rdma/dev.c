@@ -7,6 +7,7 @@
 #include <linux/netdevice.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "transport/rdma/rdma.h"
@@ -102,7 +103,7 @@ struct sdp_rc_dev *sdp_rdma_dev_get(const struct ib_device *device)
 /* --- interfaces ------------------------------------------------------------- */
 
 /* Is one of a port's GIDs of that interface?  A VLAN, or a bond, has GIDs of its own there. */
-static bool sdp_rdma_port_has(struct ib_device *device, u32 port, const struct net_device *ndev)
+static bool sdp_rdma_roce_has(struct ib_device *device, u32 port, const struct net_device *ndev)
 {
 	int n = device->port_data[port].immutable.gid_tbl_len;
 	const struct ib_gid_attr *attr;
@@ -121,6 +122,19 @@ static bool sdp_rdma_port_has(struct ib_device *device, u32 port, const struct n
 	return has;
 }
 
+/* The one GID of an iWARP port does not name its interface, or a VLAN of that. */
+static bool sdp_rdma_iwarp_has(struct ib_device *device, const struct net_device *ndev)
+{
+	struct net_device *real = rdma_vlan_dev_real_dev(ndev);
+	struct ib_device *found;
+
+	/* ib_core only looks for the pointer. */
+	found = ib_device_get_by_netdev(real ? : (struct net_device *)ndev, device->ops.driver_id);
+	if (found)
+		ib_device_put(found);
+	return found == device;
+}
+
 static bool sdp_rdma_dev_has(struct sdp_rdma_dev *dev, struct net *net,
 			     const struct net_device *ndev)
 {
@@ -130,7 +144,8 @@ static bool sdp_rdma_dev_has(struct sdp_rdma_dev *dev, struct net *net,
 	if (!rdma_dev_access_netns(device, net))
 		return false;
 	rdma_for_each_port(device, port)
-		if (rdma_protocol_roce(device, port) && sdp_rdma_port_has(device, port, ndev))
+		if (rdma_protocol_roce(device, port) ? sdp_rdma_roce_has(device, port, ndev) :
+						       sdp_rdma_iwarp_has(device, ndev))
 			return true;
 	return false;
 }

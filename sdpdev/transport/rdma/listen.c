@@ -17,8 +17,11 @@
 
 static atomic_t sdp_rdma_asking;
 
-/* The listener; the registry calls listen() and unlisten() one at a time. */
-static struct rdma_cm_id *sdp_rdma_service;
+/*
+ * The listeners: iWARP listens by TCP, and there by one family each.  The registry calls listen()
+ * and unlisten() one at a time.
+ */
+static struct rdma_cm_id *sdp_rdma_service[2];
 
 /* The protocol listens: requests are handed up. */
 static bool sdp_rdma_open;
@@ -136,47 +139,73 @@ void sdp_rdma_requested(struct sdp_rc_conn *conn)
 
 /* --- the listener ------------------------------------------------------------ */
 
-static int sdp_rdma_bind(struct rdma_cm_id *id)
+static struct rdma_cm_id *sdp_rdma_service_new(struct net *net, struct sockaddr *addr)
 {
-	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(sdp_rdma_port) };
-	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons(sdp_rdma_port) };
+	struct rdma_cm_id *id;
 	int ret;
 
-	if (!ipv6_mod_enabled())
-		return rdma_bind_addr(id, (struct sockaddr *)&any4);
-	/* IPv4 as well. */
-	ret = rdma_set_afonly(id, 0);
-	return ret ? : rdma_bind_addr(id, (struct sockaddr *)&any6);
+	id = rdma_create_id(net, sdp_rdma_listen_handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+	ret = rdma_set_afonly(id, 1);
+	if (!ret)
+		ret = rdma_bind_addr(id, addr);
+	if (!ret)
+		ret = rdma_listen(id, 0);
+	if (!ret)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(ret);
+}
+
+/* Waits for the handlers. */
+static void sdp_rdma_services_end(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sdp_rdma_service); i++) {
+		if (sdp_rdma_service[i])
+			rdma_destroy_id(sdp_rdma_service[i]);
+		sdp_rdma_service[i] = NULL;
+	}
+}
+
+static int sdp_rdma_services_new(struct net *net)
+{
+	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons(sdp_rdma_port) };
+	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(sdp_rdma_port) };
+	struct sockaddr *any[] = { (struct sockaddr *)&any4, (struct sockaddr *)&any6 };
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < (ipv6_mod_enabled() ? 2 : 1); i++) {
+		id = sdp_rdma_service_new(net, any[i]);
+		if (IS_ERR(id))
+			return PTR_ERR(id);
+		sdp_rdma_service[i] = id;
+	}
+	return 0;
 }
 
 /* Only the service has a listener, as no Hello fits. */
 int sdp_rdma_listen(struct net *net, u16 number)
 {
-	struct rdma_cm_id *id;
 	int ret;
 
 	if (number || !net_eq(net, &init_net))
 		return -EOPNOTSUPP;
-	id = rdma_create_id(net, sdp_rdma_listen_handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
 	WRITE_ONCE(sdp_rdma_open, true);
-	ret = sdp_rdma_bind(id);
+	ret = sdp_rdma_services_new(net);
 	if (!ret)
-		ret = rdma_listen(id, 0);
-	if (ret) {
-		rdma_destroy_id(id);
-		pr_warn("sdp_rdma: port %u: cannot listen: %d\n", sdp_rdma_port, ret);
-		return ret;
-	}
-	sdp_rdma_service = id;
-	return 0;
+		return 0;
+	sdp_rdma_unlisten(net, number);
+	pr_warn("sdp_rdma: port %u: cannot listen: %d\n", sdp_rdma_port, ret);
+	return ret;
 }
 
 void sdp_rdma_unlisten(struct net *net, u16 number)
 {
-	/* Waits for the handler. */
-	rdma_destroy_id(sdp_rdma_service);
+	sdp_rdma_services_end();
 	WRITE_ONCE(sdp_rdma_open, false);
 	/* Requests are handed up by the works of their connections, which look at it. */
 	sdp_rc_conns_flush();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sdp_rdma.ko: connections of sdpdev over RoCE.
+ * sdp_rdma.ko: connections of sdpdev over RoCE and iWARP.
  *
  * This file: the module, devices that come and go, and which step of a connection each of
  * its events leads to.
@@ -11,7 +11,7 @@
 
 #include "transport/rdma/rdma.h"
 
-MODULE_DESCRIPTION("Sockets Direct Protocol: RoCE transport");
+MODULE_DESCRIPTION("Sockets Direct Protocol: RoCE and iWARP transport");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(PROJECT_VERSION);
 
@@ -25,11 +25,8 @@ static bool sdp_rdma_dev_usable(struct ib_device *device)
 	u32 port;
 
 	rdma_for_each_port(device, port)
-		if (rdma_protocol_roce(device, port))
+		if (rdma_protocol_roce(device, port) || rdma_protocol_iwarp(device, port))
 			return true;
-	rdma_for_each_port(device, port)
-		if (rdma_protocol_iwarp(device, port))
-			ibdev_info(device, "SDP does not use iWARP\n");
 	return false;
 }
 

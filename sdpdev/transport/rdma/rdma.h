@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sdp_rdma.ko: the transport of sdpdev on the kernel's rdma_cm, for RoCE.  What it shares with
- * others is in verbs/verbs.h, with locks and lifetimes.
+ * sdp_rdma.ko: the transport of sdpdev on the kernel's rdma_cm, for RoCE and iWARP.  What it
+ * shares with others is in verbs/verbs.h, with locks and lifetimes.
  *
  * Calls go down only, from a file to those below it:
  *

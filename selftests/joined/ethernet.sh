@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# TCP connections of two machines that are joined over RoCE: the kernel's rdma_rxe, on the
-# Ethernet that TCP's packets take, too.
+# TCP connections of two machines that are joined over RoCE or iWARP: the kernel's rdma_rxe or
+# siw, on the Ethernet that TCP's packets take, too.
 
 . "$(dirname "$0")/two.sh"
+
+device=${VM_FABRIC}0
 
 # counted NAME: a counter is not zero.
 counted() {
@@ -12,11 +14,11 @@ counted() {
 }
 
 unplugged() {
-	rdma link delete rxe0 && ask by tcp && ask more
+	rdma link delete "$device" && ask by tcp && ask more
 }
 
 plugged() {
-	rdma link add rxe0 type rxe netdev eth0 && ask more && ask by rdma
+	rdma link add "$device" type "$VM_FABRIC" netdev eth0 && ask more && ask by rdma
 }
 
 # This machine does not hear the other one for a moment, again and again.
@@ -40,7 +42,7 @@ life() {
 	return "$ok"
 }
 
-# A VLAN of both machines; its addresses are GIDs of their own.
+# A VLAN of both machines; by RoCE, its addresses are GIDs of their own.
 over_vlan() {
 	local vlan='ip link add link eth0 name eth0.7 type vlan id 7 && ip link set eth0.7 up'
 
@@ -84,8 +86,8 @@ result $? "connections"
 check "they leave TCP" ask by rdma
 check "they go on" ask more
 check "by a carrier that was joined" counted carrier_joined
-rdma resource show qp | grep -q 'rxe0/1 .*type RC .*\[sdp_rdma\]'
-result $? "whose queue pairs are RoCE's"
+rdma resource show qp | grep -q "$device/1 .*type RC .*\[sdp_rdma\]"
+result $? "whose queue pairs are the device's"
 check "as ss tells" eval "ss -tin | grep -q tcp-ulp-sdp-rdma"
 check "the device goes: TCP has them" unplugged
 check "it comes back: so do they" plugged
@@ -96,7 +98,7 @@ check "the transport comes back" modprobe sdp_rdma
 check "so do they" ask by rdma
 check "the path flaps" flaps
 check "they go on" ask more
-check "by RoCE again" ask by rdma
+check "by RDMA again" ask by rdma
 check "all bytes are right" ended
 kill "${pid[@]}"
 to=fd77::2 v6=-6 check "over IPv6, too" life true
