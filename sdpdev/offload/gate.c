@@ -182,6 +182,17 @@ static bool sdp_gate_capture(struct sock *sk)
 		netdev_walk_all_lower_dev_rcu(dst->dev, sdp_gate_nits, NULL));
 }
 
+/* A client in the kernel that has gone may have put a callback back whose lane has gone, too. */
+static bool sdp_gate_client(const struct sdp_sock *ss)
+{
+	void (*ready)(struct sock *sk) = READ_ONCE(ss->sk->sk_data_ready);
+
+	return (ready != ss->base->data_ready &&
+		(ready != sdp_lane_data_ready || !READ_ONCE(ss->lane))) ||
+	       READ_ONCE(ss->sk->sk_write_space) != ss->base->write_space ||
+	       READ_ONCE(ss->sk->sk_user_data);
+}
+
 /*
  * What the sockets of both ends have to be.  The caller has the lock of its own end only, and is
  * in an RCU read section.
@@ -190,10 +201,7 @@ static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {
 	struct sock *sk = ss->sk;
 
-	if ((READ_ONCE(sk->sk_data_ready) != ss->base->data_ready &&
-	     READ_ONCE(sk->sk_data_ready) != sdp_lane_data_ready) ||
-	    READ_ONCE(sk->sk_write_space) != ss->base->write_space ||
-	    READ_ONCE(sk->sk_user_data))
+	if (sdp_gate_client(ss))
 		return SDP_STAY_KERNEL;
 	if (READ_ONCE(sk->sk_rcvlowat) > 1 || READ_ONCE(sk->sk_peek_off) >= 0)
 		return SDP_STAY_READS;

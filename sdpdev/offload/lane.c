@@ -86,10 +86,13 @@ void sdp_lane_hear(struct sdp_sock *ss, bool on)
 	struct sock *sk = ss->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	if (on && sk->sk_data_ready == ss->base->data_ready)
+	if (on && sk->sk_data_ready == ss->base->data_ready) {
 		sk->sk_data_ready = sdp_lane_data_ready;
-	else if (!on && sk->sk_data_ready == sdp_lane_data_ready)
+		ss->callback = true;
+	} else if (!on && sk->sk_data_ready == sdp_lane_data_ready) {
 		sk->sk_data_ready = ss->base->data_ready;
+		ss->callback = false;
+	}
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -172,7 +172,9 @@ enum sdp_table_state {
  * @seen: nonce of the newest request for a carrier whose proof was right
  * @in_tcp: calls inside TCP's own functions that read; without one a direction may move to a pipe
  * @users: calls that read or write; while there are some the ULP stays
- * @accepted: the peer connected
+ * @accepted: the peer connected; from the beginning
+ * @callback: TCP calls sdp_lane_data_ready(), or a client in the kernel has saved that, and may
+ *	put it back when the lane has gone; under sk_callback_lock
  * @joined: it has its numbers, so it may be in the table or have a pair; under the socket's lock
  * @table: enum sdp_table_state; under sdp_table_lock
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock
@@ -227,7 +229,8 @@ struct sdp_sock {
 	u64 seen;
 	atomic_t in_tcp;
 	atomic_t users;
-	bool accepted;
+	bool accepted : 1;
+	bool callback : 1;
 	bool joined;
 	bool stalled;
 	bool never;

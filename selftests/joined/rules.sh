@@ -38,7 +38,7 @@ reaches() {
 
 rows=('packets that' 'a rule' 'an address' 'a device' IPsec 'a capture at' 'programs' 'a client')
 
-plan 13
+plan 14
 trap leave_it EXIT
 check "only InfiniBand" only_ib
 check "a touch each second" all_nodes touch 1

@@ -262,6 +262,15 @@ try:
 	print(c.send(b"x"))
 except OSError as e:
 	print(errno.errorcode[e.errno])'
+	check "only of a rule holds for a listener, too" \
+		gives "EPERM 2" "$sdprun" --only python3 -c '
+import errno, socket
+l = socket.create_server(("127.0.0.1", 0))
+try:
+	l.setsockopt(257, 2, 0)
+	print("none")
+except OSError as e:
+	print(errno.errorcode[e.errno], l.getsockopt(257, 2))'
 	check "two words at once" fails 125 "do not go together" "$sdprun" --only --never true
 }
 
@@ -645,7 +654,7 @@ fi
 ip link set lo up
 load
 
-plan $((133 - $(checked && echo 43 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
+plan $((134 - $(checked && echo 43 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
 processes
 calls_and_ports
 verdicts

@@ -374,6 +374,32 @@ static void taken_over(void)
 	say("all of it");
 }
 
+/*
+ * The client goes when the connection has gone, and puts back what it has found.  The socket's next
+ * connection gets another ULP, which does not expect that.
+ */
+static void taken_over_for_long(void)
+{
+	int port, listener, kcm = socket(AF_KCM, SOCK_DGRAM, KCMPROTO_CONNECTED);
+	struct kcm_attach at = { .bpf_fd = program(BPF_PROG_TYPE_SOCKET_FILTER, MESSAGE) };
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct conn other, c = conn_moved();
+
+	at.fd = c.a.fd;
+	need(kcm >= 0 && at.bpf_fd >= 0 && !ioctl(kcm, SIOCKCMATTACH, &at));
+	need(!connect(c.a.fd, &none, sizeof(none)));
+	need(!ioctl(kcm, SIOCKCMUNATTACH, &(struct kcm_unattach){ .fd = c.a.fd }));
+	listener = sock_listen(1, &port);
+	other = (struct conn){ { c.a.fd, .way = 0 }, { .way = 1 } };
+	need(!sock_connect(other.a.fd, port));
+	other.b.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	need(other.b.fd >= 0);
+	need(!setsockopt(other.a.fd, IPPROTO_TCP, TCP_ULP, "tls", 3));
+	put(&other.b, 1000, 0);
+	get_all(&other.a, 1000);
+	say("the other ULP has its bytes");
+}
+
 static int map_update(int map, int fd)
 {
 	int key = 0;
@@ -417,6 +443,7 @@ static const struct row rows[] = {
 	{ "a capture that does not matter", captured_or_not },
 	{ "programs of a control group", cgroup_programs },
 	{ "a client in the kernel", taken_over },
+	{ "a client in the kernel that goes late", taken_over_for_long },
 	{ "a map of sockets", socket_map },
 	{ "nothing by TCP, but touches", only_touches },
 	{ "nothing by TCP, and a capture ends it", only_captured },

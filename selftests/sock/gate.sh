@@ -42,7 +42,7 @@ by_test() {
 	done
 }
 
-plan $((${#rows[@]} ? 17 : 21))
+plan $((${#rows[@]} ? 18 : 22))
 check "a machine" start
 check "two namespaces" two_hosts
 check "a bridge" bridge

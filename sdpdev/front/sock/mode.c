@@ -31,8 +31,8 @@ static int sdp_mode_change(struct sdp_sock *ss, int mode)
 }
 
 /*
- * The option SDP_SOCK_MODE.  Returns -EPERM if a rule says never; -EISCONN if it is too late;
- * -EBUSY if memory is short for bytes that have to return to TCP, or a call is under way;
+ * The option SDP_SOCK_MODE.  Returns -EPERM if a rule says only or never; -EISCONN if it is too
+ * late; -EBUSY if memory is short for bytes that have to return to TCP, or a call is under way;
  * -ENOPROTOOPT if the socket has not the ULP.
  */
 int sdp_mode_setsockopt(struct sock *sk, sockptr_t optval, unsigned int optlen)
@@ -137,7 +137,7 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 	u8 mode = sdp_mode_said(said);
 	bool never = said & BIT(SDP_RULE_NEVER) || ss->never;
 
-	if (said & BIT(SDP_RULE_NEVER) && !ss->ruled)
+	if (said & (BIT(SDP_RULE_NEVER) | BIT(SDP_RULE_ONLY)) && !ss->ruled)
 		WRITE_ONCE(ss->ruled, ss->mode + 1);
 	if (mode == SDP_MODE_ONLY || (mode == SDP_MODE_NEVER && sdp_only(ss))) {
 		sdp_mode_set(ss, SDP_MODE_ONLY);
@@ -149,7 +149,7 @@ void sdp_mode_rule(struct sdp_sock *ss, u32 said)
 
 /*
  * The socket's next connection is another one: the mode is again what it was before a rule said
- * never.  The socket is locked.
+ * only or never.  The socket is locked.
  */
 void sdp_mode_forget(struct sdp_sock *ss)
 {

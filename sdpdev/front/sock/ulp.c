@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "front/sock/sock.h"
+#include "offload/lane.h"
 
 static int sdp_ulp_init(struct sock *sk);
 static void sdp_ulp_release(struct sock *sk);
@@ -163,6 +164,9 @@ static void sdp_ulp_release(struct sock *sk)
 	if (!ss)
 		return;
 	sdp_sock_leave(ss);
+	/* A client in the kernel may have put it back since. */
+	if (ss->callback)
+		sdp_lane_hear(ss, false);
 	sdp_mode_set(ss, SDP_MODE_MOVE);
 	WRITE_ONCE(sk->sk_prot, ss->base->prot);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
@@ -209,10 +213,11 @@ int sdp_sock_give_up(struct sock *sk)
 	sdp_stay_set(ss, SDP_STAY_ULP, false);
 	sdp_pair_close(ss);
 	/* A client in the kernel may put our callback back when it goes. */
-	if (ss->lane && READ_ONCE(sk->sk_data_ready) != sdp_lane_data_ready &&
+	if (ss->callback && READ_ONCE(sk->sk_data_ready) != sdp_lane_data_ready &&
 	    READ_ONCE(sk->sk_data_ready) != ss->base->data_ready)
 		return -EBUSY;
-	if (!sdp_lane_settled(ss))
+	/* A reader that finds no ULP reads by TCP alone: nothing may wait elsewhere. */
+	if (!sdp_lane_settled(ss) || sdp_rx_queued(ss))
 		return -EBUSY;
 	WRITE_ONCE(icsk->icsk_ulp_ops, NULL);
 	/* Pairs with the barrier in sdp_sock_get(): one of both sees the other. */
