@@ -12,12 +12,10 @@ const u8 ipoib_broadcast[INFINIBAND_ALEN] = {
 	0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
 };
 
-/**
- * ipoib_set_broadcast() - settle the broadcast address of the link
- * @priv: the interface, down; under ctl
- *
- * The administrator may have chosen another scope, as with the kernel's driver; whatever
- * else is no broadcast address of the partition's is put right.
+/*
+ * Settles the broadcast address of the link, before the interface joins any group. The
+ * administrator may have chosen another scope, as with the kernel's driver; an address that differs
+ * in anything else is put right. Called under ctl.
  */
 void ipoib_set_broadcast(struct ipoib_dev *priv)
 {
@@ -36,12 +34,10 @@ void ipoib_set_broadcast(struct ipoib_dev *priv)
 	netif_addr_unlock_bh(priv->dev);
 }
 
-/**
- * ipoib_make_address() - make the link-layer address, RFC 4391 section 9.1.1
- * @priv: the interface, with its queue pair; under ctl, or not yet registered
- *
- * That connections are accepted, in either mode, is part of it: RFC 4755
- * section 3.1.
+/*
+ * RFC 4391 section 9.1.1. If the adapter can have connections, the address says so in either mode
+ * (RFC 4755 section 3.1). The interface has its queue pair; ctl is held, or the interface is not
+ * yet registered.
  */
 void ipoib_make_address(struct ipoib_dev *priv)
 {
@@ -55,13 +51,7 @@ void ipoib_make_address(struct ipoib_dev *priv)
 	spin_unlock(&priv->link.bcast_lock);
 }
 
-/**
- * ipoib_get_address() - copy the link-layer address
- * @priv: the interface
- * @addr: the copy
- *
- * A holder of rtnl need not wait for ctl, which others may hold for seconds.
- */
+/* A holder of rtnl need not wait for ctl, which others may hold for seconds. */
 void ipoib_get_address(struct ipoib_dev *priv, u8 *addr)
 {
 	spin_lock(&priv->link.bcast_lock);

@@ -19,13 +19,7 @@ static void ipoib_ah_free(struct work_struct *work)
 		wake_up_var(&priv->dests.ah_count);
 }
 
-/**
- * ipoib_ah_create() - make an address handle
- * @priv: the interface
- * @attr: where it leads
- *
- * Return: the handle with one reference, or an ERR_PTR().
- */
+/* Returns a handle with one reference, the caller's, or an ERR_PTR(). May sleep. */
 struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
 				 struct rdma_ah_attr *attr)
 {
@@ -50,10 +44,7 @@ struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
 	return ah;
 }
 
-/**
- * ipoib_ah_put() - give a reference back
- * @ah: the handle; readers under RCU may go on until their section ends
- */
+/* Any context. Readers under RCU may use the handle until their section ends. */
 void ipoib_ah_put(struct ipoib_ah *ah)
 {
 	if (refcount_dec_and_test(&ah->refs))

@@ -8,13 +8,14 @@
 #include "ipoib.h"
 
 /*
- * The memory and queue pairs of an interface are charged to nobody. The administrator
- * of a user namespace that has a port's interface may make no more children than that.
+ * No cgroup is charged for the memory and queue pairs of an interface. The administrator of a user
+ * namespace that has a port's interface may make no more children than that.
  */
 #define IPOIB_NS_CHILDREN	16
 
-/* The files in sysfs know a child by nothing but its P_Key. Those who give it a
- * name may have several of one P_Key, as containers do.
+/*
+ * The files in sysfs name a child by its P_Key alone. Children that get a name by rtnetlink may be
+ * several of one P_Key, as with containers.
  */
 static struct ipoib_dev *ipoib_child_by_pkey(struct ipoib_dev *parent, u16 pkey)
 {
@@ -36,12 +37,8 @@ static unsigned int ipoib_child_count(struct ipoib_dev *parent)
 	return n;
 }
 
-/**
- * ipoib_child_unregister() - take a child away
- * @priv: the child
- * @list: of netdevs for unregister_netdevice_many(), or NULL
- *
- * Called under rtnl.
+/*
+ * With @list the caller unregisters what is on it (unregister_netdevice_many()). Called under rtnl.
  */
 void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
 {
@@ -62,20 +59,11 @@ static void ipoib_child_delete_work(struct work_struct *work)
 	rtnl_unlock();
 }
 
-/**
- * ipoib_child_register() - give a port another interface
- * @parent: the port's own
- * @dev: the netdev, after ipoib_init_dev()
- * @pkey: its P_Key, of either membership
- * @by_sysfs: its P_Key is its name
- * @extack: says what is wrong, or NULL
- *
- * Called under rtnl.
- *
- * Return: 0; -EINVAL for what is no P_Key; -EPERM for the administrator of a user
- * namespace if the port has IPOIB_NS_CHILDREN; -ENOTUNIQ where the P_Key is taken;
- * -ERESTARTNOINTR where the child that has it is going; or another errno. The netdev
- * is the caller's to abandon and free then.
+/*
+ * Registers what ipoib_init_dev() has made of @dev. @pkey is of either membership. Called under
+ * rtnl. -EPERM: a user namespace's administrator has IPOIB_NS_CHILDREN; -ENOTUNIQ: with @by_sysfs
+ * the P_Key is taken; -ERESTARTNOINTR: the child that has it is going. After an error the caller
+ * abandons and frees the netdev.
  */
 int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 u16 pkey, bool by_sysfs,
@@ -115,15 +103,9 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 	return 0;
 }
 
-/**
- * ipoib_child_create() - give a port another interface, named by its P_Key
- * @parent: the port's own
- * @pkey: the P_Key; the name has it as it is given, after what there is room for of
- *	the parent's
- *
- * Called under rtnl.
- *
- * Return: as ipoib_child_register().
+/*
+ * The name is what there is room for of the parent's, and @pkey as it is given. Called under rtnl;
+ * errors as of ipoib_child_register().
  */
 int ipoib_child_create(struct ipoib_dev *parent, u16 pkey)
 {
@@ -152,15 +134,10 @@ free:
 	return err;
 }
 
-/**
- * ipoib_child_delete() - have the child taken away that a P_Key names
- * @parent: the port's own interface
- * @pkey: the P_Key
- *
- * Called under rtnl, for a write to a file of the parent's: the parent cannot go
- * before that has returned, and what keeps the child from going may wait for the parent.
- *
- * Return: 0, or -ENODEV if there is none.
+/*
+ * Called under rtnl, for a write to a file of the parent's. The parent cannot go before the write
+ * has returned, and what keeps the child from going may wait for the parent: so a work takes the
+ * child away.
  */
 int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 {
@@ -176,13 +153,7 @@ int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 	return 0;
 }
 
-/**
- * ipoib_children_unregister() - take all children away
- * @parent: the port's own interface
- * @list: of netdevs for unregister_netdevice_many()
- *
- * Called under rtnl.
- */
+/* As ipoib_child_unregister(). */
 void ipoib_children_unregister(struct ipoib_dev *parent,
 			       struct list_head *list)
 {

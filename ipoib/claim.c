@@ -135,11 +135,9 @@ static void ipoib_count_groups6(struct ipoib_dev *priv)
 	}
 }
 
-/**
- * ipoib_claims_count() - add to each group its claims, and its sockets beyond the first
- * @priv: the interface, up; under ctl
- *
- * What joins and leaves meanwhile is counted right the next time.
+/*
+ * Adds to each group its claims, and its sockets beyond the first. What joins and leaves meanwhile
+ * is counted right the next time. The interface is up; called under ctl.
  */
 void ipoib_claims_count(struct ipoib_dev *priv)
 {
@@ -189,14 +187,9 @@ static void ipoib_claim_drop(struct ipoib_dev *priv, struct ipoib_claim *c)
 	kfree(c);
 }
 
-/**
- * ipoib_claim() - a program receives what a socket has joined
- * @priv: the interface; under ctl
- * @sk: the socket, of IPv4 or IPv6
- * @group: the group
- * @extack: says why not
- *
- * Return: 0 or an errno, as <linux/ipoib_mcast.h> has them.
+/*
+ * From now on a program receives what @sk, a socket of IPv4 or IPv6, has joined. Errors as
+ * <linux/ipoib_mcast.h> has them. Called under ctl.
  */
 int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group,
 		struct netlink_ext_ack *extack)
@@ -230,14 +223,7 @@ int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_grou
 	return 0;
 }
 
-/**
- * ipoib_unclaim() - it does so no longer
- * @priv: the interface; under ctl
- * @sk: the socket
- * @group: the group
- *
- * Return: 0, or -ENOENT if there was no such claim.
- */
+/* -ENOENT: there was no such claim. Called under ctl. */
 int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group)
 {
 	struct ipoib_claim *c;
@@ -252,11 +238,9 @@ int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_gr
 	return 0;
 }
 
-/**
- * ipoib_claims_look() - drop the claims of those that are no members any more
- * @priv: the interface; under ctl
- *
- * Return: whether there are claims left.
+/*
+ * Drops the claims of sockets that are no members any more; true if claims are left. Called under
+ * ctl.
  */
 bool ipoib_claims_look(struct ipoib_dev *priv)
 {
@@ -270,10 +254,7 @@ bool ipoib_claims_look(struct ipoib_dev *priv)
 	return priv->claims.count;
 }
 
-/**
- * ipoib_claims_release() - drop all of them
- * @priv: the interface, which nobody finds any more
- */
+/* The interface is being unregistered: no program finds it any more. */
 void ipoib_claims_release(struct ipoib_dev *priv)
 {
 	struct ipoib_claim *c, *next;

@@ -106,7 +106,7 @@ struct ipoib_hdr {
  * @has_gid:	@gid is in the port's table; written under ipoib_link.ctl
  * @gid:	the interface's own; written under ipoib_link.ctl
  * @broadcast:	the link's broadcast address, whatever the administrator makes of the
- *		netdev's meanwhile; written under ipoib_link.ctl, while the interface is down
+ *		netdev's meanwhile; written under ipoib_link.ctl, while no group is joined
  * @link:	up and down, the broadcast group, the works
  * @rx:		receives datagrams
  * @dests:	destinations
@@ -256,7 +256,7 @@ static inline void ipoib_rx_drop(struct ipoib_dev *priv, enum ipoib_counter c)
 	DEV_STATS_INC(priv->dev, rx_dropped);
 }
 
-/* How long what nobody uses is kept, in jiffies. */
+/* How long what is not used is kept, in jiffies. */
 static inline unsigned long ipoib_idle(void)
 {
 	return clamp(READ_ONCE(ipoib_idle_timeout), 1U, 86400U) * HZ;

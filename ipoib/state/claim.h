@@ -5,7 +5,7 @@
  * pair is not attached to it.
  *
  * Locks: ipoib_link.ctl for the list. A claim speaks for one membership, and no longer than
- * that lasts. The stack tells nobody when a socket joins a group that another one has joined
+ * that lasts. The stack does not tell when a socket joins a group that another one has joined
  * before, so the work that follows the stack's list looks at the members by itself, each
  * IPOIB_CLAIM_PERIOD, while there are claims.
  */
