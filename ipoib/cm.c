@@ -24,49 +24,26 @@ module_param(max_nonsrq_conn_qp, uint, 0444);
 MODULE_PARM_DESC(max_nonsrq_conn_qp,
 		 "Incoming connections where the adapter has no shared receive queues (at most 4096)");
 
-/**
- * ipoib_cm_service_id() - what a neighbour listens to
- * @qpn: the UD QPN of its link-layer address
- *
- * Return: the service ID.
- */
+/* What a neighbour listens to: @qpn is that of its link-layer address. */
 __be64 ipoib_cm_service_id(u32 qpn)
 {
 	return cpu_to_be64(IPOIB_CM_SERVICE | qpn);
 }
 
-/**
- * ipoib_cm_data_fill() - tell a peer who this is and what it receives
- * @priv: the interface
- * @data: private data of a REQ or REP
- */
 void ipoib_cm_data_fill(struct ipoib_dev *priv, struct ipoib_cm_data *data)
 {
 	data->qpn = cpu_to_be32(priv->qp->qp_num & IPOIB_QPN_MASK);
 	data->mtu = cpu_to_be32(priv->cm.max_len);
 }
 
-/**
- * ipoib_cm_data_ok() - is a peer one to be connected with?
- * @data: private data of its REQ or REP
- *
- * Return: whether what it says makes sense.
- */
+/* Is a peer one to be connected with? It may say anything. */
 bool ipoib_cm_data_ok(const struct ipoib_cm_data *data)
 {
 	return be32_to_cpu(data->qpn) & IPOIB_QPN_MASK &&
 	       be32_to_cpu(data->mtu) >= IPOIB_CM_MIN_LEN;
 }
 
-/**
- * ipoib_cm_modify() - move a connection's queue pair
- * @id: tells the attributes
- * @qp: the queue pair
- * @state: its next state
- * @psn: that of the first packet it is to receive, which is the receiver's choice
- *
- * Return: 0 or an errno.
- */
+/* @psn, for RTR, is that of the first packet to be received: the receiver chooses it. */
 int ipoib_cm_modify(struct ib_cm_id *id, struct ib_qp *qp,
 		    enum ib_qp_state state, u32 psn)
 {
@@ -94,12 +71,7 @@ static void ipoib_cm_event(struct ib_cq *cq, void *context)
 	napi_schedule(&priv->cm.napi);
 }
 
-/**
- * ipoib_cm_reset() - let nothing more of a queue pair complete
- * @qp: the queue pair
- *
- * What has completed before is still to be taken: ipoib_cm_reap().
- */
+/* Nothing more of @qp completes. ipoib_cm_reap() takes what has completed before. */
 void ipoib_cm_reset(struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
@@ -110,15 +82,8 @@ void ipoib_cm_reset(struct ib_qp *qp)
 
 /* --- what all connections need ------------------------------------------- */
 
-/**
- * ipoib_cm_moderate() - have received packets' events wait
- * @priv: the interface; under rtnl
- * @frames: for so many packets
- * @usecs: or so long
- *
- * The CQ is one for receives and sends. One that is made later gets the same.
- *
- * Return: 0 or an errno.
+/*
+ * One CQ has receives and sends. A CQ that is made later gets the same values. Called under rtnl.
  */
 int ipoib_cm_moderate(struct ipoib_dev *priv, u16 frames, u16 usecs)
 {
@@ -162,10 +127,7 @@ static bool ipoib_cm_may_share(struct ipoib_dev *priv)
 	       priv->hca->ops.create_srq;
 }
 
-/**
- * ipoib_cm_share() - have the connections share their buffers, if the adapter can do that
- * @priv: the interface; under setup, or before others know of it
- */
+/* Called under setup, or before others know of the interface. */
 void ipoib_cm_share(struct ipoib_dev *priv)
 {
 	ipoib_cm_set_srq(priv, ipoib_cm_may_share(priv));
@@ -264,15 +226,10 @@ free_ring:
 	return err;
 }
 
-/**
- * ipoib_cm_prepare() - have what a connection needs
- * @priv: the interface, up
- * @receive: buffers, too
- *
- * The work that opens a connection waits for the lock, and packets of a disk may wait for
- * that connection, so the memory must not come from writing to the disk.
- *
- * Return: 0 or an errno.
+/*
+ * Makes what a connection needs, with @receive buffers, too. The work that opens a connection waits
+ * for the lock, and packets of a disk may wait for that connection, so the memory must not come
+ * from writing to the disk. The interface is up. May sleep.
  */
 int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive)
 {
@@ -310,10 +267,7 @@ static void ipoib_cm_free_locked(struct ipoib_dev *priv)
 	ipoib_cm_share(priv);
 }
 
-/**
- * ipoib_cm_free() - give back what ipoib_cm_prepare() has made
- * @priv: the interface, with no connection left
- */
+/* No connection is left. */
 void ipoib_cm_free(struct ipoib_dev *priv)
 {
 	/* ipoib_cm_moderate() may be at the CQ, under rtnl only. */

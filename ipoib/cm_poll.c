@@ -16,13 +16,10 @@ static void ipoib_cm_complete(struct ipoib_dev *priv, const struct ib_wc *wc,
 		ipoib_conn_complete(wc->qp->qp_context, wc, budget);
 }
 
-/**
- * ipoib_cm_reap() - take the completions there are
- * @priv: the interface, between the calls of ipoib_cm_pause()
- *
- * They point to queue pairs, and not every adapter forgets those of one that is
- * destroyed. Connections that go on may add some all the time: what was there
- * before is among as many as the CQ holds.
+/*
+ * Takes the completions there are, between the two calls of ipoib_cm_pause(). They point to queue
+ * pairs, and not every adapter forgets those of one that is destroyed. Connections that go on may
+ * add some all the time: what was there before is among as many as the CQ holds.
  */
 void ipoib_cm_reap(struct ipoib_dev *priv)
 {
@@ -39,12 +36,10 @@ void ipoib_cm_reap(struct ipoib_dev *priv)
 	} while (n > 0 && left > 0);
 }
 
-/**
- * ipoib_cm_pause() - keep NAPI from completions of what is to be destroyed
- * @priv: the interface, with a CQ for connections
- * @pause: or let it go on
- *
- * For what should have completed and has not. Nothing else is set up meanwhile.
+/*
+ * Keeps NAPI from completions of what is to be destroyed, if it should have completed and has not.
+ * setup is held from the call with @pause to the one without: nothing else is set up meanwhile. The
+ * interface has a CQ for connections.
  */
 void ipoib_cm_pause(struct ipoib_dev *priv, bool pause)
 {
@@ -62,13 +57,6 @@ void ipoib_cm_pause(struct ipoib_dev *priv, bool pause)
 	mutex_unlock(&cm->setup);
 }
 
-/**
- * ipoib_cm_poll() - NAPI poll of the connections' CQ
- * @napi: the connections'
- * @budget: how many completions to take
- *
- * Return: how many were taken.
- */
 int ipoib_cm_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, cm.napi);

@@ -4,12 +4,7 @@
  */
 #include "ipoib.h"
 
-/**
- * ipoib_cm_start() - accept connections
- * @priv: the interface; under ctl
- *
- * Return: 0 or an errno.
- */
+/* Accepts connections, or returns 0 where the adapter has none. Called under ctl. */
 int ipoib_cm_start(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
@@ -32,10 +27,7 @@ int ipoib_cm_start(struct ipoib_dev *priv)
 	return 0;
 }
 
-/**
- * ipoib_cm_stop() - end all incoming connections, and give back what they shared
- * @priv: the interface, whose outgoing connections are gone; under ctl
- */
+/* Ends all incoming connections; the outgoing ones are gone. Called under ctl; may take seconds. */
 void ipoib_cm_stop(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
@@ -48,10 +40,7 @@ void ipoib_cm_stop(struct ipoib_dev *priv)
 	ipoib_cm_free(priv);
 }
 
-/**
- * ipoib_cm_init() - see what the adapter can do
- * @priv: the interface, with its verbs objects; called once
- */
+/* Called once, before others know of the interface. */
 void ipoib_cm_init(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
@@ -74,10 +63,7 @@ void ipoib_cm_init(struct ipoib_dev *priv)
 		   cm->max_len >= IPOIB_CM_MIN_LEN;
 }
 
-/**
- * ipoib_cm_uninit() - the end
- * @priv: the interface, down
- */
+/* The interface is down. */
 void ipoib_cm_uninit(struct ipoib_dev *priv)
 {
 	ipoib_too_big_uninit(priv);

@@ -146,9 +146,8 @@ static bool ipoib_conn_in_same_sender(const struct ipoib_conn_in *a,
 }
 
 /*
- * A sender opens one connection only: those that it had before are of before it
- * was restarted. A request can be made in anybody's name; but our reply went to
- * the owner of the LID, and has been answered.
+ * A sender opens one connection only: those that it had before are of before it was restarted. A
+ * request can name any sender; but our reply went to the owner of the LID, and has been answered.
  */
 static void ipoib_conn_in_established(struct ipoib_conn_in *c)
 {
@@ -176,7 +175,7 @@ static void ipoib_conn_in_established(struct ipoib_conn_in *c)
 		ipoib_conn_suspect(c->priv, &c->gid, c->qpn, c->dlid);
 }
 
-/* The connection manager keeps the id. */
+/* The connection manager destroys the id. */
 static void ipoib_conn_in_abandon(struct ipoib_conn_in *c)
 {
 	c->id = NULL;
@@ -266,12 +265,9 @@ static int ipoib_conn_in_request(struct ib_cm_id *id,
 	return err;
 }
 
-/**
- * ipoib_conn_in_handler() - the connection manager's callback
- * @id: the listener's or, for a request and all after it, the connection's
- * @event: what has happened
- *
- * Return: 0, or an errno upon which the connection manager destroys @id.
+/*
+ * @id is the connection's. Its context is the interface until ipoib_conn_in_accept() has put the
+ * connection there. The connection manager destroys @id if this returns an error.
  */
 int ipoib_conn_in_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
@@ -334,12 +330,9 @@ static void ipoib_conn_in_packet(struct ipoib_conn_in *c,
 	ipoib_rx_up(priv, priv->cm.alone ? NULL : &priv->cm.napi, skb);
 }
 
-/**
- * ipoib_conn_in_complete() - a receive has completed
- * @priv: the interface
- * @wc: its completion
- *
- * Called in NAPI. Shared buffers are posted again by the caller, behind a batch.
+/*
+ * A receive has completed. Called by NAPI's poll, which posts shared buffers again behind a batch,
+ * or by ipoib_cm_reap() in its place; softirqs are off.
  */
 void ipoib_conn_in_complete(struct ipoib_dev *priv, const struct ib_wc *wc)
 {
