@@ -5,7 +5,7 @@
 #include "ipoib.h"
 #include "trace.h"
 
-/* Of the work, with a connection of which nothing will complete. */
+/* Called under in_end, with a connection of which nothing will complete. */
 static void ipoib_conn_in_destroy(struct ipoib_conn_in *c)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
@@ -77,10 +77,6 @@ static void ipoib_conns_in_proceed(struct ipoib_cm *cm)
 		ipoib_conn_in_destroy(c);
 }
 
-/**
- * ipoib_conn_in_work() - move connections towards their end
- * @work: in_work
- */
 void ipoib_conn_in_work(struct work_struct *work)
 {
 	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, in_work);
@@ -126,12 +122,7 @@ static void ipoib_conns_in_force(struct ipoib_dev *priv)
 	ipoib_cm_pause(priv, false);
 }
 
-/**
- * ipoib_conns_in_stop() - end all incoming connections
- * @priv: the interface, which accepts no more
- *
- * Called under ctl.
- */
+/* The interface accepts no more. Called under ctl; may wait for seconds. */
 void ipoib_conns_in_stop(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;
@@ -156,10 +147,7 @@ void ipoib_conns_in_stop(struct ipoib_dev *priv)
 	cancel_work_sync(&cm->in_work);
 }
 
-/**
- * ipoib_conns_in_reap() - end incoming connections that nobody has used for long
- * @priv: the interface
- */
+/* Ends connections that have been idle for long, and half-open ones sooner. */
 void ipoib_conns_in_reap(struct ipoib_dev *priv)
 {
 	struct ipoib_cm *cm = &priv->cm;

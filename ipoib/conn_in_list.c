@@ -16,11 +16,7 @@
  */
 #include "ipoib.h"
 
-/**
- * ipoib_conn_in_move() - the one function that changes its state
- * @c: the connection; under in_lock
- * @state: the next one
- */
+/* The one function that changes a connection's state. Called under in_lock. */
 void ipoib_conn_in_move(struct ipoib_conn_in *c, enum ipoib_in_state state)
 {
 	struct ipoib_cm *cm = &c->priv->cm;
@@ -31,20 +27,13 @@ void ipoib_conn_in_move(struct ipoib_conn_in *c, enum ipoib_in_state state)
 		queue_work(ipoib_wq, &cm->in_work);
 }
 
-/**
- * ipoib_conn_in_doom_locked() - let the work end it
- * @c: the connection; under in_lock
- */
+/* Lets the work end the connection. Called under in_lock. */
 void ipoib_conn_in_doom_locked(struct ipoib_conn_in *c)
 {
 	if (c->state == IPOIB_IN_LIVE)
 		ipoib_conn_in_move(c, IPOIB_IN_DOOMED);
 }
 
-/**
- * ipoib_conn_in_doom() - let the work end it
- * @c: the connection
- */
 void ipoib_conn_in_doom(struct ipoib_conn_in *c)
 {
 	spin_lock_bh(&c->priv->cm.in_lock);
@@ -52,10 +41,7 @@ void ipoib_conn_in_doom(struct ipoib_conn_in *c)
 	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-/**
- * ipoib_conn_in_drain() - post what completes last, as soon as there are no more receives
- * @c: the connection; under in_lock
- */
+/* Posts what completes last, as soon as there are no more receives. Called under in_lock. */
 void ipoib_conn_in_drain(struct ipoib_conn_in *c)
 {
 	const struct ib_send_wr wr = {
@@ -72,10 +58,7 @@ void ipoib_conn_in_drain(struct ipoib_conn_in *c)
 		netdev_warn(c->priv->dev, "cannot drain a connection\n");
 }
 
-/**
- * ipoib_conn_in_drained() - nothing more of a connection will complete
- * @c: the connection
- */
+/* Nothing more of the connection will complete. */
 void ipoib_conn_in_drained(struct ipoib_conn_in *c)
 {
 	spin_lock_bh(&c->priv->cm.in_lock);
@@ -84,12 +67,7 @@ void ipoib_conn_in_drained(struct ipoib_conn_in *c)
 	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-/**
- * ipoib_conn_in_empty() - has the adapter given all of its private buffers back?
- * @c: the connection, which has such buffers
- *
- * Return: that.
- */
+/* Has the adapter given back all private buffers? The connection has some; softirqs are off. */
 bool ipoib_conn_in_empty(struct ipoib_conn_in *c)
 {
 	bool empty;
@@ -100,10 +78,7 @@ bool ipoib_conn_in_empty(struct ipoib_conn_in *c)
 	return empty;
 }
 
-/**
- * ipoib_conn_in_emptied() - all of its private buffers have come back
- * @c: the connection; nothing happens unless it is dying
- */
+/* All private buffers have come back, which means something only if the connection is dying. */
 void ipoib_conn_in_emptied(struct ipoib_conn_in *c)
 {
 	spin_lock_bh(&c->priv->cm.in_lock);
@@ -114,26 +89,16 @@ void ipoib_conn_in_emptied(struct ipoib_conn_in *c)
 	spin_unlock_bh(&c->priv->cm.in_lock);
 }
 
-/**
- * ipoib_conn_in_is_half_open() - has its peer only asked, and neither answered nor sent?
- * @c: the connection
- *
- * The peer says itself how long ib_cm waits for its answer, which may be hours.
- *
- * Return: whether it has.
+/*
+ * Has the peer only asked, and neither answered nor sent? The peer says itself how long ib_cm waits
+ * for its answer, which may be hours. Called under in_lock.
  */
 bool ipoib_conn_in_is_half_open(const struct ipoib_conn_in *c)
 {
 	return !c->established && !READ_ONCE(c->packets);
 }
 
-/**
- * ipoib_conn_in_qp_event() - its queue pair has something to tell
- * @event: what
- * @context: the connection
- *
- * In any context, also before the connection is in a list.
- */
+/* Any context, also before the connection is in a list. */
 void ipoib_conn_in_qp_event(struct ib_event *event, void *context)
 {
 	struct ipoib_conn_in *c = context;
@@ -156,10 +121,7 @@ void ipoib_conn_in_qp_event(struct ib_event *event, void *context)
 	queue_work(ipoib_wq, &cm->in_work);
 }
 
-/**
- * ipoib_conns_in_listen() - do what the queue pairs' events tell
- * @cm: connected mode's part of the interface
- */
+/* Does what the queue pairs' events have told. Called under in_end. */
 void ipoib_conns_in_listen(struct ipoib_cm *cm)
 {
 	struct llist_node *told = llist_del_all(&cm->in_events);
@@ -167,7 +129,10 @@ void ipoib_conns_in_listen(struct ipoib_cm *cm)
 
 	llist_for_each_entry_safe(c, next, told, event) {
 		clear_bit(IPOIB_IN_TOLD, &c->flags);
-		/* An event that finds it set has set its other bit before. */
+		/*
+		 * Pairs with test_and_set_bit() in ipoib_conn_in_qp_event(): an event that finds
+		 * it set has set its other bit before.
+		 */
 		smp_mb__after_atomic();
 		spin_lock_bh(&cm->in_lock);
 		if (test_bit(IPOIB_IN_LAST_WQE, &c->flags))

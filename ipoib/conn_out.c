@@ -82,9 +82,8 @@ static struct ipoib_conn *ipoib_conn_get(struct ipoib_path *p, u32 qpn)
 
 /* --- breaking ------------------------------------------------------------ */
 
-/**
- * ipoib_conn_wake() - let the stack send again
- * @c: the connection, under its lock, which may have stopped some of its queues
+/*
+ * Lets the stack send again by the queues that the connection has stopped. Called under its lock.
  */
 void ipoib_conn_wake(struct ipoib_conn *c)
 {
@@ -100,10 +99,9 @@ void ipoib_conn_wake(struct ipoib_conn *c)
 	c->stopped = 0;
 }
 
-/**
- * ipoib_conn_break_locked() - have a connection closed
- * @c: the connection; under its lock
- * @err: why it is not to be opened again at once; if it has been up for a while, it is
+/*
+ * Has the work close the connection. With @err it is not opened again at once, unless it has been
+ * up for a second. Called under its lock.
  */
 void ipoib_conn_break_locked(struct ipoib_conn *c, int err)
 {
@@ -121,11 +119,6 @@ void ipoib_conn_break_locked(struct ipoib_conn *c, int err)
 	mod_delayed_work(ipoib_wq, &c->work, 0);
 }
 
-/**
- * ipoib_conn_break() - have a connection closed
- * @c: the connection
- * @err: as with ipoib_conn_break_locked()
- */
 void ipoib_conn_break(struct ipoib_conn *c, int err)
 {
 	spin_lock_bh(&c->lock);
@@ -133,15 +126,9 @@ void ipoib_conn_break(struct ipoib_conn *c, int err)
 	spin_unlock_bh(&c->lock);
 }
 
-/**
- * ipoib_conn_suspect() - a peer seems to have been restarted
- * @priv: the interface
- * @gid: the peer's
- * @qpn: the peer's, of its link-layer address
- * @dlid: where it is
- *
- * What is sent to it by the old connection would be lost, and the adapter takes
- * long to say so.
+/*
+ * A peer seems to have been restarted. What is sent to it by the old connection would be lost, and
+ * the adapter takes long to say so.
  */
 void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 			u32 qpn, __be32 dlid)
@@ -155,7 +142,7 @@ void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 		c = ipoib_conn_find(ipoib_to_path(d), qpn);
 	if (c) {
 		spin_lock_bh(&c->lock);
-		/* Somebody else may use the peer's name. */
+		/* Another port may use the peer's name. */
 		if (c->dlid == dlid)
 			ipoib_conn_break_locked(c, 0);
 		spin_unlock_bh(&c->lock);
@@ -163,13 +150,10 @@ void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 	rcu_read_unlock();
 }
 
-/**
- * ipoib_conns_reroute() - a path is known anew
- * @p: the path
- * @rec: what it is now
- *
- * A connection keeps the one that it was opened with. One that has failed is tried
- * again with the next packet.
+/*
+ * A path is known anew. A connection stays on the path that it was opened with: it is closed if
+ * that is another one now. One that has failed is tried again with the next packet, unless the peer
+ * has refused it.
  */
 void ipoib_conns_reroute(struct ipoib_path *p, struct sa_path_rec *rec)
 {
@@ -274,12 +258,9 @@ static void ipoib_conn_post_or_drop(struct ipoib_conn *c, struct sk_buff *skb)
 	}
 }
 
-/**
- * ipoib_conn_push() - send what waits
- * @c: the connection; under its lock
- *
- * Where others have taken all that the interface may send, no completion comes that would
- * send the rest.
+/*
+ * Sends what waits. Where others have taken all that the interface may send, no completion comes
+ * that would send the rest: the work does. Called under the lock.
  */
 void ipoib_conn_push(struct ipoib_conn *c)
 {
@@ -355,15 +336,10 @@ static void ipoib_conn_send_up(struct ipoib_conn *c, struct sk_buff *skb)
 	ipoib_conn_hold_back(c, queue);
 }
 
-/**
- * ipoib_conn_fall_back() - what becomes of a packet for a peer without a connection
- * @c: the connection; under its lock
- * @skb: the packet
- *
- * One that is too big for UD is lost; but a peer that is only being restarted should not
- * be remembered for a small MTU for minutes.
- *
- * Return: false if it is to go by UD; else it was dropped.
+/*
+ * A packet for a peer without a connection: false if it is to go by UD, else it was dropped. By UD
+ * one that is too big tells its sender of a small MTU, which is remembered for minutes: not if the
+ * peer is only being restarted. Called under the lock.
  */
 bool ipoib_conn_fall_back(struct ipoib_conn *c, struct sk_buff *skb)
 {
@@ -399,14 +375,9 @@ static bool ipoib_conn_send_locked(struct ipoib_conn *c, struct sk_buff *skb)
 	return true;
 }
 
-/**
- * ipoib_conn_send() - send a packet by a connection
- * @d: the unicast destination
- * @skb: the packet, from the encapsulation header on
- *
- * Called under rcu_read_lock() and a tx lock.
- *
- * Return: false if it is to go by UD; else @skb is consumed.
+/*
+ * False: the packet, from the encapsulation header on, is to go by UD; else it is consumed. Called
+ * under rcu_read_lock() and a tx lock.
  */
 bool ipoib_conn_send(struct ipoib_dest *d, struct sk_buff *skb)
 {
@@ -448,12 +419,7 @@ static void ipoib_conn_sent(struct ipoib_conn *c, const struct ib_wc *wc,
 		  wc->vendor_err);
 }
 
-/**
- * ipoib_conn_complete() - a send has completed
- * @c: the connection
- * @wc: its completion
- * @budget: NAPI's
- */
+/* Called by NAPI's poll, or by ipoib_cm_reap() in its place; softirqs are off. */
 void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
 			 int budget)
 {

@@ -2,8 +2,8 @@
 /*
  * Outgoing connections: opening and closing.
  *
- * A connection is opened when there is something to send, and closed when it breaks or
- * nobody has used it for long; its work alone does both.
+ * A connection is opened when there is something to send, and closed when it breaks or has
+ * been idle for long; its work opens it, and closes one that breaks.
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -58,7 +58,7 @@ static int ipoib_conn_reply(struct ipoib_conn *c, struct ib_cm_id *id,
 	return err;
 }
 
-/* A peer that answers that nobody listens may be about to listen. */
+/* A peer that does not listen may be about to. */
 static void ipoib_conn_rejected(struct ipoib_conn *c, enum ib_cm_rej_reason why)
 {
 	spin_lock_bh(&c->lock);
@@ -104,7 +104,7 @@ static int ipoib_conn_handler(struct ib_cm_id *id,
 	return 0;
 }
 
-/* In any context; the work is cancelled behind the last. */
+/* Any context. The work is cancelled once more when the queue pair has gone. */
 static void ipoib_conn_qp_event(struct ib_event *event, void *context)
 {
 	struct ipoib_conn *c = context;
@@ -261,7 +261,7 @@ static bool ipoib_conn_drain(struct ipoib_conn *c)
 	return false;
 }
 
-/* Called in the work, or after it was cancelled. Nobody posts: it is not up. */
+/* Called in the work, or after it was cancelled. No packet is posted: the connection is not up. */
 static void ipoib_conn_close(struct ipoib_conn *c)
 {
 	/* Tells the peer, and waits for the handler. */
@@ -374,12 +374,7 @@ static void ipoib_conn_proceed(struct ipoib_conn *c)
 	}
 }
 
-/**
- * ipoib_conn_work() - open or close a connection, as its state asks for
- * @work: its work
- *
- * The memory that it takes may be what packets of a disk are to make free.
- */
+/* The memory that it takes may be what packets of a disk are to make free. */
 void ipoib_conn_work(struct work_struct *work)
 {
 	unsigned int flags = memalloc_noio_save();
@@ -432,10 +427,7 @@ static void ipoib_conns_destroy(struct list_head *kill)
 		ipoib_conn_destroy(c);
 }
 
-/**
- * ipoib_conns_release() - end all connections of a path
- * @p: the path, dead
- */
+/* The path is dead, so no connection is added. Called under ctl. */
 void ipoib_conns_release(struct ipoib_path *p)
 {
 	struct ipoib_conn *c, *next;
@@ -464,10 +456,7 @@ static void ipoib_conns_find_idle(struct ipoib_dest *d)
 	spin_unlock(&d->lock);
 }
 
-/**
- * ipoib_conns_reap() - end the connections that nobody has used for long
- * @priv: the interface; under ctl
- */
+/* Ends the connections that have been idle for long. Called under ctl. */
 void ipoib_conns_reap(struct ipoib_dev *priv)
 {
 	INIT_LIST_HEAD(&priv->cm.idle);

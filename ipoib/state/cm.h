@@ -147,8 +147,8 @@ enum ipoib_in_flag {
  * @established: the peer has answered our reply; under in_lock
  * @created:	jiffies when it was accepted
  * @last_used:	jiffies when last received from
- * @packets:	received
- * @bytes:	received
+ * @packets:	received; NAPI's
+ * @bytes:	received; NAPI's
  */
 struct ipoib_conn_in {
 	struct list_head node;
@@ -173,7 +173,7 @@ struct ipoib_conn_in {
 };
 
 enum ipoib_conn_state {
-	IPOIB_CONN_IDLE,	/* nobody has anything to send */
+	IPOIB_CONN_IDLE,	/* there is nothing to send */
 	IPOIB_CONN_OPENING,
 	IPOIB_CONN_UP,
 	IPOIB_CONN_BROKEN,	/* its work is to close it */
@@ -186,11 +186,11 @@ enum ipoib_conn_state {
  * @kill:	links those that were taken out of the list for removal
  * @rcu:	frees it after the last reader
  * @priv:	the interface
- * @dest:	the path that it is of, and outlived by
+ * @dest:	the path that it is of, which outlives it
  * @qpn:	the peer's, of its link-layer address
  * @created:	jiffies when it was made
  * @last_used:	jiffies when last sent to
- * @work:	the only one that opens and closes it
+ * @work:	opens and closes it; its removal cancels that, and then closes it, too
  * @id:		the connection manager's; @work's, as is what follows
  * @qp:		sends
  * @slid:	of the path in use
@@ -198,7 +198,8 @@ enum ipoib_conn_state {
  * @sl:		of the path in use
  * @psn:	the peer's first, if it sent
  * @fatal:	the adapter has given up the queue pair; written in any context
- * @lock:	guards the members below
+ * @lock:	guards the members below, but for what is NAPI's: changed by its poll, or while
+ *		that is disabled
  * @state:	enum ipoib_conn_state
  * @dead:	being removed: no work is started
  * @error:	why it broke, 0 if it may be opened again at once
@@ -209,12 +210,12 @@ enum ipoib_conn_state {
  * @max_len:	the most that the peer receives in a message
  * @ring:	packets being sent, from @tail up to @head
  * @head:	sends posted
- * @tail:	sends completed; changed by NAPI only
+ * @tail:	sends completed; NAPI's
  * @queue:	packets that wait
  * @stopped:	transmit queues of the stack that are stopped until fewer wait, by index
  * @progress:	jiffies when a send last completed, or the first of several was posted
- * @packets:	sent
- * @bytes:	sent
+ * @packets:	sent; NAPI's
+ * @bytes:	sent; NAPI's
  */
 struct ipoib_conn {
 	struct list_head node;
