@@ -4,16 +4,9 @@
  */
 #include "ipoib.h"
 
-/**
- * ipoib_create_cq() - create a completion queue
- * @priv: the interface
- * @handler: called for a completion
- * @context: what it is called with
- * @cqe: how many completions it has room for
- *
- * They are spread over the CPUs: each takes the next vector.
- *
- * Return: the CQ, or an ERR_PTR().
+/*
+ * The CQ has room for @cqe + 1 completions. CQs are spread over the CPUs: each takes the next
+ * vector. Returns the CQ, or an ERR_PTR().
  */
 struct ib_cq *ipoib_create_cq(struct ipoib_dev *priv, ib_comp_handler handler,
 			      void *context, unsigned int cqe)

@@ -44,10 +44,9 @@ static const u8 ipoib_dest_steps[IPOIB_DEST_STATES] = {
 			       BIT(IPOIB_DEST_DEAD),
 };
 
-/**
- * ipoib_dest_set_state() - the one function that changes it
- * @d: the destination; under its lock
- * @state: the next state; one that is dead stays so, whatever its work still finds
+/*
+ * The one function that changes the state. Called under the destination's lock. One that is dead
+ * stays so, even if its work finds something.
  */
 void ipoib_dest_set_state(struct ipoib_dest *d, enum ipoib_dest_state state)
 {
@@ -59,10 +58,7 @@ void ipoib_dest_set_state(struct ipoib_dest *d, enum ipoib_dest_state state)
 	WRITE_ONCE(d->state, state);
 }
 
-/**
- * ipoib_dest_forgive() - forget that it has failed
- * @d: the destination; under its lock
- */
+/* Forgets that the destination has failed. Called under its lock. */
 void ipoib_dest_forgive(struct ipoib_dest *d)
 {
 	if (d->state == IPOIB_DEST_FAILED)
@@ -71,10 +67,9 @@ void ipoib_dest_forgive(struct ipoib_dest *d)
 		ipoib_dest_set_state(d, IPOIB_DEST_ASKING);
 }
 
-/**
- * ipoib_dest_set_asking() - will its work settle it, or does it do nothing?
- * @d: the destination; under its lock
- * @asking: which; that it has failed is not forgotten
+/*
+ * Will its work settle the destination, or does it do nothing? A failure is not forgotten. Called
+ * under its lock.
  */
 void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking)
 {
@@ -86,12 +81,6 @@ void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking)
 
 /* --- the table ----------------------------------------------------------- */
 
-/**
- * ipoib_dest_init() - an empty table
- * @priv: the interface
- * @path: makes unicast destinations
- * @mcast: makes groups
- */
 void ipoib_dest_init(struct ipoib_dev *priv, const struct ipoib_dest_kind *path,
 		     const struct ipoib_dest_kind *mcast)
 {
@@ -110,15 +99,7 @@ static u32 ipoib_dest_hash(struct ipoib_dev *priv, const union ib_gid *gid)
 	return jhash(gid->raw, sizeof(gid->raw), priv->dests.seed);
 }
 
-/**
- * ipoib_dest_find() - look a destination up
- * @priv: the interface
- * @gid: the key
- *
- * Called under rcu_read_lock() or dests.lock.
- *
- * Return: the destination or NULL.
- */
+/* Called under rcu_read_lock() or dests.lock. */
 struct ipoib_dest *ipoib_dest_find(struct ipoib_dev *priv,
 				   const union ib_gid *gid)
 {
@@ -154,7 +135,7 @@ static void ipoib_dest_drop_queue(struct ipoib_dest *d, struct sk_buff_head *q,
 
 /*
  * A destination without an address handle has to make room for a new one, and so has one
- * that nobody has sent to for a while. A group that the stack listens to has not, nor has
+ * that was not sent to for a while. A group that the stack listens to has not, nor has
  * the interface's own path: it tells when the subnet administrator is back. Called under
  * the destination's lock.
  */
@@ -238,15 +219,9 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 	return d;
 }
 
-/**
- * ipoib_dest_get() - look a destination up, or create it
- * @priv: the interface
- * @gid: the key
- *
- * May be called in atomic context, under rcu_read_lock() or ctl.
- *
- * Return: the destination, or NULL where there is no memory or too many, or the
- * interface is down.
+/*
+ * Looks a destination up, or creates it; NULL if there is no memory, or there are too many, or the
+ * interface is down. Called under rcu_read_lock() or ctl, also in atomic context.
  */
 struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 				  const union ib_gid *gid)
@@ -261,11 +236,7 @@ struct ipoib_dest *ipoib_dest_get(struct ipoib_dev *priv,
 	return d;
 }
 
-/**
- * ipoib_dest_for_each() - do something to every destination
- * @priv: the interface
- * @fn: what; called under dests.lock
- */
+/* @fn is called under dests.lock. */
 void ipoib_dest_for_each(struct ipoib_dev *priv,
 			 void (*fn)(struct ipoib_dest *d))
 {
@@ -283,10 +254,7 @@ static void ipoib_dest_resume(struct ipoib_dest *d)
 	d->kind->resume(d);
 }
 
-/**
- * ipoib_dest_resume_all() - the subnet administrator is back
- * @priv: the interface
- */
+/* The subnet administrator is back. */
 void ipoib_dest_resume_all(struct ipoib_dev *priv)
 {
 	ipoib_dest_for_each(priv, ipoib_dest_resume);
@@ -297,10 +265,7 @@ static void ipoib_dest_refresh(struct ipoib_dest *d)
 	d->kind->refresh(d);
 }
 
-/**
- * ipoib_dest_refresh_all() - ways may have changed: ask again, and use the old ones
- * @priv: the interface
- */
+/* Ways may have changed: asks again, and uses the old ones meanwhile. */
 void ipoib_dest_refresh_all(struct ipoib_dev *priv)
 {
 	ipoib_dest_for_each(priv, ipoib_dest_refresh);
@@ -311,10 +276,7 @@ static void ipoib_dest_renew(struct ipoib_dest *d)
 	d->kind->renew(d);
 }
 
-/**
- * ipoib_dest_renew_all() - forget all ways, and find them anew
- * @priv: the interface
- */
+/* Forgets all ways, and finds them anew. */
 void ipoib_dest_renew_all(struct ipoib_dev *priv)
 {
 	ipoib_dest_for_each(priv, ipoib_dest_renew);
@@ -331,11 +293,7 @@ static void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay)
 	mod_delayed_work(ipoib_wq, &d->work, delay);
 }
 
-/**
- * ipoib_dest_kick() - let the destination's work run
- * @d: the destination
- * @delay: in how many jiffies
- */
+/* Lets the work run in @delay jiffies, unless the destination is dead. */
 void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay)
 {
 	spin_lock_bh(&d->lock);
@@ -379,7 +337,7 @@ static bool ipoib_dest_enqueue(struct ipoib_dest *d, struct sk_buff *skb,
 	return true;
 }
 
-/* The first packet of a destination can wait, however many others do. */
+/* The first packet of a destination can wait, even if many others do. */
 static void ipoib_dest_make_room(struct ipoib_dest *d)
 {
 	struct ipoib_dev *priv = d->priv;
@@ -397,17 +355,10 @@ static void ipoib_dest_make_room(struct ipoib_dest *d)
 	spin_unlock_bh(&priv->dests.lock);
 }
 
-/**
- * ipoib_dest_queue() - keep a packet until its destination is resolved
- * @priv: the interface
- * @gid: the destination
- * @skb: the packet, from the encapsulation header on
- * @dest: the destination, if it is returned how to reach it
- *
- * Called under rcu_read_lock() and a tx lock.
- *
- * Return: NULL, with @skb consumed; or, where the destination has just been
- * resolved, how to reach it.
+/*
+ * Keeps a packet, from the encapsulation header on, until its destination is resolved. Returns
+ * NULL, and @skb is consumed; or how to reach @dest, if that has just been resolved. Called under
+ * rcu_read_lock() and a tx lock.
  */
 struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 				  const union ib_gid *gid, struct sk_buff *skb,
@@ -435,14 +386,9 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 	return ah;
 }
 
-/**
- * ipoib_dest_set_ah() - make a way known, unless packets wait
- * @d: the destination
- * @ah: how to reach it; the reference is the destination's as soon as it is known
- * @waiting: takes the packets that wait
- * @force: make it known even if some do
- *
- * Return: whether it is known.
+/*
+ * Makes a way known, unless packets wait; with @force even then. Those are moved to @waiting. True:
+ * the way is known, and the reference to @ah is the destination's.
  */
 bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
 		       struct sk_buff_head *waiting, bool force)
@@ -466,10 +412,7 @@ bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
 	return set;
 }
 
-/**
- * ipoib_dest_withdraw() - let packets wait from now on
- * @d: the destination
- */
+/* Lets packets wait from now on. */
 void ipoib_dest_withdraw(struct ipoib_dest *d)
 {
 	struct ipoib_ah *old;
@@ -482,11 +425,7 @@ void ipoib_dest_withdraw(struct ipoib_dest *d)
 		ipoib_ah_put(old);
 }
 
-/**
- * ipoib_dest_fail() - drop what waits, and refuse more for a while
- * @d: the destination, without an address handle
- * @backoff: for how many jiffies
- */
+/* Drops what waits. More is refused for @backoff jiffies, unless there is still an old way. */
 void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 {
 	struct sk_buff_head waiting;
@@ -541,10 +480,6 @@ static void ipoib_dest_take_evicted(struct ipoib_dev *priv,
 	priv->dests.evicted_count = 0;
 }
 
-/**
- * ipoib_evict_work() - destroy what had to make room for others
- * @work: evict_work
- */
 void ipoib_evict_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
@@ -559,12 +494,9 @@ void ipoib_evict_work(struct work_struct *work)
 	mutex_unlock(&priv->link.ctl);
 }
 
-/**
- * ipoib_dest_remove() - remove destinations and wait for what they had under way
- * @priv: the interface
- * @doomed: says which, beside those that had to make room; called under dests.lock
- *
- * Called under ctl.
+/*
+ * Removes the destinations that @doomed names under dests.lock, and those that had to make room,
+ * and waits for what they had under way. Called under ctl.
  */
 void ipoib_dest_remove(struct ipoib_dev *priv,
 		       bool (*doomed)(struct ipoib_dest *d))
@@ -604,10 +536,7 @@ static bool ipoib_dest_is_idle(struct ipoib_dest *d)
 	return true;
 }
 
-/**
- * ipoib_dest_remove_idle() - forget those that nobody has sent to for long
- * @priv: the interface; under ctl
- */
+/* Forgets destinations that were not sent to for long. Called under ctl. */
 void ipoib_dest_remove_idle(struct ipoib_dev *priv)
 {
 	ipoib_dest_remove(priv, ipoib_dest_is_idle);

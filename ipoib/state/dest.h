@@ -77,13 +77,12 @@ enum ipoib_dest_state {
  * @lock:	guards the members below
  * @state:	changed by ipoib_dest_set_state() only
  * @error:	why the last attempt failed, 0 after a success
- * @retry_at:	packets are refused until then, in jiffies, while pausing or failed
+ * @retry_at:	packets are refused until then, in jiffies, while pausing or failed without @ah
  * @queue:	packets that wait for @ah
  *
- * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination
- * is created when it is needed, and lives until a holder of ctl removes
- * it; ipoib_dest_remove() waits for its work and its queries, so these need no
- * reference.
+ * Embedded, first, in struct ipoib_path or struct ipoib_mcast. A destination is created when
+ * it is needed, and lives until a holder of ctl destroys it, which waits for its work and its
+ * queries, so these need no reference.
  */
 struct ipoib_dest {
 	struct hlist_node hash;
