@@ -395,7 +395,7 @@ static bool ipoib_debugfs_taken(const char *name)
 	return true;
 }
 
-/* Waits for those who read them. Called under rtnl. */
+/* Waits for readers. Called under rtnl. */
 static void ipoib_debugfs_remove(struct ipoib_dev *priv)
 {
 	debugfs_remove(priv->debug_mcg);
@@ -457,11 +457,7 @@ static struct notifier_block ipoib_debugfs_notifier = {
 	.notifier_call = ipoib_debugfs_event,
 };
 
-/**
- * ipoib_debugfs_init() - be there before the first interface
- *
- * The driver works without these files.
- */
+/* Called before there is an interface. The driver works without these files. */
 void ipoib_debugfs_init(void)
 {
 	ipoib_debug_root = debugfs_create_dir("ipoib", NULL);
@@ -469,9 +465,7 @@ void ipoib_debugfs_init(void)
 		pr_warn(IPOIB_NAME ": no files in debugfs\n");
 }
 
-/**
- * ipoib_debugfs_exit() - remove the folder after the last interface
- */
+/* Called after the last interface. */
 void ipoib_debugfs_exit(void)
 {
 	unregister_netdevice_notifier(&ipoib_debugfs_notifier);

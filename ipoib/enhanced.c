@@ -16,14 +16,9 @@
 #include "compat/netdev.h"
 #include "ipoib.h"
 
-/**
- * ipoib_enhanced_params() - what an interface takes
- * @hca: the device
- * @port: the port
- * @parent: the port's own interface, which a child is like; NULL if this is to be it
- * @params: the answer
- *
- * Return: false if this driver is to drive it alone.
+/*
+ * What an interface takes; false if this driver is to drive it alone. @parent is NULL for the
+ * port's own interface, and a child is as its parent.
  */
 bool ipoib_enhanced_params(struct ib_device *hca, u32 port, struct ipoib_dev *parent,
 			   struct rdma_netdev_alloc_params *params)
@@ -227,13 +222,9 @@ static void ipoib_enhanced_merge(struct net_device_ops *ops, const struct net_de
 	ops->ndo_set_vf_guid = ours->ndo_set_vf_guid;
 }
 
-/**
- * ipoib_enhanced_setup() - let the adapter's driver take its part
- * @priv: the interface, in whose netdev only ipoib_setup() has set anything
- *
- * Its destructor is called by ours, or where the netdev could not be registered.
- *
- * Return: 0 or an errno.
+/*
+ * Lets the adapter's driver take its part. Only ipoib_setup() has set anything in the netdev. Our
+ * destructor calls the driver's, or ipoib_abandon_dev() if the netdev could not be registered.
  */
 int ipoib_enhanced_setup(struct ipoib_dev *priv)
 {
@@ -260,10 +251,7 @@ int ipoib_enhanced_setup(struct ipoib_dev *priv)
 	return 0;
 }
 
-/**
- * ipoib_enhanced_release() - have the adapter's driver free its part
- * @priv: the interface; called once or several times
- */
+/* Has the adapter's driver free its part. May be called again. */
 void ipoib_enhanced_release(struct ipoib_dev *priv)
 {
 	void (*destructor)(struct net_device *dev) = priv->enhanced.destructor;

@@ -218,7 +218,7 @@ static int ipoib_set_ringparam(struct net_device *dev,
 	unsigned int rx, tx;
 	int err;
 
-	/* Received packets' pages are charged to nobody: not for a namespace's root. */
+	/* No cgroup is charged for received packets' pages: not for a namespace's root. */
 	if (!capable(CAP_NET_ADMIN)) {
 		NL_SET_ERR_MSG(extack, "only the machine's administrator may change the rings");
 		return -EPERM;

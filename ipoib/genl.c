@@ -115,19 +115,12 @@ static struct genl_family ipoib_genl_family __ro_after_init = {
 	.resv_start_op	= IPOIB_CMD_MCAST_UNCLAIM + 1,
 };
 
-/**
- * ipoib_genl_init() - make the family known
- *
- * Return: 0 or an errno.
- */
 int __init ipoib_genl_init(void)
 {
 	return genl_register_family(&ipoib_genl_family);
 }
 
-/**
- * ipoib_genl_exit() - take it away, and wait for those that use it
- */
+/* Waits for requests that are under way. */
 void ipoib_genl_exit(void)
 {
 	genl_unregister_family(&ipoib_genl_family);
