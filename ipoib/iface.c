@@ -9,10 +9,6 @@
 #include "compat.h"
 #include "ipoib.h"
 
-/**
- * ipoib_setup() - what all interfaces have in common
- * @dev: a new netdev
- */
 void ipoib_setup(struct net_device *dev)
 {
 	dev->netdev_ops = &ipoib_netdev_ops;
@@ -85,21 +81,11 @@ static unsigned int ipoib_num_tx_queues(void)
 	return min_t(unsigned int, num_online_cpus(), IPOIB_MAX_TX_QUEUES);
 }
 
-/**
- * ipoib_most_tx_queues() - how many transmit queues a child has room for
- *
- * Return: the most that an interface has.
- */
 unsigned int ipoib_most_tx_queues(void)
 {
 	return max(ipoib_their_txqs, ipoib_num_tx_queues());
 }
 
-/**
- * ipoib_most_rx_queues() - how many receive queues a child has room for
- *
- * Return: the most that an interface has.
- */
 unsigned int ipoib_most_rx_queues(void)
 {
 	return max(ipoib_their_rxqs, 1U);
@@ -135,15 +121,9 @@ static size_t ipoib_priv_offset(const struct rdma_netdev_alloc_params *params)
 	return ALIGN(params->sizeof_priv, SMP_CACHE_BYTES);
 }
 
-/**
- * ipoib_alloc_dev() - allocate a netdev for an interface
- * @hca: the device
- * @port: the port
- * @parent: the port's own interface, or NULL if this is to be it
- * @name: its name, or a pattern for one
- * @name_type: how the name was chosen
- *
- * Return: the netdev, after ipoib_setup(), or NULL.
+/*
+ * Allocates a netdev, and has ipoib_setup() called. @parent is NULL for a port's own interface:
+ * then rtnl must not be held. @name may be a pattern.
  */
 struct net_device *ipoib_alloc_dev(struct ib_device *hca, u32 port, struct ipoib_dev *parent,
 				   const char *name, unsigned char name_type)
@@ -182,11 +162,9 @@ static int ipoib_init_parts(struct net_device *dev, struct ib_device *hca, u32 p
 	return err;
 }
 
-/**
- * ipoib_abandon_dev() - undo ipoib_init_dev() for a netdev that could not be registered
- * @dev: the netdev, which is the caller's to free
- *
- * One that was registered for a moment has its destructor for that.
+/*
+ * Undoes ipoib_init_dev() for a netdev that could not be registered. One that was registered for a
+ * moment has its destructor for that. The caller frees the netdev.
  */
 void ipoib_abandon_dev(struct net_device *dev)
 {
@@ -194,14 +172,9 @@ void ipoib_abandon_dev(struct net_device *dev)
 		ipoib_enhanced_release(ipoib_priv(dev));
 }
 
-/**
- * ipoib_init_dev() - make a netdev an interface of a port
- * @dev: the netdev, after ipoib_setup()
- * @hca: the device
- * @port: the port
- * @parent: the port's own interface, or NULL if this is it
- *
- * Return: 0 or an errno. ipoib_abandon_dev() undoes it.
+/*
+ * @dev has had ipoib_setup(). @parent is NULL if the interface is the port's own.
+ * ipoib_abandon_dev() undoes it; after an error nothing is left to undo.
  */
 int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port,
 		   struct ipoib_dev *parent)
@@ -228,10 +201,7 @@ int ipoib_init_dev(struct net_device *dev, struct ib_device *hca, u32 port,
 	return 0;
 }
 
-/**
- * ipoib_listen() - from now on, use the CPUs and follow what the port does
- * @priv: the interface, registered
- */
+/* From now on the interface, which is registered, uses the CPUs and follows what the port does. */
 void ipoib_listen(struct ipoib_dev *priv)
 {
 	/* The adapter's driver does so for queues of its own. */

@@ -73,14 +73,15 @@ struct ipoib_hdr {
 
 /**
  * struct ipoib_dev - one interface: a port and a P_Key
- * @dev:	the interface; down to @hash_seed all is fixed while registered
+ * @dev:	the interface; what is said of no lock, down to @max_ring, is fixed while it is
+ *		registered
  * @hca:	the device
  * @parent:	the port's own interface, with a reference from ndo_init until this
  *		one is freed; NULL if this is it
  * @by_sysfs:	a child that its P_Key names
  * @doomed:	@delete_work is under way; under rtnl
  * @delete_work: unregisters the child; holds the netdev
- * @list:	of the ports of one device
+ * @list:	of the ports of one device; changed only as the device comes and goes
  * @children:	of a port's own interface; under rtnl, read under RCU
  * @sibling:	in @parent's @children
  * @port:	the port's number
@@ -89,10 +90,10 @@ struct ipoib_hdr {
  * @pd:		protection domain
  * @ud:		how datagrams go
  * @enhanced:	the adapter's driver's part in that
- * @qpn:	number of the queue pair that peers send to
- * @qp:		unreliable datagram queue pair of that number; NULL if it is not ours
+ * @qpn:	number of the queue pair that peers send to; locks as of @tx_size
+ * @qp:		unreliable datagram queue pair of that number; NULL if it is not ours; the same
  * @max_ib_mtu:	largest that the receive ring takes
- * @max_send_sge: what the queue pair was made with
+ * @max_send_sge: what the queue pairs were made with; locks as of @tx_size
  * @tx:		transmit queues
  * @tx_queues:	how many
  * @tx_size:	slots in the ring of each, a power of two; written under rtnl and
@@ -108,8 +109,8 @@ struct ipoib_hdr {
  * @broadcast:	the link's broadcast address, whatever the administrator makes of the
  *		netdev's meanwhile; written under ipoib_link.ctl, while no group is joined
  * @link:	up and down, the broadcast group, the works
- * @rx:		receives datagrams
- * @dests:	destinations
+ * @rx:		where datagrams arrive
+ * @dests:	where packets go
  * @sa:		what is known of the subnet administrator
  * @umcast:	leave user space's groups alone
  * @connected:	the mode; written under rtnl

@@ -94,12 +94,7 @@ static void ipoib_set_identity(struct ipoib_dev *priv,
 		ipoib_make_address(priv);
 }
 
-/**
- * ipoib_read_port() - learn the port's P_Key and GID
- * @priv: the interface, down; under ctl
- *
- * Return: 0 or an errno.
- */
+/* Learns the port's P_Key and GID. The interface is down; called under ctl. */
 int ipoib_read_port(struct ipoib_dev *priv)
 {
 	struct ipoib_identity id;
@@ -169,11 +164,11 @@ static void ipoib_sync_mtu(struct ipoib_dev *priv)
 	priv->link.admin_mtu = wish;
 }
 
-/* --- what nobody uses ---------------------------------------------------- */
+/* --- what is not used ---------------------------------------------------- */
 
 /*
- * Looks for destinations and connections that nobody uses, of an interface that is up or
- * is to be. Called under ctl.
+ * Has gc_work look for idle destinations and connections of an interface that is up, or look again
+ * whether one that is to be up can be. Called under ctl.
  */
 static void ipoib_gc_later(struct ipoib_dev *priv)
 {
@@ -185,11 +180,7 @@ static void ipoib_gc_later(struct ipoib_dev *priv)
 	mod_delayed_work(ipoib_wq, &priv->link.gc_work, delay);
 }
 
-/**
- * ipoib_gc_work() - forget destinations that nobody has sent to for long, and try
- * to bring up what is to be up and is not
- * @work: gc_work
- */
+/* Forgets what is idle, and tries to bring up what is to be up and is not. */
 void ipoib_gc_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(to_delayed_work(work),
@@ -225,14 +216,10 @@ static bool ipoib_dest_any(struct ipoib_dest *d)
 	return true;
 }
 
-/**
- * ipoib_link_up() - start the queue pair and the joins
- * @priv: the interface, down; under ctl
- *
- * Where the port does not have the P_Key or the GUID this waits for the event that
- * it has.
- *
- * Return: 0 or an errno, with the interface down.
+/*
+ * Starts the queue pairs and the joins. Where the port does not have the P_Key or the GUID it
+ * returns 0, and the interface comes up when the port has them. After an error it is down. Called
+ * under ctl, and under rtnl if ud->rtnl is set.
  */
 int ipoib_link_up(struct ipoib_dev *priv)
 {
@@ -271,10 +258,7 @@ int ipoib_link_up(struct ipoib_dev *priv)
 	return 0;
 }
 
-/**
- * ipoib_link_down() - leave all groups, forget all paths, stop the queue pair
- * @priv: the interface; under ctl
- */
+/* Leaves all groups, forgets all paths, stops the queue pairs. Locks as of ipoib_link_up(). */
 void ipoib_link_down(struct ipoib_dev *priv)
 {
 	lockdep_assert_held(&priv->link.ctl);
@@ -283,7 +267,7 @@ void ipoib_link_down(struct ipoib_dev *priv)
 		return;
 	WRITE_ONCE(priv->link.up, false);
 
-	/* After this nobody sends, and nobody creates a destination. */
+	/* After this no packet is sent, and no destination is created. */
 	priv->ud->set_open(priv, false);
 	ipoib_dest_remove(priv, ipoib_dest_any);
 	/* No work is left that could turn the carrier on. */
@@ -304,16 +288,10 @@ static void ipoib_link_try_up(struct ipoib_dev *priv)
 	ipoib_gc_later(priv);
 }
 
-/**
- * ipoib_resize() - give the interface other rings
- * @priv: the interface; under rtnl
- * @rx_size: slots in the receive ring, a power of two, as
- * @tx_size: slots in each send ring
- *
- * One that is up goes down for that and comes up again, with another link-layer
- * address.
- *
- * Return: 0 or an errno, with the rings as they were.
+/*
+ * Gives the interface rings of so many slots, each number a power of two. If it is up it goes down
+ * and comes up again, with another link-layer address. After an error the rings are as they were.
+ * Called under rtnl.
  */
 int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		 unsigned int tx_size)
@@ -378,10 +356,6 @@ static void ipoib_do_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 	mutex_unlock(&priv->link.ctl);
 }
 
-/**
- * ipoib_flush_work() - do what events have asked for
- * @work: flush_work
- */
 void ipoib_flush_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
@@ -391,14 +365,11 @@ void ipoib_flush_work(struct work_struct *work)
 	ipoib_sync(priv);
 }
 
-/**
- * ipoib_set_guid() - take another of the port's GUIDs
- * @priv: the interface; under rtnl
- * @guid: the GUID; the port's own is followed when that changes, but by a child
- *	whose parent has another
- *
- * Where the port does not have it the interface waits for the subnet manager to
- * give it to the port. Children without a GUID of their own have their parent's.
+/*
+ * Takes another of the port's GUIDs; if that is the port's own, the interface follows it when it
+ * changes, unless it is a child whose parent has another. Where the port does not have @guid the
+ * interface waits for the subnet manager to give it to the port. Children without a GUID of their
+ * own have their parent's. Called under rtnl.
  */
 void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid)
 {
@@ -420,11 +391,6 @@ void ipoib_set_guid(struct ipoib_dev *priv, __be64 guid)
 		ipoib_flush(child, IPOIB_FLUSH_HEAVY);
 }
 
-/**
- * ipoib_event() - what happens to the port
- * @handler: the interface's
- * @event: the event
- */
 void ipoib_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct ipoib_dev *priv = container_of(handler, struct ipoib_dev,
@@ -463,10 +429,7 @@ static bool ipoib_flush_is_due(struct ipoib_dev *priv)
 		(READ_ONCE(priv->link.admin_up) && !READ_ONCE(priv->link.up)));
 }
 
-/**
- * ipoib_sync_work() - bring what the stack sees into line with the port
- * @work: sync_work, which holds a reference to the netdev
- */
+/* Brings what the stack sees into line with the port. The work holds a reference to the netdev. */
 void ipoib_sync_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,

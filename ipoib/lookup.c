@@ -31,7 +31,7 @@ static bool ipoib_dev_has_addr(struct net_device *dev,
 	}
 }
 
-/* An address, and who of those on top of an interface has it */
+/* An address, and which interface on top of ours has it */
 struct ipoib_upper {
 	const struct sockaddr *addr;
 	struct net_device *dev;
@@ -86,20 +86,11 @@ static void ipoib_consider(struct ipoib_dev *priv, struct ipoib_request *req)
 		req->with_addr = ipoib_with_addr(priv, req->addr);
 }
 
-/**
- * ipoib_find_netdev() - the interface that a connection request came for
- * @hca: the device it came by
- * @port: the port
- * @pkey: the P_Key, of either membership
- * @gid: the local GID, or NULL if not known
- * @addr: the IP address asked for, or NULL
- * @client_data: the list of the device's interfaces
- *
- * The interface that has the address, be it one on top of the driver's. Where none
- * has it, the only one that port, P_Key and GID leave, or what that is a slave of.
- * It may be in any network namespace.
- *
- * Return: the netdev with a reference, or NULL.
+/*
+ * The interface that has @addr, which may be one on top of the driver's. Without such a one it is
+ * the only interface that @port, @pkey (of either membership) and @gid leave, or its master. @gid
+ * and @addr may be NULL. The interface may be in any network namespace. Returns it with a
+ * reference, or NULL.
  */
 struct net_device *ipoib_find_netdev(struct ib_device *hca, u32 port, u16 pkey,
 				     const union ib_gid *gid,

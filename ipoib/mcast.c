@@ -115,7 +115,7 @@ static void ipoib_mcast_leave(struct ipoib_mcast *m)
 
 /*
  * In the words of the kernel's driver, which people look for; as there, so many times for
- * a group. That nobody answers, or not yet, is no news.
+ * a group. That no answer comes, or not yet, is no news.
  */
 static void ipoib_mcast_warn(struct ipoib_mcast *m, int err)
 {
@@ -365,7 +365,7 @@ static int ipoib_mcast_answered(struct ipoib_mcast *m)
 	return 0;
 }
 
-/* Of a group that is joined and listened to, who its members are may have changed. */
+/* The members of a group that is joined and listened to may be others now. */
 static int ipoib_mcast_follow_members(struct ipoib_mcast *m)
 {
 	if (!m->granted || m->join_state != IPOIB_JOIN_FULL)
@@ -394,7 +394,7 @@ static void ipoib_mcast_step(struct ipoib_mcast *m)
 		return;
 	}
 
-	/* Somebody listens now to what was only sent to. */
+	/* The stack listens now to what was only sent to. */
 	if (listen && m->join_state != IPOIB_JOIN_FULL)
 		rejoin = true;
 	if (rejoin)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The groups that the stack listens to: its list of addresses, and who is behind each. The
+ * The groups that the stack listens to: its list of addresses, and the members behind each. The
  * groups' own works join, attach and leave (mcast.c).
  */
 #include "compat.h"
@@ -39,11 +39,8 @@ static bool ipoib_mcast_listen(struct ipoib_dev *priv, const union ib_gid *gid, 
 	return d;
 }
 
-/**
- * ipoib_mcast_start() - start joining the broadcast group, and then the others
- * @priv: the interface, up; under ctl
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Starts to join the broadcast group, and then the others. The interface is up; called under ctl.
  */
 int ipoib_mcast_start(struct ipoib_dev *priv)
 {
@@ -155,10 +152,6 @@ static void ipoib_mcast_follow_list(struct ipoib_dev *priv)
 	ipoib_dest_remove(priv, ipoib_mcast_unwanted);
 }
 
-/**
- * ipoib_mcast_list_work() - follow the stack's list, and see who the groups' members are
- * @work: mcast_work
- */
 void ipoib_mcast_list_work(struct work_struct *work)
 {
 	struct ipoib_dev *priv = container_of(to_delayed_work(work), struct ipoib_dev,

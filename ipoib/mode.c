@@ -41,18 +41,11 @@ static int ipoib_set_datagram(struct ipoib_dev *priv,
 	return 0;
 }
 
-/**
- * ipoib_set_mode() - datagram or connected
- * @priv: the interface
- * @connected: which
- * @extack: says what is wrong, or NULL
- *
- * Called under rtnl. The MTU becomes the largest that there is in connected mode;
- * back in datagram mode it is that of the link again. Connections that are open
- * are used no more then, and end as idle ones do.
- *
- * Return: 0; -EOPNOTSUPP if the adapter has no reliable connections; or, if something
- * in the kernel refuses the MTU of datagram mode, its errno.
+/*
+ * In connected mode the MTU becomes the largest that there is. Back in datagram mode it is the
+ * link's again, and open connections are used no more: they end as idle ones do. Called under rtnl.
+ * -EOPNOTSUPP: there are no connections. Another errno: something in the kernel refuses the link's
+ * MTU.
  */
 int ipoib_set_mode(struct ipoib_dev *priv, bool connected,
 		   struct netlink_ext_ack *extack)

@@ -53,9 +53,6 @@ static unsigned int ipoib_ring_size(const char *name, unsigned int size,
 	return fits;
 }
 
-/**
- * ipoib_param_init() - keep the sizes of rings within what there can be
- */
 void ipoib_param_init(void)
 {
 	ipoib_send_queue_size = ipoib_ring_size("send_queue_size",

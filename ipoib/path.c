@@ -98,7 +98,9 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 
 /* --- what comes of a query ----------------------------------------------- */
 
-/* Packets may ask again after that, or as soon as somebody else was answered. */
+/*
+ * Packets may ask again after that, or when the subnet administrator has answered another question.
+ */
 static unsigned long ipoib_path_backoff(struct ipoib_dev *priv, bool silence,
 					unsigned int tries)
 {
@@ -139,8 +141,8 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 	}
 
 	/*
-	 * Where nobody answered, what worked so far may still do so. An answer
-	 * that there is no path is to be believed.
+	 * Without an answer, what worked so far may still do so. An answer that
+	 * there is no path is to be believed.
 	 */
 	ipoib_count(d->priv, IPOIB_PATH_FAILED);
 	if (!silence)
@@ -289,7 +291,7 @@ static void ipoib_path_release(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
 
-	/* Once it was answered, its id may be that of somebody else's query. */
+	/* Once it was answered, its id may be that of another query. */
 	spin_lock_bh(&d->lock);
 	if (p->asked == IPOIB_QUERY_SENT)
 		ib_sa_cancel_query(p->query_id, p->query);

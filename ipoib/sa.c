@@ -2,8 +2,8 @@
 /*
  * The subnet administrator: is what it says possible, and is it there at all?
  *
- * While nobody answers, destinations ask ever more rarely, and nothing may tell
- * when somebody would. So one that is always there, the interface's own GID, goes
+ * While it does not answer, destinations ask ever more rarely, and nothing may tell
+ * when it would. So one that is always there, the interface's own GID, goes
  * on asking for all of them, and with its answer the others' pauses are over.
  */
 #include <linux/random.h>
@@ -13,13 +13,7 @@
 
 struct ib_sa_client ipoib_sa_client;
 
-/**
- * ipoib_sa_path_ok() - can a path be as an answer says?
- * @d: the destination that was asked about
- * @rec: the answer, which may say anything
- *
- * Return: whether it can.
- */
+/* Can a path be as an answer says? That may say anything. */
 bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec)
 {
 	u32 dlid;
@@ -35,23 +29,16 @@ bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec)
 	       ib_rate_to_mbps(rec->rate) > 0;
 }
 
-/**
- * ipoib_sa_silent() - has nobody answered?
- * @status: what became of a question
- *
- * Return: whether that is what it says.
- */
+/* Does the status of a question mean that no answer came? */
 bool ipoib_sa_silent(int status)
 {
 	return status == -ETIMEDOUT || status == -EAGAIN ||
 	       status == -ENOMEM || status == -ENODEV;
 }
 
-/**
- * ipoib_sa_pause() - how long to wait before the own GID is asked for again
- * @priv: the interface
- *
- * Return: jiffies, by chance, lest all interfaces of a fabric ask at once.
+/*
+ * Jiffies until the own GID is asked for again: by chance, lest all interfaces of a fabric ask at
+ * once.
  */
 unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
 {
@@ -60,12 +47,10 @@ unsigned long ipoib_sa_pause(struct ipoib_dev *priv)
 	return pause / 2 + get_random_u32_below(pause / 2);
 }
 
-/**
- * ipoib_sa_missed() - find out when the subnet administrator is back
- * @priv: the interface, of which a question has not been answered
- *
- * The own GID's path is asked for until there is an answer, or nobody else has
- * missed one for so long that it is forgotten. One that answers others is not away.
+/*
+ * A question of the interface was not answered. The own GID's path is asked for until there is an
+ * answer, or until no other question was missed for so long that the path is forgotten. A subnet
+ * administrator that answers others is not away.
  */
 void ipoib_sa_missed(struct ipoib_dev *priv)
 {
@@ -90,10 +75,7 @@ void ipoib_sa_missed(struct ipoib_dev *priv)
 	rcu_read_unlock();
 }
 
-/**
- * ipoib_sa_heard() - there was an answer, be it an error
- * @d: the destination that was asked about
- */
+/* There was an answer, be it an error. */
 void ipoib_sa_heard(struct ipoib_dest *d)
 {
 	struct ipoib_dev *priv = d->priv;

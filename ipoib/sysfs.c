@@ -76,7 +76,7 @@ static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(parent);
 
-/* The removal of an interface waits, under rtnl, until nobody writes here. */
+/* The removal of an interface waits, under rtnl, for writers: so this must not wait for rtnl. */
 static ssize_t ipoib_change_child(struct device *device, const char *buf,
 				  size_t count,
 				  int (*change)(struct ipoib_dev *parent,

@@ -8,14 +8,6 @@
 
 #include "ipoib.h"
 
-/**
- * ipoib_set_vf_link_state() - ndo_set_vf_link_state
- * @dev: the interface
- * @vf: number of the virtual function, as in all of this file
- * @state: IFLA_VF_LINK_STATE_AUTO, _ENABLE or _DISABLE
- *
- * Return: 0 or an errno.
- */
 int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
@@ -26,14 +18,6 @@ int ipoib_set_vf_link_state(struct net_device *dev, int vf, int state)
 	return ib_set_vf_link_state(priv->hca, vf, priv->port, state);
 }
 
-/**
- * ipoib_get_vf_config() - ndo_get_vf_config
- * @dev: the interface
- * @vf: which
- * @info: filled in
- *
- * Return: 0 or an errno.
- */
 int ipoib_get_vf_config(struct net_device *dev, int vf,
 			struct ifla_vf_info *info)
 {
@@ -51,14 +35,6 @@ int ipoib_get_vf_config(struct net_device *dev, int vf,
 	return 0;
 }
 
-/**
- * ipoib_get_vf_stats() - ndo_get_vf_stats
- * @dev: the interface
- * @vf: which
- * @stats: filled in
- *
- * Return: 0 or an errno.
- */
 int ipoib_get_vf_stats(struct net_device *dev, int vf,
 		       struct ifla_vf_stats *stats)
 {
@@ -67,15 +43,6 @@ int ipoib_get_vf_stats(struct net_device *dev, int vf,
 	return ib_get_vf_stats(priv->hca, vf, priv->port, stats);
 }
 
-/**
- * ipoib_get_vf_guid() - ndo_get_vf_guid
- * @dev: the interface
- * @vf: which
- * @node_guid: filled in
- * @port_guid: filled in
- *
- * Return: 0 or an errno.
- */
 int ipoib_get_vf_guid(struct net_device *dev, int vf,
 		      struct ifla_vf_guid *node_guid,
 		      struct ifla_vf_guid *port_guid)
@@ -85,15 +52,6 @@ int ipoib_get_vf_guid(struct net_device *dev, int vf,
 	return ib_get_vf_guid(priv->hca, vf, priv->port, node_guid, port_guid);
 }
 
-/**
- * ipoib_set_vf_guid() - ndo_set_vf_guid
- * @dev: the interface
- * @vf: which
- * @guid: the GUID
- * @type: IFLA_VF_IB_NODE_GUID or IFLA_VF_IB_PORT_GUID
- *
- * Return: 0 or an errno.
- */
 int ipoib_set_vf_guid(struct net_device *dev, int vf, u64 guid, int type)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);

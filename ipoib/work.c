@@ -12,11 +12,6 @@
 struct workqueue_struct *ipoib_wq;
 struct workqueue_struct *ipoib_rtnl_wq;
 
-/**
- * ipoib_work_init() - make the workqueues
- *
- * Return: 0 or an errno.
- */
 int ipoib_work_init(void)
 {
 	ipoib_wq = alloc_workqueue(IPOIB_NAME, WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -30,22 +25,13 @@ int ipoib_work_init(void)
 	return 0;
 }
 
-/**
- * ipoib_work_exit() - wait for what they hold, and destroy them
- */
 void ipoib_work_exit(void)
 {
 	destroy_workqueue(ipoib_rtnl_wq);
 	destroy_workqueue(ipoib_wq);
 }
 
-/**
- * ipoib_flush() - ask for a flush
- * @priv: the interface
- * @level: how much; what is asked for meanwhile is done in one go
- *
- * May be called in any context.
- */
+/* Any context. All that is asked for before the flush begins is done in one go. */
 void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 {
 	int old = atomic_read(&priv->link.flush_level);
@@ -60,10 +46,7 @@ void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 		queue_work(ipoib_wq, &priv->link.flush_work);
 }
 
-/**
- * ipoib_sync() - have ipoib_sync_work() run
- * @priv: the interface
- */
+/* Any context. */
 void ipoib_sync(struct ipoib_dev *priv)
 {
 	dev_hold(priv->dev);

@@ -29,7 +29,7 @@ enum ipoib_flush {
  * @admin_up:	between ndo_open and ndo_stop; under @ctl
  * @up:		the queue pair works; written under @ctl
  * @mcast_short: there was no destination to be had for a group; under @ctl
- * @bcast_lock:	what follows down to @mcast_mtu, and the carrier
+ * @bcast_lock:	what follows down to @mcast_mtu, and the carrier; process context only
  * @addr:	the link-layer address; changed under @ctl as well
  * @bcast_ok:	@bcast holds the group's parameters
  * @bcast:	the broadcast group's record
@@ -40,8 +40,8 @@ enum ipoib_flush {
  * @flush_level: enum ipoib_flush, asked for
  * @flush_work:	does it
  * @sync_work:	what needs rtnl; holds the netdev
- * @gc_work:	forgets destinations that nobody uses
- * @mcast_work:	follows the stack's list of groups, and who their members are
+ * @gc_work:	forgets destinations that are idle, and brings up what is to be up
+ * @mcast_work:	follows the stack's list of groups, and their members
  */
 struct ipoib_link {
 	struct mutex ctl;	/* opening, stopping, flushing, the works */
