@@ -134,23 +134,13 @@ static int ipoib_rc_ring_fill_gfp(struct ipoib_rc_ring *ring, gfp_t gfp)
 	return err;
 }
 
-/**
- * ipoib_rc_ring_fill() - post all empty slots
- * @ring: the ring, with its SRQ or queue pair set
- *
- * May sleep.
- *
- * Return: 0 or an errno, with some of them posted.
- */
+/* Posts all empty slots, or some before an error. The ring has its SRQ or queue pair. May sleep. */
 int ipoib_rc_ring_fill(struct ipoib_rc_ring *ring)
 {
 	return ipoib_rc_ring_fill_gfp(ring, GFP_KERNEL);
 }
 
-/**
- * ipoib_rc_ring_refill() - post all empty slots, in softirq
- * @ring: the ring
- */
+/* ipoib_rc_ring_fill() in softirq: a work posts those for which there is no memory. */
 void ipoib_rc_ring_refill(struct ipoib_rc_ring *ring)
 {
 	if (ipoib_rc_ring_fill_gfp(ring, GFP_ATOMIC | __GFP_NOWARN))
@@ -163,20 +153,14 @@ static void ipoib_rc_ring_work(struct work_struct *work)
 						  struct ipoib_rc_ring, refill);
 	int err = ipoib_rc_ring_fill(ring);
 
-	/* Without buffers nothing completes, and nobody else would try again. */
+	/* Without buffers nothing completes, and nothing else would try again. */
 	if (err && err != -ESHUTDOWN) {
 		ipoib_dbg(ring->priv, "no receive buffers: %d\n", err);
 		queue_delayed_work(ipoib_wq, &ring->refill, HZ / 10);
 	}
 }
 
-/**
- * ipoib_rc_ring_done() - the adapter has given a slot back
- * @ring: the ring
- * @slot: its number
- *
- * Return: how many the adapter still has.
- */
+/* The adapter has given a slot back. Returns how many it still has. Softirqs are off. */
 unsigned int ipoib_rc_ring_done(struct ipoib_rc_ring *ring, unsigned int slot)
 {
 	unsigned int posted;
@@ -188,15 +172,9 @@ unsigned int ipoib_rc_ring_done(struct ipoib_rc_ring *ring, unsigned int slot)
 	return posted;
 }
 
-/**
- * ipoib_rc_ring_take() - make a packet of what has arrived
- * @ring: the ring
- * @n: the slot that it is in, still the adapter's for others
- * @len: its length
- *
- * Called in NAPI.
- *
- * Return: the packet, or NULL where there is no memory.
+/*
+ * Makes a packet of what has arrived in slot @n, before ipoib_rc_ring_done(); NULL without memory.
+ * Softirqs are off.
  */
 struct sk_buff *ipoib_rc_ring_take(struct ipoib_rc_ring *ring, unsigned int n,
 				   unsigned int len)
@@ -227,24 +205,13 @@ struct sk_buff *ipoib_rc_ring_take(struct ipoib_rc_ring *ring, unsigned int n,
 	return skb;
 }
 
-/**
- * ipoib_rc_private() - the size of a connection's own ring
- * @priv: the interface
- *
- * Return: how many slots it has.
- */
+/* Slots of a connection's own ring. */
 unsigned int ipoib_rc_private(struct ipoib_dev *priv)
 {
 	return min_t(unsigned int, priv->rx.size, IPOIB_RC_PRIVATE);
 }
 
-/**
- * ipoib_rc_ring_alloc() - allocate a ring, without buffers
- * @priv: the interface
- * @size: slots
- *
- * Return: the ring, or NULL.
- */
+/* The ring has no buffers yet. */
 struct ipoib_rc_ring *ipoib_rc_ring_alloc(struct ipoib_dev *priv,
 					  unsigned int size)
 {
@@ -271,10 +238,7 @@ struct ipoib_rc_ring *ipoib_rc_ring_alloc(struct ipoib_dev *priv,
 	return ring;
 }
 
-/**
- * ipoib_rc_ring_stop() - post no more
- * @ring: the ring
- */
+/* Posts no more. May sleep. */
 void ipoib_rc_ring_stop(struct ipoib_rc_ring *ring)
 {
 	spin_lock_bh(&ring->lock);
@@ -283,10 +247,7 @@ void ipoib_rc_ring_stop(struct ipoib_rc_ring *ring)
 	cancel_delayed_work_sync(&ring->refill);
 }
 
-/**
- * ipoib_rc_ring_free() - free a ring and its buffers
- * @ring: the ring, stopped, with its SRQ or queue pair destroyed
- */
+/* The ring is stopped, and its SRQ or queue pair is destroyed. */
 void ipoib_rc_ring_free(struct ipoib_rc_ring *ring)
 {
 	unsigned int i;

@@ -148,12 +148,9 @@ static bool ipoib_rx_is_own(struct ipoib_dev *priv, const struct ib_wc *wc,
 	return false;
 }
 
-/**
- * ipoib_rx_up() - hand a packet to the stack
- * @priv: the interface
- * @napi: whose GRO may merge it with others, or NULL
- * @skb: the packet, from the encapsulation header on, behind as much room as its
- *	link-layer address takes, and with its type
+/*
+ * Hands a packet to the stack, from the encapsulation header on: with its type, and with room in
+ * front for a link-layer address. GRO of @napi may merge it with others, unless that is NULL.
  */
 void ipoib_rx_up(struct ipoib_dev *priv, struct napi_struct *napi,
 		 struct sk_buff *skb)
@@ -292,11 +289,6 @@ static int ipoib_rx_batch(struct ipoib_dev *priv, int max)
 	return n;
 }
 
-/**
- * ipoib_recv_event() - completion handler of the receive CQ
- * @cq: the CQ
- * @context: the interface
- */
 void ipoib_recv_event(struct ib_cq *cq, void *context)
 {
 	struct ipoib_dev *priv = context;
@@ -304,13 +296,6 @@ void ipoib_recv_event(struct ib_cq *cq, void *context)
 	napi_schedule(&priv->rx.napi);
 }
 
-/**
- * ipoib_rx_poll() - NAPI poll of the receive CQ
- * @napi: rx_napi
- * @budget: how many packets to take
- *
- * Return: how many were taken.
- */
 int ipoib_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_dev *priv = container_of(napi, struct ipoib_dev, rx.napi);
@@ -331,11 +316,9 @@ int ipoib_rx_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
-/**
- * ipoib_rx_fill() - give every slot its buffers and post them all
- * @priv: the interface, its queue pair initialised
- *
- * Return: 0 or an errno; ipoib_rx_free() undoes even a part.
+/*
+ * Gives every slot its buffers and posts them all. The queue pair is in INIT. After an error
+ * ipoib_rx_free() undoes the part that was done.
  */
 int ipoib_rx_fill(struct ipoib_dev *priv)
 {
@@ -355,10 +338,7 @@ int ipoib_rx_fill(struct ipoib_dev *priv)
 	return ipoib_rx_post(priv, first, priv->rx.size);
 }
 
-/**
- * ipoib_rx_drain() - take all completions there are and post nothing
- * @priv: the interface, rx_napi disabled, its queue pair in error
- */
+/* Takes all completions there are and posts nothing. NAPI is disabled, or not yet enabled. */
 void ipoib_rx_drain(struct ipoib_dev *priv)
 {
 	int n;
@@ -371,10 +351,7 @@ void ipoib_rx_drain(struct ipoib_dev *priv)
 	} while (n > 0);
 }
 
-/**
- * ipoib_rx_free() - free all buffers
- * @priv: the interface, its queue pair reset
- */
+/* The queue pair is in RESET. */
 void ipoib_rx_free(struct ipoib_dev *priv)
 {
 	unsigned int i;
@@ -384,12 +361,7 @@ void ipoib_rx_free(struct ipoib_dev *priv)
 	priv->rx.posted = 0;
 }
 
-/**
- * ipoib_rx_init() - allocate the receive ring, without buffers
- * @priv: the interface, with rx_size, max_ib_mtu and pd set
- *
- * Return: 0 or an errno.
- */
+/* Allocates the ring, without buffers. rx.size, max_ib_mtu and pd are set. */
 int ipoib_rx_init(struct ipoib_dev *priv)
 {
 	unsigned int i;
@@ -421,10 +393,7 @@ int ipoib_rx_init(struct ipoib_dev *priv)
 	return 0;
 }
 
-/**
- * ipoib_rx_cleanup() - free the receive ring
- * @priv: the interface, the ring without buffers
- */
+/* The ring has no buffers. */
 void ipoib_rx_cleanup(struct ipoib_dev *priv)
 {
 	kvfree(priv->rx.ring);

@@ -32,14 +32,10 @@ static void ipoib_too_big_work(struct work_struct *work)
 	}
 }
 
-/**
- * ipoib_too_big() - drop a packet, and tell its sender what fits
- * @priv: the interface
- * @skb: the packet, from the encapsulation header on; consumed
- * @mtu: the largest IP packet that its destination takes
- *
- * The message may have to leave by this interface, whose tx lock the caller may
- * hold; so a work sends it.
+/*
+ * Drops a packet, from the encapsulation header on, and tells its sender how large an IP packet may
+ * be. The message may have to leave by this interface, whose tx lock the caller may hold; so a work
+ * sends it.
  */
 void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
 		   unsigned int mtu)
@@ -58,20 +54,13 @@ void ipoib_too_big(struct ipoib_dev *priv, struct sk_buff *skb,
 	queue_work(ipoib_wq, &cm->too_big_work);
 }
 
-/**
- * ipoib_too_big_init() - called once
- * @priv: the interface
- */
 void ipoib_too_big_init(struct ipoib_dev *priv)
 {
 	skb_queue_head_init(&priv->cm.too_big);
 	INIT_WORK(&priv->cm.too_big_work, ipoib_too_big_work);
 }
 
-/**
- * ipoib_too_big_uninit() - forget what nobody was told of
- * @priv: the interface, down
- */
+/* Forgets the messages that were not sent. The interface is down. */
 void ipoib_too_big_uninit(struct ipoib_dev *priv)
 {
 	cancel_work_sync(&priv->cm.too_big_work);

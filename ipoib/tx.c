@@ -135,11 +135,6 @@ static int ipoib_tx_reap(struct ipoib_tx_queue *q, int budget, int napi_budget)
 	return done;
 }
 
-/**
- * ipoib_send_event() - completion handler of a send CQ
- * @cq: the CQ
- * @context: the transmit queue
- */
 void ipoib_send_event(struct ib_cq *cq, void *context)
 {
 	struct ipoib_tx_queue *q = context;
@@ -147,13 +142,6 @@ void ipoib_send_event(struct ib_cq *cq, void *context)
 	napi_schedule(&q->napi);
 }
 
-/**
- * ipoib_tx_poll() - NAPI poll of a send CQ
- * @napi: the transmit queue's
- * @budget: how many completions to take
- *
- * Return: how many were taken.
- */
 int ipoib_tx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_tx_queue *q = container_of(napi, struct ipoib_tx_queue,
@@ -167,11 +155,9 @@ int ipoib_tx_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
-/**
- * ipoib_tx_reap_all() - take all completions there are
- * @q: the transmit queue, its NAPI disabled
- *
- * Return: how many packets in the ring are still to complete.
+/*
+ * Takes all completions there are. Returns how many packets are still to complete: none, if the
+ * adapter refused some and may never tell of the others. NAPI is disabled.
  */
 unsigned int ipoib_tx_reap_all(struct ipoib_tx_queue *q)
 {
@@ -181,10 +167,7 @@ unsigned int ipoib_tx_reap_all(struct ipoib_tx_queue *q)
 	return q->broken ? 0 : ipoib_tx_pending(q);
 }
 
-/**
- * ipoib_tx_free() - drop what the adapter never completed
- * @q: the transmit queue, its queue pair reset and its NAPI disabled
- */
+/* Drops what the adapter never completed. The queue pair is in RESET, and NAPI is disabled. */
 void ipoib_tx_free(struct ipoib_tx_queue *q)
 {
 	const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
@@ -231,7 +214,6 @@ static void ipoib_tx_post(struct ipoib_tx_queue *q)
 	ipoib_flush(q->priv, IPOIB_FLUSH_HEAVY);
 }
 
-/* Puts the packet into the batch. */
 static int ipoib_tx_batch(struct ipoib_tx_queue *q, struct ipoib_tx_buf *buf)
 {
 	struct ipoib_tx_wr *wr = &q->batch[q->batched];
@@ -302,15 +284,7 @@ static int ipoib_tx_hlen(struct sk_buff *skb)
 	return hlen;
 }
 
-/**
- * ipoib_features_check() - ndo_features_check
- * @skb: a packet that is about to be sent
- * @dev: the interface
- * @features: what the interface can do for it
- *
- * Return: what remains of @features. A large packet in more pieces than the
- * adapter takes had better be cut than copied.
- */
+/* A large packet in more pieces than the adapter takes had better be cut than copied. */
 netdev_features_t ipoib_features_check(struct sk_buff *skb,
 				       struct net_device *dev,
 				       netdev_features_t features)
@@ -410,14 +384,9 @@ static void ipoib_deliver(struct ipoib_tx_queue *q, struct ipoib_dest *d,
 		ipoib_send(q, skb, ah);
 }
 
-/**
- * ipoib_send_queued() - send a packet that has waited
- * @d: the destination
- * @skb: the packet, from the encapsulation header on; consumed
- * @ah: how to reach the destination
- *
- * It takes the queue that the stack had chosen, behind which those of its flow
- * are.
+/*
+ * Sends a packet that has waited, from the encapsulation header on. It takes the queue that the
+ * stack had chosen, as others of its flow do. Consumes @skb. Called under RCU.
  */
 void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
 		       struct ipoib_ah *ah)
@@ -436,13 +405,9 @@ void ipoib_send_queued(struct ipoib_dest *d, struct sk_buff *skb,
 	netif_schedule_queue(ipoib_txq(q));
 }
 
-/**
- * ipoib_tx_publish() - let packets flow, first those that waited
- * @d: the destination
- * @ah: how to reach it; the reference is the destination's from now on
- *
- * What comes while the first are sent has to wait behind them. Where it comes as
- * fast as it goes, that has an end nevertheless.
+/*
+ * Lets packets flow, first those that waited. What comes while those are sent has to wait behind
+ * them, but for IPOIB_DEST_ROUNDS only. The reference to @ah is the destination's from now on.
  */
 void ipoib_tx_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 {
@@ -452,7 +417,7 @@ void ipoib_tx_publish(struct ipoib_dest *d, struct ipoib_ah *ah)
 	bool set;
 
 	__skb_queue_head_init(&waiting);
-	/* Once it is known, somebody else may put the last reference. */
+	/* Once it is known, another CPU may put the last reference. */
 	rcu_read_lock();
 	do {
 		set = ipoib_dest_set_ah(d, ah, &waiting,
@@ -536,11 +501,9 @@ static bool ipoib_pull_address(struct ipoib_dev *priv, struct sk_buff *skb,
 	return cb->qpn && cb->qpn != IPOIB_MCAST_QPN;
 }
 
-/**
- * ipoib_xmit() - send a packet, or let it wait for its destination
- * @priv: the interface
- * @q: the transmit queue, or NULL if the adapter's driver sends
- * @skb: the packet, as ipoib_start_xmit() has it
+/*
+ * Sends a packet of ipoib_start_xmit(), or lets it wait for its destination; consumes it. @q is
+ * NULL if the adapter's driver sends. Called under the tx lock.
  */
 void ipoib_xmit(struct ipoib_dev *priv, struct ipoib_tx_queue *q, struct sk_buff *skb)
 {
@@ -578,14 +541,7 @@ drop:
 	dev_kfree_skb_any(skb);
 }
 
-/**
- * ipoib_start_xmit() - ndo_start_xmit
- * @skb: the packet, behind the 20 bytes of link-layer address that the header
- *	operation put in front of the encapsulation header
- * @dev: the interface
- *
- * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY with the packet untouched.
- */
+/* In front of the encapsulation header is the link-layer address, from ipoib_header_create(). */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
@@ -616,11 +572,6 @@ static void ipoib_tx_set_one_open(struct ipoib_tx_queue *q, bool open)
 	__netif_tx_unlock_bh(txq);
 }
 
-/**
- * ipoib_tx_set_open() - take packets, or refuse them from now on
- * @priv: the interface
- * @open: which
- */
 void ipoib_tx_set_open(struct ipoib_dev *priv, bool open)
 {
 	struct ipoib_tx_queue *q;
@@ -629,10 +580,7 @@ void ipoib_tx_set_open(struct ipoib_dev *priv, bool open)
 		ipoib_tx_set_one_open(q, open);
 }
 
-/**
- * ipoib_spread_tx() - give each CPU one of the transmit queues in use
- * @priv: the interface, registered
- */
+/* Gives each CPU one of the transmit queues in use. */
 void ipoib_spread_tx(struct ipoib_dev *priv)
 {
 	unsigned int i, n = priv->dev->real_num_tx_queues;
@@ -654,12 +602,7 @@ void ipoib_spread_tx(struct ipoib_dev *priv)
 	free_cpumask_var(mask);
 }
 
-/**
- * ipoib_tx_init() - allocate the ring of a transmit queue
- * @q: the transmit queue, with priv set
- *
- * Return: 0 or an errno.
- */
+/* q->priv is set, and has its PD. */
 int ipoib_tx_init(struct ipoib_tx_queue *q)
 {
 	unsigned int i, n;
@@ -676,10 +619,7 @@ int ipoib_tx_init(struct ipoib_tx_queue *q)
 	return 0;
 }
 
-/**
- * ipoib_tx_cleanup() - free the ring
- * @q: the transmit queue, its ring empty
- */
+/* The ring is empty. */
 void ipoib_tx_cleanup(struct ipoib_tx_queue *q)
 {
 	kvfree(q->ring);

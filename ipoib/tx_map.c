@@ -10,12 +10,7 @@ static unsigned int ipoib_tx_head_len(const struct ipoib_tx_buf *buf)
 	return skb_headlen(buf->skb) - buf->hlen;
 }
 
-/**
- * ipoib_tx_unmap() - undo the first mappings of a packet
- * @priv: the interface
- * @buf: the packet
- * @n: how many, the linear part being one
- */
+/* Undoes the first @n mappings of a packet. The linear part, if any of it is mapped, is one. */
 void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 		    unsigned int n)
 {
@@ -34,14 +29,7 @@ void ipoib_tx_unmap(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 	}
 }
 
-/**
- * ipoib_tx_map() - map a packet for the adapter
- * @priv: the interface
- * @buf: the packet
- * @sge: for its pieces; their keys are left alone
- *
- * Return: the number of pieces, or an errno.
- */
+/* Returns the number of pieces, or an errno. The keys in @sge are left alone. */
 int ipoib_tx_map(struct ipoib_dev *priv, struct ipoib_tx_buf *buf,
 		 struct ib_sge *sge)
 {

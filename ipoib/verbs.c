@@ -313,16 +313,10 @@ static void ipoib_swap_rings(struct ipoib_dev *priv, struct ipoib_rings *other)
 	}
 }
 
-/**
- * ipoib_verbs_resize() - other rings
- * @priv: the interface, down; under ctl
- * @rx_size: slots in the receive ring, a power of two, as
- * @tx_size: slots in each send ring
- *
- * A queue pair has the size that it was made with, so there are others after this,
- * with other numbers.
- *
- * Return: 0 or an errno, with everything as it was.
+/*
+ * A queue pair has the size that it was made with, so there are others after this, with other
+ * numbers. Sizes are powers of two. After an error the rings are as they were. The interface is
+ * down; called under ctl.
  */
 int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		       unsigned int tx_size)

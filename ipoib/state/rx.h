@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receiving datagrams. No lock: all but the sizes is changed by NAPI, or while NAPI is disabled.
+ * Receiving datagrams. No lock: all but the sizes, and the moderation of interrupts, is changed by
+ * NAPI, or while NAPI is disabled.
  */
 #ifndef _IPOIB_RX_H
 #define _IPOIB_RX_H
@@ -45,7 +46,7 @@ struct ipoib_rx_buf {
  * @napi:	hands packets to the stack
  * @wc:		room for completions
  * @usecs:	how long the event of a CQ that receives may wait; under rtnl, and written
- *		under ipoib_cm.setup, too
+ *		under ipoib_cm.setup, too, or while the interface is down
  * @frames:	how many packets it may wait for; the same
  */
 struct ipoib_rx {
