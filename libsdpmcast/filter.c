@@ -37,7 +37,7 @@ static size_t filter_add(struct sock_filter *f, const void *addr, unsigned int w
 	return n;
 }
 
-/* Returns 0 or -1, with errno set: no group more is to come by the queue pair then. */
+/* Returns 0 or -1, with errno set: then no further group may come by the queue pair. */
 int filter_set(const struct sdpmcast *e)
 {
 	bool v4 = e->family == AF_INET;

@@ -31,7 +31,7 @@
  * @next:	the endpoint's next group
  * @addr:	the address; the port is the endpoint's
  * @receives:	the socket is in it; otherwise the queue pair joins to send only
- * @way:	by which way its datagrams go; changed by group_set_way() only
+ * @way:	by which way its datagrams go; begun by group_start(), changed by group_set_way()
  * @joined:	the queue pair is in it, or asked for
  * @ah:		where the queue pair sends to, or NULL; with @qpn and @qkey
  * @qpn:	of multicast
@@ -69,7 +69,7 @@ struct group {
  * @send_cq:	and of what it sends
  * @broken:	the queue pair receives nothing any more
  * @local:	the interface's address when the queue pair was made
- * @mr:		@memory, known to the adapter
+ * @mr:		what of @memory the adapter knows: all but the socket's slots
  * @memory:	slots: SOCKET_SLOTS of SOCKET_LEN bytes, then those that are posted, of SLOT_LEN,
  *		then SEND_SLOTS likewise
  * @len:	its bytes

@@ -14,7 +14,7 @@
 
 #define TYPE_IPV4	0x0800
 #define TYPE_IPV6	0x86dd
-/* Extension headers that are followed; more are nobody's datagram. */
+/* Extension headers that are followed; no datagram has more. */
 #define MAX_EXTENSIONS	8
 
 /* A piece of a packet that is still to be read. */
@@ -107,7 +107,7 @@ static enum wire_verdict read_udp(struct rest *r, bool sum_ok, struct wire_ends 
 	return WIRE_OK;
 }
 
-/* Can nobody have sent from there? */
+/* Can that not be a source? */
 static bool is_no_source4(in_addr_t addr)
 {
 	in_addr_t a = ntohl(addr);
