@@ -29,7 +29,6 @@
  * @kind: SDP_SOCK_BY_*, of the last one
  * @kept: what was sent and is not acknowledged; counts as the socket's memory
  * @post: the first of @kept that the carrier has not got, or NULL
- * @posted: bytes of @kept that it has
  * @lent: bytes that carriers have got without a copy
  * @held: messages that have come and cannot be taken in yet
  * @queue: what has come, in order
