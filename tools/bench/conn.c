@@ -74,7 +74,7 @@ static void get_info(const struct conn *conn, struct sdp_sock_info *info)
 		die("SDP_SOCK_INFO");
 }
 
-/* Whether this end has given up what carried it, as nobody used it. */
+/* Has this end given up what carried it, because it was idle? */
 bool conn_rests(const struct conn *conn)
 {
 	struct sdp_sock_info info;
@@ -223,7 +223,7 @@ static void take_notices(const struct conn *conn)
 	while (!recvmsg(conn->fd, &msg, MSG_ERRQUEUE));
 }
 
-/* The socket lends the memory, which nobody writes to meanwhile. */
+/* The socket lends the memory, which the caller does not write to meanwhile. */
 void conn_lend(const struct conn *conn, const void *buf, size_t len)
 {
 	const char *at = buf;

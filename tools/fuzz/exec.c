@@ -39,7 +39,7 @@ bool timing;
 static __thread sigjmp_buf escape;
 static __thread volatile bool may_fault;
 
-/* A mapping that is gone while somebody writes there. */
+/* A mapping that is gone while a thread writes there. */
 static void on_fault(int sig)
 {
 	if (may_fault)

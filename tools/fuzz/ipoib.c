@@ -232,7 +232,7 @@ static void op_get_file(struct worker *w)
 	close(fd);
 }
 
-/* Not its name, nor another namespace for it: then nobody would find it again. */
+/* Not its name, nor another namespace for it: then the worker would not find it again. */
 static bool is_harmless(unsigned int type)
 {
 	return type != IFLA_IFNAME && type != IFLA_NET_NS_PID && type != IFLA_NET_NS_FD &&
@@ -353,7 +353,7 @@ static void op_flags(struct worker *w)
 		     errno == ENODEV;
 }
 
-/* A frame as it is, with a destination that somebody has or not. */
+/* A frame as it is, with a destination that there is or not. */
 static void op_packet(struct worker *w)
 {
 	struct node *n = node(w);
@@ -456,7 +456,7 @@ const struct op ipoib_ops[] = {
 
 const unsigned int ipoib_ops_n = sizeof(ipoib_ops) / sizeof(*ipoib_ops);
 
-/* Of a node: all interfaces but ib0 and lo, whatever name somebody gave them. */
+/* Of a node: all interfaces but ib0 and lo, also renamed ones. */
 static unsigned int find_children(const struct node *n, int *found, unsigned int most)
 {
 	struct ifinfomsg head = {};

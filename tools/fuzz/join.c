@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Requests for connections that a peer of sdpdev's sends to the communication manager: to join a
- * TCP connection, or for direct SDP, with anything in them.  What becomes of them is decided by
- * the kernel's own threads, whose coverage guides nobody.
+ * TCP connection, or for direct SDP, with anything in them.  The kernel's own threads decide what
+ * becomes of them, and their coverage guides no worker.
  */
 #include "fuzz.h"
 

@@ -228,7 +228,7 @@ static void renew_pair(int fd[2], bool sockets)
 		die("pair of descriptors");
 }
 
-/* Nobody took them. */
+/* No call has accepted them. */
 static void empty_listener(void)
 {
 	int fd;

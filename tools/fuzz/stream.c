@@ -62,7 +62,7 @@ void op_sendfile(struct worker *w)
 	sendfile(slot_get(w), disk, &from, (w->r->a * 256) >> (w->r->b >> 2 & 7));
 }
 
-/* Another place for each mapping: who still has the last one's address finds nothing. */
+/* Another place for each mapping: at the last one's address is nothing. */
 static void *place(void)
 {
 	static unsigned int n;
@@ -197,7 +197,7 @@ void op_epoll(struct worker *w)
 {
 	struct epoll_event ev = { .events = w->r->c | (w->r->a & 8 ? EPOLLET : 0) };
 
-	/* Without anything in it there is nobody to ask. */
+	/* Without anything in it there is nothing to ask. */
 	w->nothing = w->r->a & 16 && !polled;
 	if (w->nothing)
 		return;

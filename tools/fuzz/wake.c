@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ends calls that wait.  A thread that runs only when no other would looks who is in a
- * call then, and interrupts it: on one CPU all that the call can wait for has happened by
+ * Ends calls that wait.  A thread that runs only when no other would looks which thread is
+ * in a call then, and interrupts it: on one CPU all that the call can wait for has happened by
  * then, but for time.  With more of them it looks twice, with some time between.
  */
 #include "fuzz.h"

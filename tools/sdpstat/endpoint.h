@@ -36,7 +36,7 @@ enum word {
 
 /* What is a number. */
 enum number {
-	NUM_ID,		/* of the kernel's: nobody else of the same kind ever has it */
+	NUM_ID,		/* of the kernel's: no other of the same kind ever has it */
 	NUM_TX_ZCOPY,
 	NUM_RX_ZCOPY,
 	NUM_TX_WRITTEN,

@@ -44,7 +44,10 @@ bool filter_wants(const struct filter *filter, const struct endpoint *ep);
 bool filter_wants_kind(const struct filter *filter, enum kind kind);
 bool filter_wants_owners(const struct filter *filter);
 
-/* read.c: those that may be wanted, and who has them open.  Says once what is left out. */
+/*
+ * read.c: those that may be wanted, and their processes if @owners or the filter asks for these.
+ * Says once what is left out.
+ */
 void endpoints_read(struct endpoints *list, const struct filter *filter, bool owners);
 /* The same, but only the names of sockets, and of all, if the filter needs no more. */
 void endpoints_read_names(struct endpoints *list, const struct filter *filter);

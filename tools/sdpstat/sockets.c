@@ -301,7 +301,7 @@ static struct nlmsghdr *genl_request(char *buffer, uint16_t type, uint16_t flags
 	return nlh;
 }
 
-/* Without the module nobody has the ULP. */
+/* Without the module no socket has the ULP. */
 static bool dump_endpoints(struct mnl_socket *nl, struct endpoints *list)
 {
 	char buffer[256] __attribute__((aligned(8)));

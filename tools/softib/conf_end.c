@@ -240,7 +240,7 @@ static ssize_t end_state_show(struct config_item *item, char *page)
 	if (port)
 		state = READ_ONCE(port->state);
 	else if (softib_link_plugged(&end->conf->link))
-		state = IB_PORT_NOP;	/* Far away, nobody knows. */
+		state = IB_PORT_NOP;	/* far away: not known */
 	mutex_unlock(&softib_topology);
 	return sysfs_emit(page, "%s\n", state_names[state]);
 }

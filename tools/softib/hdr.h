@@ -2,7 +2,8 @@
 /*
  * Packets as the IBA lays them out: LRH (7.7), GRH (8.3), BTH and extended
  * transport headers (9.2, 9.3), payload, pad, ICRC and VCRC. The two CRCs are
- * there but zero: a link within a kernel corrupts nothing by itself.
+ * there but zero: a link within a kernel corrupts nothing by itself. crc.c computes
+ * the VCRC of packets that leave the kernel, or that a fault befalls.
  */
 #ifndef _SOFTIB_HDR_H
 #define _SOFTIB_HDR_H

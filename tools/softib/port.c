@@ -17,7 +17,7 @@ void softib_port_set_mtu(struct softib_port *port, u8 mtu)
 	WRITE_ONCE(port->max_words, ((128 << mtu) + SOFTIB_MAX_HEADERS) / 4);
 }
 
-/* What PortInfo says before anybody sets anything, IBA 14.2.5.6 */
+/* What PortInfo says before a manager sets anything, IBA 14.2.5.6 */
 static void init_info(struct softib_port *port)
 {
 	struct ib_port_info *info = &port->info;

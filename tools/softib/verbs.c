@@ -108,7 +108,7 @@ static void *qp_priv_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 }
 
 /* rdmavt numbers QP0 and QP1 once in a device's life, but ib_mad makes them anew
- * after each move to another network namespace. Nobody else makes any.
+ * after each move to another network namespace. No other caller makes any.
  */
 static void forget_special(struct rvt_dev_info *rdi, enum ib_qp_type type)
 {

@@ -44,7 +44,7 @@ struct client {
 };
 
 /* The signal that is to end this process, once there is one: no handler of one
- * that returns may leave it 0. SIGPIPE if nobody takes the output.
+ * that returns may leave it 0. SIGPIPE if the output has no reader.
  */
 extern volatile sig_atomic_t client_ended_by;
 

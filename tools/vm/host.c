@@ -32,8 +32,8 @@
  * @ask: the question being received
  * @session: its session; the first machine's has the command
  * @e: its emulator
- * @gone: it has ended before anybody ended this process
- * @off: and was meant to
+ * @gone: its emulator has ended
+ * @off: and this process has ended it
  * @early: its session ended before the command did
  */
 struct machine {

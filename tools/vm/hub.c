@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The Ethernet between machines: a process with a cable to each of them, a pair
- * of sockets that carries a frame as a datagram. Nobody else can get at it, and
+ * of sockets that carries a frame as a datagram. No other process can get at it, and
  * no other run can meet it.
  *
  * The sender's emulator never waits for the receiver's: a frame that a machine

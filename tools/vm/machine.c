@@ -21,7 +21,7 @@
 
 /* The port to the host. One process at a time can have it open. */
 #define CONTROL		"/run/control"
-/* Held by who has. */
+/* Held by the process that has. */
 #define LOCK		"/run/vm"
 /* Milliseconds of silence after which the host is asked whether it will last. */
 #define SILENCE		1000

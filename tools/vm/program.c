@@ -17,7 +17,7 @@
 #include "wire.h"
 
 /**
- * struct program - a program that runs for somebody elsewhere
+ * struct program - a program that runs for the far end
  * @port: the way to the far end
  * @sig: signalfd for SIGCHLD
  * @pid: the program
@@ -192,7 +192,7 @@ static bool read_output(struct program *p, int *fd, enum wire_type type)
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	/* A terminal says EIO when nobody has its other side open. */
+	/* A terminal says EIO when no process has its other side open. */
 	if (!p->tty)
 		close(*fd);
 	*fd = -1;

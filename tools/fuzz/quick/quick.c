@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Takes from the checked kernel what makes it slow and finds nothing by itself: the stacks
- * that KASAN keeps of who allocated and who freed, and what remains of lockdep without
+ * that KASAN keeps of each allocation and release, and what remains of lockdep without
  * its checks.  The kernel has no switches for them.  And what KASAN has called for each
  * atomic operation looks at the shadow itself before it calls what can check anything.
  * The kernel has to be booted with rodata=off.
