@@ -23,7 +23,7 @@
  * @claimed:	of how many user mode says that it serves them
  * @warned:	how often it was logged that a join failed; of the work
  * @status:	of the join; of the work once @answered, as is what follows
- * @rec:	the answer, if @status is 0
+ * @rec:	the answer, if @status is 0; written under dest.lock, for other readers
  * @mc:		the membership, asked for or granted
  * @join_state:	what @mc asked for
  * @granted:	@mc is in use, as @rec says

@@ -27,7 +27,7 @@ enum ipoib_query {
  * @asked:	what became of the query; under dest.lock
  * @tries:	attempts since the last success; under dest.lock
  * @status:	of the query; of the work unless it is sent, as is what follows
- * @rec:	the answer, if @status is 0
+ * @rec:	the answer, if @status is 0; written under dest.lock, for other readers
  * @query:	for cancelling
  * @query_id:	for cancelling
  * @idle:	done when no query is under way, for removal to wait for

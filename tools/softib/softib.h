@@ -49,7 +49,7 @@
  * (softib_way.deliver), what the socket gets (struct softib_far_ops), and rdmavt's calls
  * (verbs.c). Variables that all floors read are main.c's; node.c has the fabric's locks.
  *
- * Locks, outermost first; the first five are mutexes and a semaphore.
+ * Locks, outermost first; all before softib_mgmt_lock are mutexes, or a semaphore.
  *
  *	softib_topology		which nodes and links there are
  *	modify_lock, post_lock	of a program's QP: one call at a time; resize_lock: of an
