@@ -76,7 +76,10 @@ static bool ipoib_sock_is_member(struct ipoib_dev *priv, struct sock *sk,
 
 /* --- counting ------------------------------------------------------------ */
 
-/* The group of the link that @group is sent to; NULL if it is not listened to. Under RCU. */
+/*
+ * The group of the link that @group is sent to, or NULL. It may be one that is only sent to. Under
+ * RCU.
+ */
 static struct ipoib_mcast *ipoib_group_find(struct ipoib_dev *priv,
 					    const struct ipoib_group *group)
 {

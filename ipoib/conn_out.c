@@ -22,7 +22,7 @@
 #include "ipoib.h"
 #include "trace.h"
 
-/* How long one waits that others let send nothing, in jiffies. */
+/* How long a connection waits that others let send nothing, in jiffies. */
 #define IPOIB_CONN_STARVED	max(HZ / 100, 1)
 
 static bool ipoib_fits_ud(struct ipoib_dev *priv, const struct sk_buff *skb)

@@ -238,7 +238,7 @@ static void ipoib_conn_drop_ring(struct ipoib_conn *c)
 	}
 }
 
-/* Whether all that was posted has come back. One that does not is enough. */
+/* Has all that was posted come back? After one that has not, the others are waited for less. */
 static bool ipoib_conn_drain(struct ipoib_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

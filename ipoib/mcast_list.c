@@ -58,7 +58,7 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 	return 0;
 }
 
-/* An address of the stack's list that a group of this link has. */
+/* Is an address of the stack's list that of a group of this link? Sets @gid in any case. */
 static bool ipoib_mcast_addr(struct ipoib_dev *priv, const u8 *addr,
 			     union ib_gid *gid)
 {

@@ -92,7 +92,7 @@ static int ipoib_rc_slot_post(struct ipoib_rc_ring *ring, unsigned int n)
 	return err;
 }
 
-/* Takes an empty slot. */
+/* An empty slot's number, which is the caller's to post or to put back; or -1. */
 static int ipoib_rc_ring_get(struct ipoib_rc_ring *ring)
 {
 	int n = -1;
@@ -106,7 +106,6 @@ static int ipoib_rc_ring_get(struct ipoib_rc_ring *ring)
 	return n;
 }
 
-/* Posts the slot, or puts it back. */
 static int ipoib_rc_ring_put(struct ipoib_rc_ring *ring, unsigned int n,
 			     bool filled)
 {

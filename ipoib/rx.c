@@ -238,7 +238,6 @@ static void ipoib_rx_done(struct ipoib_dev *priv, const struct ib_wc *wc,
 		ipoib_rx_drop(priv, IPOIB_RX_NO_MEMORY);
 }
 
-/* Posts a chain of @n slots. */
 static int ipoib_rx_post(struct ipoib_dev *priv, struct ib_recv_wr *first,
 			 unsigned int n)
 {
