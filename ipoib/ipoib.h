@@ -73,8 +73,8 @@ struct ipoib_hdr {
 
 /**
  * struct ipoib_dev - one interface: a port and a P_Key
- * @dev:	the interface; what is said of no lock, down to @max_ring, is fixed while it is
- *		registered
+ * @dev:	the interface; members down to @max_ring that name no lock are fixed while it
+ *		is registered
  * @hca:	the device
  * @parent:	the port's own interface, with a reference from ndo_init until this
  *		one is freed; NULL if this is it
@@ -86,7 +86,7 @@ struct ipoib_hdr {
  * @sibling:	in @parent's @children
  * @port:	the port's number
  * @events:	of the device, asynchronous
- * @listening:	@events is registered
+ * @listening:	@events is registered, which follows the registration of @dev
  * @pd:		protection domain
  * @ud:		how datagrams go
  * @enhanced:	the adapter's driver's part in that

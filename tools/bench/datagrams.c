@@ -2,7 +2,7 @@
 /*
  * datagrams socket|queue-pair RECEIVERS SIZE COUNT: what COUNT multicast datagrams cost the
  * machine, in instructions, if so many programs receive each. Another node's socket sends, as
- * many at a time as everybody has room for. Without receivers it is what sending costs.
+ * many at a time as each receiver has room for. Without receivers it is what sending costs.
  */
 #define _GNU_SOURCE
 #include "bench.h"

@@ -45,7 +45,7 @@ void direct_address(struct sockaddr_in *sin, unsigned int v)
 	inet_pton(AF_INET, addresses[v & 7], &sin->sin_addr);
 }
 
-/* For the other node, as it is told in main.c. */
+/* In the network namespace of the thread; the standing listener is the second one's (exec.c). */
 int listen_somewhere(unsigned int port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };

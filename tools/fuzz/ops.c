@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of operations, and what they have in common.  They are in direct.c, join.c, sock.c and
- * stream.c.
+ * The table of operations, and what they have in common.  They are in direct.c, join.c, pair.c,
+ * sock.c and stream.c; those on IPoIB, with a table of their own, in ipoib.c.
  */
 #include "fuzz.h"
 
