@@ -174,7 +174,7 @@ enum sdp_table_state {
  * @users: calls that read or write; while there are some the ULP stays
  * @accepted: the peer connected; from the beginning
  * @callback: TCP calls sdp_lane_data_ready(), or a client in the kernel has saved that, and may
- *	put it back when the lane has gone; under sk_callback_lock
+ *	put it back when the lane has gone; under the socket's lock and sk_callback_lock
  * @joined: it has its numbers, so it may be in the table or have a pair; under the socket's lock
  * @table: enum sdp_table_state; under sdp_table_lock
  * @mode: SDP_MODE_*; changes by sdp_mode_set(), under the socket's lock

@@ -80,7 +80,7 @@ pulled() {
 	unplugged && plugged
 }
 
-plan 30
+plan 35
 connections
 result $? "connections"
 check "they leave TCP" ask by rdma
@@ -114,4 +114,11 @@ check "and requests that are taken back" hostile gone
 check "no queue pair was made for them" made 0
 check "connections still leave TCP" life true
 check "whose queue pairs are counted" made '[1-9][0-9]*'
+check "a peer without the transport" machine 2 run rmmod sdp_rdma
+connections
+result $? "connections to it"
+check "are with TCP" ask by tcp
+check "as the peer has no service" until_true 20 counted carrier_refused_no_service
+check "all bytes are right" ended
+kill "${pid[@]}"
 finish

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exchange with the peer's rdma_cm, which names both addresses in a header of its own.
+ * The exchange with the peer's rdma_cm: over RoCE it names both addresses in a header of its own,
+ * over iWARP they are those of a TCP connection.
  */
 #include <linux/in.h>
 #include <linux/moduleparam.h>
@@ -14,6 +15,11 @@ MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both mac
 
 /* A neighbour that has not answered by then is not there; as long as TCP's. */
 #define SDP_RDMA_NEIGH_MS	4000
+
+/* Requests over iWARP that are on their way, at most. */
+#define SDP_RDMA_ASKS		32
+
+static atomic_t sdp_rdma_asks;
 
 /* Its devices connect queue pairs themselves, and answer with one message less. */
 static bool sdp_rdma_is_iwarp(const struct rdma_cm_id *id)
@@ -154,6 +160,27 @@ void sdp_rdma_path_resolved(struct sdp_rc_conn *conn)
 		sdp_rc_path_known(conn);
 }
 
+/*
+ * iWARP in software connects its TCP before it returns, which may take minutes.  The other works of
+ * connections, over any transport, must not wait behind those.
+ */
+static int sdp_rdma_ask_iwarp(struct sdp_rc_conn *conn, struct rdma_conn_param *param)
+{
+	int ret;
+
+	if (!atomic_add_unless(&sdp_rdma_asks, 1, SDP_RDMA_ASKS))
+		return -EAGAIN;
+	ret = rdma_connect(sdp_rdma_conn(conn)->id, param);
+	atomic_dec(&sdp_rdma_asks);
+	if (ret == -ECONNREFUSED) {
+		/* No listener. */
+		sdp_rc_told_refused(conn, "", 0, IB_CM_REJ_INVALID_SERVICE_ID);
+		return 0;
+	}
+	/* A socket of this end has the port that rdma_cm chose: the path is as good as before. */
+	return ret == -EADDRINUSE ? -EAGAIN : ret;
+}
+
 int sdp_rdma_request(struct sdp_rc_conn *conn)
 {
 	struct rdma_conn_param param = {
@@ -167,6 +194,8 @@ int sdp_rdma_request(struct sdp_rc_conn *conn)
 		.qp_num = conn->qp->qp_num,
 	};
 
+	if (sdp_rdma_is_iwarp(sdp_rdma_conn(conn)->id))
+		return sdp_rdma_ask_iwarp(conn, &param);
 	return rdma_connect(sdp_rdma_conn(conn)->id, &param);
 }
 

@@ -144,8 +144,8 @@ static bool sdp_rdma_dev_has(struct sdp_rdma_dev *dev, struct net *net,
 	if (!rdma_dev_access_netns(device, net))
 		return false;
 	rdma_for_each_port(device, port)
-		if (rdma_protocol_roce(device, port) ? sdp_rdma_roce_has(device, port, ndev) :
-						       sdp_rdma_iwarp_has(device, ndev))
+		if ((rdma_protocol_roce(device, port) && sdp_rdma_roce_has(device, port, ndev)) ||
+		    (rdma_protocol_iwarp(device, port) && sdp_rdma_iwarp_has(device, ndev)))
 			return true;
 	return false;
 }

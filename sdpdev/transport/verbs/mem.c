@@ -84,14 +84,10 @@ static int sdp_rc_mem_post(struct sdp_rc_mem *mem, struct ib_send_wr *wr)
 /* What the device is to let whom do. */
 static int sdp_rc_mem_rights(const struct sdp_rc_mem *mem)
 {
-	struct ib_device *device = mem->conn->dev->device;
 	int rights = 0;
 
 	if (mem->access & SDP_XPRT_READ_SINK)
 		rights |= IB_ACCESS_LOCAL_WRITE;
-	/* iWARP's peers answer a read by the tag of its sink (RFC 5040, 5.2). */
-	if (mem->access & SDP_XPRT_READ_SINK && rdma_protocol_iwarp(device, mem->conn->port))
-		rights |= IB_ACCESS_REMOTE_WRITE;
 	if (mem->access & SDP_XPRT_PEER_READS)
 		rights |= IB_ACCESS_REMOTE_READ;
 	if (mem->access & SDP_XPRT_PEER_WRITES)
