@@ -137,7 +137,6 @@ struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carr
 /* lane.c */
 struct sdp_lane *sdp_lane_new(struct sdp_sock *ss, gfp_t gfp);
 void sdp_lane_put(struct sdp_lane *lane);
-void sdp_lane_hear(struct sdp_sock *ss, bool on);
 void sdp_lane_lose(struct sdp_lane *lane);
 void sdp_lane_later(struct sdp_lane *lane, unsigned long delay);
 unsigned long sdp_lane_patience(const struct sock *sk);

@@ -357,6 +357,7 @@ void sdp_lane_run(struct sdp_lane *lane);
 void sdp_lane_release(struct sdp_lane *lane);
 void sdp_lane_kick(struct sdp_sock *ss);
 void sdp_lane_data_ready(struct sock *sk);
+void sdp_lane_hear(struct sdp_sock *ss, bool on);
 void sdp_lane_stop(struct sdp_lane *lane);
 void sdp_lane_close(struct sdp_sock *ss);
 void sdp_lane_leave(struct sdp_sock *ss);

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 
 #include "front/sock/sock.h"
-#include "offload/lane.h"
 
 static int sdp_ulp_init(struct sock *sk);
 static void sdp_ulp_release(struct sock *sk);
