@@ -21,7 +21,7 @@ MODULE_PARM_DESC(port, "Port of the service in rdma_cm's port space, on both mac
 
 static atomic_t sdp_rdma_asks;
 
-/* Its devices connect queue pairs themselves, and answer with one message less. */
+/* iWARP devices connect queue pairs themselves, and answer with one message less. */
 static bool sdp_rdma_is_iwarp(const struct rdma_cm_id *id)
 {
 	return rdma_protocol_iwarp(id->device, id->port_num);
