@@ -232,6 +232,7 @@ static int ipoib_conn_in_accept(struct ib_cm_id *id,
 		return -ENOSPC;
 	}
 	err = ipoib_conn_in_setup(c);
+	trace_ipoib_rx_conn_open(priv, &c->gid, c->qpn, err);
 	if (err) {
 		ipoib_conn_in_abandon(c);
 		return err;
@@ -239,7 +240,6 @@ static int ipoib_conn_in_accept(struct ib_cm_id *id,
 
 	/* From here on the handler and the work end it. */
 	id->context = c;
-	trace_ipoib_rx_conn_open(priv, &c->gid, c->qpn, 0);
 	ipoib_count(priv, IPOIB_CONN_ACCEPTED);
 	ipoib_conn_in_add(c);
 	if (ipoib_conn_in_reply(c, req))

@@ -288,6 +288,16 @@ static void ipoib_link_try_up(struct ipoib_dev *priv)
 	ipoib_gc_later(priv);
 }
 
+/* Other queue pairs, and the address that belongs to them. Called under ctl. */
+static int ipoib_set_rings(struct ipoib_dev *priv, unsigned int rx_size,
+			   unsigned int tx_size)
+{
+	int err = ipoib_verbs_resize(priv, rx_size, tx_size);
+
+	ipoib_make_address(priv);
+	return err;
+}
+
 /*
  * Gives the interface rings of so many slots, each number a power of two. If it is up it goes down
  * and comes up again, with another link-layer address. After an error the rings are as they were.
@@ -296,15 +306,24 @@ static void ipoib_link_try_up(struct ipoib_dev *priv)
 int ipoib_resize(struct ipoib_dev *priv, unsigned int rx_size,
 		 unsigned int tx_size)
 {
+	unsigned int old_rx = priv->rx.size, old_tx = priv->tx_size;
+	bool down;
 	int err;
 
 	ASSERT_RTNL();
 
 	mutex_lock(&priv->link.ctl);
 	ipoib_link_down(priv);
-	err = ipoib_verbs_resize(priv, rx_size, tx_size);
-	ipoib_make_address(priv);
-	if (priv->link.admin_up)
+	err = ipoib_set_rings(priv, rx_size, tx_size);
+	down = err;
+	if (!err && priv->link.admin_up) {
+		err = ipoib_link_up(priv);
+		down = err;
+		/* They cannot be filled, perhaps. Without the old ones it goes on trying. */
+		if (err && ipoib_set_rings(priv, old_rx, old_tx))
+			err = 0;
+	}
+	if (down && priv->link.admin_up)
 		ipoib_link_try_up(priv);
 	mutex_unlock(&priv->link.ctl);
 

@@ -155,7 +155,6 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
 			    n, priv->tx_queues, err);
 	ipoib_use_first_qp(priv);
-	ipoib_moderate(priv);
 	return n;
 
 destroy_cq:
@@ -335,6 +334,7 @@ int ipoib_verbs_resize(struct ipoib_dev *priv, unsigned int rx_size,
 	ipoib_swap_rings(priv, other);
 	n = ipoib_create_rings(priv);
 	if (n == priv->tx_queues) {
+		ipoib_moderate(priv);
 		ipoib_swap_rings(priv, other);
 		ipoib_destroy_rings(priv, n);
 	} else if (n > 0) {

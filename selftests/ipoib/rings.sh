@@ -8,6 +8,7 @@
 . "$(dirname "$0")/conn.sh"
 
 failslab=/sys/kernel/debug/failslab
+poor=/sys/module/poor/parameters
 
 # sizes NODE: of the receive ring and the send ring
 sizes() {
@@ -173,6 +174,27 @@ others_too() {
 	connects node3 && datagram node1 node3
 }
 
+# It has the queue pairs of larger rings, but no room for their buffers.
+unfilled() {
+	ethtool -G ib0 rx 256 tx 256 && echo 300 > $poor/buffers &&
+	refused "no room" rx 512 tx 128 && sizes_are node1 "256 256" &&
+	until_true 20 ping -q -c 1 -W 1 10.77.0.2
+}
+
+# Nor has it a queue pair for a connection that node 4 asks for.
+told() {
+	local events=/sys/kernel/debug/tracing/events/ipoib/ipoib_rx_conn_open
+
+	echo 20 > $poor/most && echo 1 > $events/enable || return
+	# shellcheck disable=SC2046 # one argument a word
+	"${0%/*}/request.py" softib3 $(end 1) 1 $(end 4) &&
+	until_true 10 grep -q 'rx_conn_open: dev ib0 .* status -12$' "${events%/events*}/trace"
+	local status=$?
+
+	echo 0 > $events/enable
+	return $status
+}
+
 rich() {
 	unload && rmmod poor && anew && sizes_are node1 "256 128"
 }
@@ -183,7 +205,7 @@ if ! ours; then
 	finish
 fi
 
-if [ -e $failslab ]; then plan 22; else plan 21; fi
+if [ -e $failslab ]; then plan 24; else plan 23; fi
 check "sizes as loaded" sizes_are node1 "256 128"
 check "bounds" bounds
 check "larger rings" resized 1000 1000 "1024 1024"
@@ -210,5 +232,7 @@ datagram node1 node2
 check "an adapter with less room than it says has smaller rings" poor
 check "and connections, though it shares no buffers" unshared
 check "those who do not go on keep nobody out" others_too
+check "rings whose buffers it does not take: an error, and the old rings" unfilled
+check "a connection that it has nothing for is in the trace" told
 check "another one has what was asked for" rich
 finish

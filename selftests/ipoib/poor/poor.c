@@ -5,6 +5,7 @@
  * limits are those of small work requests.
  *
  *	insmod poor.ko device=softib0 most=1000
+ *	echo 300 > /sys/module/poor/parameters/buffers
  */
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
@@ -19,14 +20,34 @@ module_param(device, charp, 0444);
 MODULE_PARM_DESC(device, "The adapter");
 
 static uint most = 1000;
-module_param(most, uint, 0444);
+module_param(most, uint, 0644);
 MODULE_PARM_DESC(most, "Work requests in each direction of a queue pair");
+
+static uint buffers = UINT_MAX;
+module_param(buffers, uint, 0644);
+MODULE_PARM_DESC(buffers, "Receives that can be posted in one call");
 
 static struct ib_device *poor_hca;
 static int (*poor_make_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 			   struct ib_udata *udata);
 static int (*poor_make_srq)(struct ib_srq *srq, struct ib_srq_init_attr *attr,
 			    struct ib_udata *udata);
+static int (*poor_take)(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad);
+
+static int poor_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad)
+{
+	const struct ib_recv_wr *w;
+	unsigned int n = 0;
+
+	for (w = wr; w; w = w->next)
+		n++;
+	if (n <= READ_ONCE(buffers))
+		return poor_take(qp, wr, bad);
+	*bad = wr;
+	return -ENOMEM;
+}
 
 static int poor_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 			  struct ib_udata *udata)
@@ -49,8 +70,10 @@ static int __init poor_init(void)
 		return -ENODEV;
 	poor_make_qp = poor_hca->ops.create_qp;
 	poor_make_srq = poor_hca->ops.create_srq;
+	poor_take = poor_hca->ops.post_recv;
 	poor_hca->ops.create_qp = poor_create_qp;
 	poor_hca->ops.create_srq = poor_create_srq;
+	poor_hca->ops.post_recv = poor_post_recv;
 	return 0;
 }
 module_init(poor_init);
@@ -59,6 +82,7 @@ static void __exit poor_exit(void)
 {
 	poor_hca->ops.create_qp = poor_make_qp;
 	poor_hca->ops.create_srq = poor_make_srq;
+	poor_hca->ops.post_recv = poor_take;
 	ib_device_put(poor_hca);
 }
 module_exit(poor_exit);
