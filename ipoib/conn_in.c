@@ -203,6 +203,7 @@ ipoib_conn_in_alloc(struct ib_cm_id *id, const struct ib_cm_event *event)
 	c->created = jiffies;
 	c->last_used = c->created;
 	INIT_LIST_HEAD(&c->node);
+	u64_stats_init(&c->sync);
 	return c;
 }
 
@@ -318,8 +319,10 @@ static void ipoib_conn_in_packet(struct ipoib_conn_in *c,
 		return;
 	}
 
+	u64_stats_update_begin(&c->sync);
 	c->packets++;
 	c->bytes += len;
+	u64_stats_update_end(&c->sync);
 	if (c->last_used != now)
 		WRITE_ONCE(c->last_used, now);
 	ipoib_dbg_cm_data(priv, "received %u bytes by a connection from QPN %#x\n",

@@ -406,8 +406,6 @@ static void ipoib_conn_sent(struct ipoib_conn *c, const struct ib_wc *wc,
 	struct ipoib_dev *priv = c->priv;
 
 	if (likely(wc->status == IB_WC_SUCCESS)) {
-		c->packets++;
-		c->bytes += len;
 		dev_sw_netstats_tx_add(priv->dev, 1, len);
 		return;
 	}
@@ -425,24 +423,29 @@ void ipoib_conn_complete(struct ipoib_conn *c, const struct ib_wc *wc,
 {
 	struct ipoib_tx_buf *buf = ipoib_conn_slot(c, c->tail);
 	struct sk_buff *skb;
+	unsigned int len;
 	bool idle;
 
 	if (WARN_ON_ONCE(READ_ONCE(c->head) == c->tail))
 		return;
 
 	skb = buf->skb;
+	len = skb->len;
 	ipoib_tx_unmap(c->priv, buf, ipoib_tx_pieces(skb, 0));
-	ipoib_conn_sent(c, wc, skb->len);
+	ipoib_conn_sent(c, wc, len);
 	napi_consume_skb(skb, budget);
 	atomic_dec(&c->priv->cm.sends);
 
 	spin_lock(&c->lock);
 	c->tail++;
 	c->progress = jiffies;
-	if (likely(wc->status == IB_WC_SUCCESS))
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		c->packets++;
+		c->bytes += len;
 		ipoib_conn_push(c);
-	else
+	} else {
 		ipoib_conn_break_locked(c, -ECONNRESET);
+	}
 	idle = c->state != IPOIB_CONN_UP && c->head == c->tail;
 	spin_unlock(&c->lock);
 	/* From here on it may be gone; but not its address. */

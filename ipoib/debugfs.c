@@ -283,6 +283,18 @@ static void ipoib_show_tx_conn(struct seq_file *s, struct ipoib_conn *c)
 	seq_putc(s, '\n');
 }
 
+static void ipoib_conn_in_received(const struct ipoib_conn_in *c,
+				   struct ipoib_conn_info *info)
+{
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&c->sync);
+		info->packets = c->packets;
+		info->bytes = c->bytes;
+	} while (u64_stats_fetch_retry(&c->sync, start));
+}
+
 static void ipoib_show_conns_in(struct seq_file *s, struct ipoib_dev *priv)
 {
 	static const char * const states[] = {
@@ -301,11 +313,11 @@ static void ipoib_show_conns_in(struct seq_file *s, struct ipoib_dev *priv)
 				.gid = &c->gid, .qpn = c->qpn,
 				.direction = "in", .state = states[state],
 				.mtu = priv->cm.max_len - IPOIB_ENCAP_LEN,
-				.packets = c->packets, .bytes = c->bytes,
 				.created = c->created,
 				.last_used = READ_ONCE(c->last_used),
 			};
 
+			ipoib_conn_in_received(c, &info);
 			ipoib_show_conn(s, &info);
 			seq_putc(s, '\n');
 			/* It is called again, with more room. */

@@ -20,6 +20,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
@@ -147,8 +148,9 @@ enum ipoib_in_flag {
  * @established: the peer has answered our reply; under in_lock
  * @created:	jiffies when it was accepted
  * @last_used:	jiffies when last received from
- * @packets:	received; NAPI's
- * @bytes:	received; NAPI's
+ * @sync:	what follows, where a processor writes 64 bits in two steps
+ * @packets:	received; written by NAPI
+ * @bytes:	received; written by NAPI
  */
 struct ipoib_conn_in {
 	struct list_head node;
@@ -168,6 +170,7 @@ struct ipoib_conn_in {
 	bool established;
 	unsigned long created;
 	unsigned long last_used;
+	struct u64_stats_sync sync;
 	u64 packets;
 	u64 bytes;
 };
@@ -214,8 +217,8 @@ enum ipoib_conn_state {
  * @queue:	packets that wait
  * @stopped:	transmit queues of the stack that are stopped until fewer wait, by index
  * @progress:	jiffies when a send last completed, or the first of several was posted
- * @packets:	sent; NAPI's
- * @bytes:	sent; NAPI's
+ * @packets:	sent
+ * @bytes:	sent
  */
 struct ipoib_conn {
 	struct list_head node;
