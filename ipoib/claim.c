@@ -152,13 +152,14 @@ void ipoib_claims_count(struct ipoib_dev *priv)
 	if (!priv->claims.count)
 		return;
 	rcu_read_lock();
-	list_for_each_entry(c, &priv->claims.list, node) {
-		m = ipoib_group_find(priv, &c->group);
-		if (m)
-			m->claimed++;
-	}
 	ipoib_count_groups4(priv);
 	ipoib_count_groups6(priv);
+	/* Looked at last: the claim of one that leaves meanwhile would stand for another member. */
+	list_for_each_entry(c, &priv->claims.list, node) {
+		m = ipoib_group_find(priv, &c->group);
+		if (m && ipoib_sock_is_member(priv, c->sk, &c->group))
+			m->claimed++;
+	}
 	rcu_read_unlock();
 }
 
@@ -227,15 +228,18 @@ int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_grou
 }
 
 /* -ENOENT: there was no such claim. Called under ctl. */
-int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group)
+int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group,
+		  struct netlink_ext_ack *extack)
 {
 	struct ipoib_claim *c;
 
 	lockdep_assert_held(&priv->link.ctl);
 
 	c = ipoib_claim_find(priv, sk, group);
-	if (!c)
+	if (!c) {
+		NL_SET_ERR_MSG(extack, "this membership is not claimed");
 		return -ENOENT;
+	}
 	ipoib_claim_drop(priv, c);
 	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
 	return 0;

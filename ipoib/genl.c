@@ -62,7 +62,7 @@ static int ipoib_genl_run(struct genl_info *info, struct sock *sk,
 	if (info->genlhdr->cmd == IPOIB_CMD_MCAST_CLAIM)
 		err = ipoib_claim(priv, sk, group, info->extack);
 	else
-		err = ipoib_unclaim(priv, sk, group);
+		err = ipoib_unclaim(priv, sk, group, info->extack);
 	mutex_unlock(&priv->link.ctl);
 	return err;
 }
@@ -88,10 +88,13 @@ static int ipoib_genl_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 
 	rtnl_lock();
-	if (sock->sk && (sock->sk->sk_family == AF_INET || sock->sk->sk_family == AF_INET6))
+	if (sock->sk && (sock->sk->sk_family == AF_INET || sock->sk->sk_family == AF_INET6)) {
 		err = ipoib_genl_run(info, sock->sk, &group);
-	else
+	} else {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPOIB_A_SOCKET],
+				    "that socket is none of IPv4 or IPv6");
 		err = -EAFNOSUPPORT;
+	}
 	rtnl_unlock();
 	sockfd_put(sock);
 	return err;

@@ -51,7 +51,8 @@ struct ipoib_claims {
 /* claim.c */
 int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group,
 		struct netlink_ext_ack *extack);
-int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group);
+int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_group *group,
+		  struct netlink_ext_ack *extack);
 bool ipoib_claims_look(struct ipoib_dev *priv);
 void ipoib_claims_count(struct ipoib_dev *priv);
 void ipoib_claims_release(struct ipoib_dev *priv);

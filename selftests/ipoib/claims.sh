@@ -135,7 +135,8 @@ claimed_leaves_first() {
 
 taken_back() {
 	begin a ib0 $group claim && detached && does a unclaim && attached && does a claim &&
-	detached && same "$(say a unclaim; say a unclaim)" $'ok\nENOENT' && end a && gone
+	detached && same "$(say a unclaim; say a unclaim)" \
+		$'ok\nENOENT this membership is not claimed' && end a && gone
 }
 
 two_claims() {
@@ -224,13 +225,13 @@ refusals() {
 	refused loopback "ENOTSUP it is no IPoIB interface of this driver" &&
 	refused file "ENOTSOCK that descriptor is no socket" &&
 	refused closed "EBADF that descriptor is no socket" &&
-	refused unix EAFNOSUPPORT &&
+	refused unix "EAFNOSUPPORT that socket is none of IPv4 or IPv6" &&
 	refused stranger \
 		"EADDRNOTAVAIL the socket has not joined the group on this interface" &&
 	refused length "EINVAL an address has 4 or 16 bytes" &&
 	refused long "ERANGE Attribute failed policy validation" &&
 	refused twice "EEXIST this membership is claimed already" &&
-	refused missing EINVAL && refused none ENOENT && gone
+	refused missing EINVAL && refused none "ENOENT this membership is not claimed" && gone
 }
 
 counted() {

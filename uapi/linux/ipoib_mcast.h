@@ -14,10 +14,13 @@
  * @IPOIB_CMD_UNSPEC: not used
  * @IPOIB_CMD_MCAST_CLAIM: the program receives the group of this membership by itself. The
  *	claim lasts until the socket leaves the group or is closed, or until the next command.
- *	-ENODEV: no such interface; -EOPNOTSUPP: it is not ib_ipoib's; -EBADF, -ENOTSOCK: no
- *	socket; -EADDRNOTAVAIL: the socket is not in the group there; -EEXIST: it has the claim
- *	already; -ENOSPC: there are too many
+ *	-EADDRNOTAVAIL: the socket is not in the group there; -EEXIST: it has the claim
+ *	already; -ENOSPC: there are too many; -ENOMEM
  * @IPOIB_CMD_MCAST_UNCLAIM: it does so no longer; -ENOENT: it had no claim
+ *
+ * Either of them: -EINVAL: an attribute is missing or of a wrong length; -ERANGE: the group's
+ * is longer than an address; -ENODEV: no such interface; -EOPNOTSUPP: it is not ib_ipoib's;
+ * -EBADF, -ENOTSOCK: no socket; -EAFNOSUPPORT: not one of IPv4 or IPv6
  */
 enum ipoib_genl_cmd {
 	IPOIB_CMD_UNSPEC,
