@@ -59,11 +59,12 @@ void ipoib_sa_missed(struct ipoib_dev *priv)
 
 	if (time_before(jiffies, READ_ONCE(priv->sa.heard) + HZ))
 		return;
-	WRITE_ONCE(priv->sa.lost, true);
 
 	rcu_read_lock();
 	d = ipoib_dest_get(priv, &priv->gid);
+	/* Without the memory to ask, others must not rely on this to end their pauses. */
 	if (d) {
+		WRITE_ONCE(priv->sa.lost, true);
 		spin_lock_bh(&d->lock);
 		start = !ipoib_dest_is_asking(d);
 		ipoib_to_path(d)->ask |= start;
