@@ -234,10 +234,22 @@ alone() {
 	[ "$some" -gt 0 ] && same "$none" 0
 }
 
+# What GRO has kept does not go up behind a packet that arrives alone later.
+behind() {
+	local output
+
+	until_true 20 connects node2 && output=$("${0%/*}/behind.py" "$(lladdr node1)")
+	local status=$?
+
+	keep 0
+	echo "$output"
+	[ $status -eq 0 ] && [[ $output == 1 || $output == "1 101" ]]
+}
+
 planned=23
 ! ours || planned=$((planned + 1))
 # The tracepoints are those of one machine.
-! ours || [ "$VM_MACHINES" -gt 1 ] || planned=$((planned + 1))
+! ours || [ "$VM_MACHINES" -gt 1 ] || planned=$((planned + 2))
 # The checked kernel has no queueing disciplines to choose from.
 ! ours || [ "$KERNEL" = debug ] || planned=$((planned + 1))
 plan $planned
@@ -254,6 +266,7 @@ check "packets of 60000 bytes go in one piece, by connections" by_connection
 ! ours || check "which debugfs and ethtool show" told
 ! ours || [ "$KERNEL" = debug ] || check "a connection holds the stack back" held_back
 ! ours || [ "$VM_MACHINES" -gt 1 ] || check "a packet that arrives alone goes past GRO" alone
+! ours || [ "$VM_MACHINES" -gt 1 ] || check "and none that GRO has kept" behind
 check "files, in few packets" files
 check "datagrams here, connections there" mix datagram connected
 check "connections here, datagrams there" mix connected datagram
