@@ -214,12 +214,13 @@ static void op_put_file(struct worker *w)
 
 static void op_get_file(struct worker *w)
 {
+	static const char *const tables[] = { "mcg", "path", "conn", "path" };
 	char path[100];
 	int fd;
 
 	if (w->r->a & 16)
 		snprintf(path, sizeof(path), "/sys/kernel/debug/ipoib/%s_%s",
-			 interface(w->r->slot), w->r->a & 1 ? "path" : "mcg");
+			 interface(w->r->slot), tables[w->r->a & 3]);
 	else
 		snprintf(path, sizeof(path), "/sys/class/net/%s/%s", interface(w->r->slot),
 			 files[w->r->a & 15]);

@@ -195,7 +195,7 @@ bool op_is_async(const struct record *r)
 
 bool op_is_fork(const struct record *r)
 {
-	return r->op == table_n - 1;
+	return op_kind(r) == table_n - 1;
 }
 
 bool op_run(struct worker *w, const struct record *r)
