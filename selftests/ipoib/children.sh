@@ -175,8 +175,12 @@ given_back() {
 	[ "$now" -le $((base + SLACK)) ]
 }
 
+# The kernel's driver has one file in debugfs for a name, also of children in two namespaces.
 silent() {
-	dmesg --level warn,err | grep -E 'ib0|ipoib'
+	local known='^$'
+
+	ours || known='debugfs: File .* already present'
+	dmesg --level warn,err | grep -E 'ib0|ipoib' | grep -v "$known"
 	[ $? -eq 1 ]
 }
 
