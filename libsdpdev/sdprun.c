@@ -4,6 +4,7 @@
  * so for a control group or a user.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@
 
 #include "sdpdev.h"
 
-#define LIBRARY		"libsdprings.so"
+#define RINGS		"libsdprings.so"
+#define MCAST		"libsdpmcastrun.so"
 #define FOLDER		LIBDIR "/sdpdev"
 
 /* As env(1), nice(1) and the shell tell these apart. */
@@ -52,6 +54,8 @@ static const char usage[] =
 "      --ports=LIST  only these ports, at most eight of 80 or 8000-8099\n"
 "      --must-move   do not run PROGRAM if the kernel cannot set the rule\n"
 "      --rings       PROGRAM sends and receives by memory, without system calls\n"
+"      --mcast[=LIST] a queue pair of PROGRAM receives multicast over InfiniBand:\n"
+"                    these groups, of 239.1.2.3 or 239.0.0.0/8, or all\n"
 "      --cgroup=DIR  set the rule of a control group: its directory, or self\n"
 "      --user=USER   set the rule of a user: a name, or a number\n"
 "  -h, --help        show this\n"
@@ -81,6 +85,8 @@ struct choice {
 	int listen;		/* neither stands for both */
 	int must;		/* the program runs with the rule, or not at all */
 	int rings;
+	const char *mcast;	/* groups that a queue pair receives; all if empty, none if NULL */
+	char *ports;		/* as --ports has them */
 };
 
 static struct choice choice = {
@@ -296,7 +302,7 @@ static bool move_listeners(const struct sdp_rule *rule)
 	return !error;
 }
 
-/* --- the library of rings ------------------------------------------------ */
+/* --- libraries that are loaded into the program --------------------------- */
 
 /* The linker's: this program's own head. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
@@ -345,8 +351,8 @@ static const char *obstacle(int fd)
 	return "it is statically linked";
 }
 
-/* Beside this program, as it is built, or where it was installed. */
-static bool find_library(char *path, size_t size)
+/* Beside this program or in @folder there, as it is built, or where it was installed. */
+static bool find_library(const char *folder, const char *name, char *path, size_t size)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -354,10 +360,11 @@ static bool find_library(char *path, size_t size)
 	if (n > 0) {
 		self[n] = '\0';
 		*strrchr(self, '/') = '\0';
-		if (snprintf(path, size, "%s/" LIBRARY, self) < (int)size && !access(path, R_OK))
+		if (snprintf(path, size, "%s/%s%s", self, folder, name) < (int)size &&
+		    !access(path, R_OK))
 			return true;
 	}
-	return snprintf(path, size, "%s", FOLDER "/" LIBRARY) < (int)size && !access(path, R_OK);
+	return snprintf(path, size, "%s/%s", FOLDER, name) < (int)size && !access(path, R_OK);
 }
 
 /* Puts a word before those that a variable has. */
@@ -371,9 +378,10 @@ static bool set_first(const char *name, const char *word)
 	return !setenv(name, value, 1);
 }
 
-/* Puts the library of rings before the others in LD_PRELOAD; NULL, or why it is not. */
-static const char *preload_rings(const char *program)
+/* Puts a library before the others in LD_PRELOAD; NULL, or why it is not. */
+static const char *preload(const char *program, const char *folder, const char *name)
 {
+	static char missing[100];
 	int fd = open_program(program);
 	const char *ret = fd < 0 ? NULL : obstacle(fd);
 	char path[PATH_MAX];
@@ -382,13 +390,27 @@ static const char *preload_rings(const char *program)
 		close(fd);
 	if (ret)
 		return ret;
-	if (!find_library(path, sizeof(path)))
-		return LIBRARY " is neither beside sdprun nor in " FOLDER;
+	if (!find_library(folder, name, path, sizeof(path))) {
+		snprintf(missing, sizeof(missing), "%s is neither beside sdprun nor in %s", name,
+			 FOLDER);
+		return missing;
+	}
 	if (strpbrk(path, ": \t\n"))
 		return "LD_PRELOAD cannot name a path with a colon or a space";
 	/* AddressSanitizer wants to be the first library, and works as the second one. */
 	return set_first("LD_PRELOAD", path) &&
 	       set_first("ASAN_OPTIONS", "verify_asan_link_order=0") ? NULL : strerror(errno);
+}
+
+/* NULL, or why the kernel receives all multicast. */
+static const char *preload_mcast(const char *program)
+{
+	const char *ret = preload(program, "../libsdpmcast/", MCAST);
+
+	if (ret)
+		return ret;
+	return setenv("SDPMCAST_GROUPS", choice.mcast, 1) ||
+	       setenv("SDPMCAST_PORTS", choice.ports ?: "", 1) ? strerror(errno) : NULL;
 }
 
 /* --- a program ----------------------------------------------------------- */
@@ -430,16 +452,21 @@ static int run(char **argv)
 			return EXIT_TROUBLE;
 	}
 	if (choice.rings && !error) {
-		error = no_rings[verdict] ?: preload_rings(argv[0]);
+		error = no_rings[verdict] ?: preload(argv[0], "", RINGS);
 		if (error)
 			trouble("%s: no rings: %s", argv[0], error);
+	}
+	if (choice.mcast) {
+		error = preload_mcast(argv[0]);
+		if (error)
+			trouble("%s: the kernel receives multicast: %s", argv[0], error);
 	}
 	return execute(argv);
 }
 
 /* --- the command line ---------------------------------------------------- */
 
-enum { PORTS = 256, CGROUP, USER, VERDICT };
+enum { PORTS = 256, CGROUP, USER, MULTICAST, VERDICT };
 
 static const struct option options[] = {
 	{ "now", no_argument, NULL, VERDICT + SDP_RULE_NOW },
@@ -451,12 +478,49 @@ static const struct option options[] = {
 	{ "ports", required_argument, NULL, PORTS },
 	{ "must-move", no_argument, &choice.must, 1 },
 	{ "rings", no_argument, &choice.rings, 1 },
+	{ "mcast", optional_argument, NULL, MULTICAST },
 	{ "cgroup", required_argument, NULL, CGROUP },
 	{ "user", required_argument, NULL, USER },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{}
 };
+
+/* A group, and perhaps how many of its bits count. */
+static bool is_group(const char *text, size_t len)
+{
+	char addr[INET6_ADDRSTRLEN + 4], *slash, *end = "";
+	unsigned long bits = 1;
+	struct in6_addr in6;
+	struct in_addr in;
+	bool is4, is6;
+
+	if (len >= sizeof(addr))
+		return false;
+	memcpy(addr, text, len);
+	addr[len] = '\0';
+	slash = strchr(addr, '/');
+	if (slash) {
+		*slash = '\0';
+		bits = slash[1] >= '0' && slash[1] <= '9' ? strtoul(slash + 1, &end, 10) : 0;
+	}
+	is4 = inet_pton(AF_INET, addr, &in) == 1 && IN_MULTICAST(ntohl(in.s_addr));
+	is6 = inet_pton(AF_INET6, addr, &in6) == 1 && IN6_IS_ADDR_MULTICAST(&in6);
+	return !*end && bits && ((is4 && bits <= 32) || (is6 && bits <= 128));
+}
+
+static bool are_groups(const char *text)
+{
+	const char *end;
+
+	for (;; text = end + 1) {
+		end = strchrnul(text, ',');
+		if (!is_group(text, end - text))
+			return false;
+		if (!*end)
+			return true;
+	}
+}
 
 /* Takes an option; zero, or an exit status. */
 static int choose(int option)
@@ -466,7 +530,14 @@ static int choose(int option)
 		return 0;
 	case '?':
 		return EXIT_TROUBLE;
+	case MULTICAST:
+		choice.mcast = optarg ?: "";
+		return !optarg || are_groups(optarg) ? 0 :
+		       trouble("%s: not a list of multicast groups", optarg);
 	case PORTS:
+		if (asprintf(&choice.ports, "%s%s%s", choice.ports ?: "",
+			     choice.ports ? "," : "", optarg) < 0)
+			return trouble("%s", strerror(errno));
 		return add_ports(&choice.rule, optarg) ? 0 :
 		       trouble("%s: not a list of ports, or more than eight", optarg);
 	case CGROUP:
@@ -494,9 +565,10 @@ static int judge(bool program)
 		rule->calls = SDP_RULE_CONNECT | SDP_RULE_LISTEN;
 	if (!choice.cgroup && !choice.user)
 		return program ? 0 : trouble("no program given; see sdprun --help");
-	if (program || choice.must || choice.rings || (choice.cgroup && choice.user))
-		return trouble("%s go without PROGRAM, --must-move and --rings, and not together",
-			       "--cgroup and --user");
+	if (program || choice.must || choice.rings || choice.mcast ||
+	    (choice.cgroup && choice.user))
+		return trouble("%s go without PROGRAM, --must-move, --rings and --mcast, %s",
+			       "--cgroup and --user", "and not together");
 	return 0;
 }
 

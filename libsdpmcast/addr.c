@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <ifaddrs.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -89,6 +90,46 @@ bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr
 		if (found)
 			memcpy(to, at->ifa_addr, family == AF_INET ? sizeof(struct sockaddr_in) :
 			       sizeof(struct sockaddr_in6));
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+bool addr_is_local(const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage own;
+	struct ifaddrs *all, *at;
+	bool found = false;
+
+	if (getifaddrs(&all))
+		return false;
+	for (at = all; at && !found; at = at->ifa_next) {
+		if (!at->ifa_addr || at->ifa_addr->sa_family != addr->ss_family)
+			continue;
+		memcpy(&own, at->ifa_addr, addr->ss_family == AF_INET ?
+		       sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+		found = addr_equal(&own, addr);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* Of InfiniBand, whose addresses are longer than what struct sockaddr_ll says. */
+bool addr_hardware(unsigned int ifindex, uint8_t hw[HW_LEN])
+{
+	const struct sockaddr_ll *ll;
+	struct ifaddrs *all, *at;
+	bool found = false;
+
+	if (getifaddrs(&all))
+		return false;
+	for (at = all; at && !found; at = at->ifa_next) {
+		ll = (const void *)at->ifa_addr;
+		found = ll && ll->sll_family == AF_PACKET && ll->sll_ifindex == (int)ifindex &&
+			ll->sll_halen == HW_LEN;
+		if (found)
+			memcpy(hw, (const char *)ll + offsetof(struct sockaddr_ll, sll_addr),
+			       HW_LEN);
 	}
 	freeifaddrs(all);
 	return found;

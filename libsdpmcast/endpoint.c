@@ -66,7 +66,58 @@ static int open_epoll(struct sdpmcast *e)
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (e->epoll < 0)
 		return -1;
+	if (e->adopted)
+		return 0;
 	return epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->sock, &event);
+}
+
+static struct sdpmcast *make(sa_family_t family, in_port_t port)
+{
+	struct sdpmcast *e = calloc(1, sizeof(*e));
+
+	if (e) {
+		e->family = family;
+		e->port = port;
+		e->sock = -1;
+		e->epoll = -1;
+		e->netlink = -1;
+	}
+	return e;
+}
+
+static void give_up(struct sdpmcast *e)
+{
+	int error = errno;
+
+	sdpmcast_close(e);
+	errno = error;
+}
+
+/*
+ * An endpoint beside a socket that a program has made, joins with, reads and closes: the endpoint
+ * only receives by the queue pair, and its descriptor knows nothing of the socket.
+ */
+struct sdpmcast *endpoint_adopt(int sock, unsigned int ifindex, sa_family_t family,
+				in_port_t port, unsigned int slots)
+{
+	struct sdpmcast *e = make(family, port);
+
+	if (!e)
+		return NULL;
+	e->adopted = true;
+	e->ifindex = ifindex;
+	e->sock = sock;
+	if (!addr_hardware(ifindex, e->hw)) {
+		errno = ENODEV;
+		give_up(e);
+		return NULL;
+	}
+	if (open_memory(e, slots) || open_epoll(e) || pair_open(e)) {
+		give_up(e);
+		return NULL;
+	}
+	claim_open(e);
+	return e;
 }
 
 /* Without a queue pair the endpoint works by the socket alone: sdpmcast_way() tells. */
@@ -74,26 +125,18 @@ __public struct sdpmcast *sdpmcast_open(const char *interface, sa_family_t famil
 					in_port_t port, unsigned int slots)
 {
 	struct sdpmcast *e;
-	int error;
 
 	if ((family != AF_INET && family != AF_INET6) || !slots || slots > MAX_SLOTS) {
 		errno = EINVAL;
 		return NULL;
 	}
-	e = calloc(1, sizeof(*e));
+	e = make(family, htons(port));
 	if (!e)
 		return NULL;
-	e->family = family;
-	e->port = htons(port);
-	e->sock = -1;
-	e->epoll = -1;
-	e->netlink = -1;
 	e->ifindex = if_nametoindex(interface);
 	if (!e->ifindex || open_socket(e) || send_open(e) || open_memory(e, slots) ||
 	    open_epoll(e)) {
-		error = errno;
-		sdpmcast_close(e);
-		errno = error;
+		give_up(e);
 		return NULL;
 	}
 	if (!pair_open(e))
@@ -121,7 +164,7 @@ __public void sdpmcast_close(struct sdpmcast *e)
 	pair_close(e);
 	if (e->netlink >= 0)
 		close(e->netlink);
-	if (e->sock >= 0)
+	if (e->sock >= 0 && !e->adopted)
 		close(e->sock);
 	if (e->epoll >= 0)
 		close(e->epoll);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/if_packet.h>
 #include <stdlib.h>
 #include <arpa/inet.h>
 #include <string.h>
@@ -37,19 +38,41 @@ static size_t filter_add(struct sock_filter *f, const void *addr, unsigned int w
 	return n;
 }
 
+/* Only what this host sends, which the kernel loops back, is for an adopted socket. */
+static size_t filter_loopback(struct sock_filter *f)
+{
+	f[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS,
+					    SKF_AD_OFF + SKF_AD_PKTTYPE);
+	f[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_LOOPBACK, 0, 1);
+	f[2] = take;
+	return 3;
+}
+
+/* A program's socket has no filter where none of its groups needs one. */
+static int filter_remove(const struct sdpmcast *e)
+{
+	int unused = 0;
+
+	return setsockopt(e->sock, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)) &&
+	       errno != ENOENT ? -1 : 0;
+}
+
 /* Returns 0 or -1, with errno set: then no further group may come by the queue pair. */
 int filter_set(const struct sdpmcast *e)
 {
 	bool v4 = e->family == AF_INET;
 	struct sock_fprog prog = {};
+	size_t n = 0, first;
 	struct sock_filter *f;
 	const struct group *g;
-	size_t n = 0;
 	int ret;
 
 	f = calloc(BPF_MAXINSNS, sizeof(*f));
 	if (!f)
 		return -1;
+	if (e->adopted)
+		n = filter_loopback(f);
+	first = n;
 	for (g = e->groups; g; g = g->next) {
 		if (!g->receives || g->way != SDPMCAST_QUEUE_PAIR)
 			continue;
@@ -62,6 +85,10 @@ int filter_set(const struct sdpmcast *e)
 				     DST4) :
 			  filter_add(f + n, &((const struct sockaddr_in6 *)&g->addr)->sin6_addr,
 				     4, DST6);
+	}
+	if (e->adopted && n == first) {
+		free(f);
+		return filter_remove(e);
 	}
 	f[n++] = take;
 	prog.len = n;

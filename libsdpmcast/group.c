@@ -70,6 +70,8 @@ void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 		g->joined = false;
 		rdma_leave_multicast(e->id, (struct sockaddr *)&g->addr);
 	}
+	if (e->changed)
+		e->changed(e, g);
 }
 
 static void group_start(struct sdpmcast *e, struct group *g)
@@ -87,8 +89,11 @@ static void group_start(struct sdpmcast *e, struct group *g)
 		return;
 	}
 	g->joined = !rdma_join_multicast_ex(e->id, &attr, g);
-	if (!g->joined)
-		g->way = SDPMCAST_REFUSED;
+	if (g->joined)
+		return;
+	g->way = SDPMCAST_REFUSED;
+	if (e->changed)
+		e->changed(e, g);
 }
 
 /* The group of an event, if it is one still. */
@@ -106,6 +111,11 @@ static struct group *group_of_event(const struct sdpmcast *e, const struct rdma_
 static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_type type,
 			int status, struct rdma_ud_param *ud)
 {
+	if (!pair_in_partition(e)) {
+		e->broken = true;
+		groups_lost(e);
+		return;
+	}
 	if (type == RDMA_CM_EVENT_MULTICAST_JOIN && !status) {
 		/* Without one it only receives. */
 		g->ah = ibv_create_ah(e->pd, &ud->ah_attr);
@@ -171,6 +181,9 @@ static int socket_group(const struct sdpmcast *e, const struct sockaddr_storage 
 	struct group_source_req one = { .gsr_interface = e->ifindex, .gsr_group = *group };
 	struct group_req any = { .gr_interface = e->ifindex, .gr_group = *group };
 
+	/* The program has done it, or does. */
+	if (e->adopted)
+		return 0;
 	if (!source)
 		return setsockopt(e->sock, level, join ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP,
 				  &any, sizeof(any));

@@ -16,6 +16,9 @@
 #define __public	__attribute__((visibility("default")))
 
 #define GRH_LEN		40
+#define GRH_SGID	8
+#define HW_LEN		20
+#define GID_LEN		16
 #define MAX_MTU		4096
 #define SLOT_LEN	(GRH_LEN + MAX_MTU)
 #define MAX_SLOTS	8192
@@ -58,6 +61,12 @@ struct group {
  * @port:	in the order of the network
  * @ifindex:	the interface
  * @sock:	is a member of each group, so that routers hear of it
+ * @adopted:	@sock is a program's, which joins and reads it; see endpoint_adopt()
+ * @changed:	told of each change of a group's way, or NULL; @owner is for it
+ * @owner:	whose endpoint it is
+ * @hw:		the interface's hardware address, which ends with its GID
+ * @asked:	an address that was looked for among those of the host
+ * @asked_is_local: it is one of them
  * @epoll:	what the program waits for
  * @netlink:	to the interface's driver, or -1
  * @genl:	the number of its family there
@@ -67,6 +76,7 @@ struct group {
  * @comp:	tells when @cq has something
  * @cq:		completions of what it receives
  * @send_cq:	and of what it sends
+ * @pkey:	the partition of the queue pair when it was made
  * @broken:	the queue pair receives nothing any more
  * @local:	the interface's address when the queue pair was made
  * @mr:		what of @memory the adapter knows: all but the socket's slots
@@ -89,6 +99,12 @@ struct sdpmcast {
 	in_port_t port;
 	unsigned int ifindex;
 	int sock;
+	bool adopted;
+	void (*changed)(struct sdpmcast *e, const struct group *g);
+	void *owner;
+	uint8_t hw[HW_LEN];
+	struct sockaddr_storage asked;
+	bool asked_is_local;
 	int epoll;
 	int netlink;
 	uint16_t genl;
@@ -99,6 +115,7 @@ struct sdpmcast {
 	struct ibv_comp_channel *comp;
 	struct ibv_cq *cq;
 	struct ibv_cq *send_cq;
+	uint16_t pkey;
 	bool broken;
 	struct sockaddr_storage local;
 	struct ibv_mr *mr;
@@ -132,10 +149,16 @@ void addr_read(const struct sockaddr_storage *from, struct in6_addr *addr, in_po
 void addr_set_port(struct sockaddr_storage *addr, in_port_t port);
 unsigned int addr_mtu(unsigned int ifindex);
 bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr_storage *to);
+bool addr_is_local(const struct sockaddr_storage *addr);
+bool addr_hardware(unsigned int ifindex, uint8_t hw[HW_LEN]);
 
 /* claim.c */
 void claim_open(struct sdpmcast *e);
 int claim_send(const struct sdpmcast *e, const struct group *g, bool claim);
+
+/* endpoint.c */
+struct sdpmcast *endpoint_adopt(int sock, unsigned int ifindex, sa_family_t family,
+				in_port_t port, unsigned int slots);
 
 /* filter.c */
 int filter_set(const struct sdpmcast *e);
@@ -143,7 +166,12 @@ int filter_set(const struct sdpmcast *e);
 /* pair.c */
 int pair_open(struct sdpmcast *e);
 void pair_close(struct sdpmcast *e);
+bool pair_in_partition(const struct sdpmcast *e);
 int pair_post(struct sdpmcast *e, const uint32_t *slots, unsigned int n);
+
+/* recv.c */
+unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n);
+void recv_rearm(struct sdpmcast *e);
 
 /* send.c */
 int send_open(struct sdpmcast *e);

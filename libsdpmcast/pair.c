@@ -4,6 +4,7 @@
  * the partition by the interface's address.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -83,6 +84,28 @@ static int find_most(struct sdpmcast *e)
 	return 0;
 }
 
+/* The P_Key that the queue pair's index stands for now. */
+static bool read_pkey(const struct sdpmcast *e, uint16_t *pkey)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	__be16 key;
+
+	if (ibv_query_qp(e->id->qp, &attr, IBV_QP_PKEY_INDEX, &init) ||
+	    ibv_query_pkey(e->id->verbs, e->id->port_num, attr.pkey_index, &key))
+		return false;
+	*pkey = ntohs(key) & 0x7fff;
+	return true;
+}
+
+/* If the subnet manager has moved P_Keys, the queue pair hears another partition, or none. */
+bool pair_in_partition(const struct sdpmcast *e)
+{
+	uint16_t pkey;
+
+	return read_pkey(e, &pkey) && pkey == e->pkey;
+}
+
 static int make_pair(struct sdpmcast *e)
 {
 	struct ibv_qp_init_attr attr = {
@@ -106,7 +129,7 @@ static int make_pair(struct sdpmcast *e)
 		return -1;
 	attr.send_cq = e->send_cq;
 	attr.recv_cq = e->cq;
-	if (rdma_create_qp(e->id, e->pd, &attr) || post_all(e))
+	if (rdma_create_qp(e->id, e->pd, &attr) || post_all(e) || !read_pkey(e, &e->pkey))
 		return -1;
 	return ibv_req_notify_cq(e->cq, 0) || watch(e, e->comp->fd) ||
 	       watch(e, e->channel->fd) ? -1 : 0;

@@ -23,10 +23,29 @@ static void count_refused(struct sdpmcast *e, enum wire_verdict verdict)
 		e->stat.malformed++;
 }
 
-/* Has the endpoint sent it? An adapter gives a copy to each queue pair in the group. */
-static bool is_own(const struct sdpmcast *e, const struct ibv_wc *wc,
-		   const struct sdpmcast_msg *msg)
+/* Has a program of this host sent it? What the port sends carries the port's GID. */
+static bool is_local(struct sdpmcast *e, const struct ibv_wc *wc, const struct sdpmcast_msg *msg)
 {
+	if (memcmp(slot_at(e, wc->wr_id) + GRH_SGID, e->hw + HW_LEN - GID_LEN, GID_LEN))
+		return false;
+	if (addr_equal(&msg->from, &e->local))
+		return true;
+	/* Another address of the host, or another network namespace at the same port */
+	if (!addr_equal(&msg->from, &e->asked)) {
+		e->asked = msg->from;
+		e->asked_is_local = addr_is_local(&e->asked);
+	}
+	return e->asked_is_local;
+}
+
+/*
+ * Is it to be left out? An adapter gives a copy to each queue pair in the group, so that an
+ * endpoint receives what it has sent. An adopted socket has what this host sends by the kernel.
+ */
+static bool is_own(struct sdpmcast *e, const struct ibv_wc *wc, const struct sdpmcast_msg *msg)
+{
+	if (e->adopted)
+		return is_local(e, wc, msg);
 	return wc->src_qp == e->id->qp->qp_num && addr_equal(&msg->from, &e->local);
 }
 
@@ -72,8 +91,7 @@ static bool accept_datagram(struct sdpmcast *e, const struct ibv_wc *wc,
 	return true;
 }
 
-static unsigned int take_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs,
-				     unsigned int n)
+unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
 {
 	unsigned int looked = 0, got = 0, returned;
 	uint32_t back[BATCH];
@@ -104,7 +122,7 @@ static unsigned int take_completions(struct sdpmcast *e, struct sdpmcast_msg *ms
 }
 
 /* An event says no more than that there may be completions. */
-static void rearm(struct sdpmcast *e)
+void recv_rearm(struct sdpmcast *e)
 {
 	struct ibv_cq *cq;
 	void *context;
@@ -170,7 +188,7 @@ static unsigned int take_all(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsi
 	unsigned int got = 0;
 
 	if (e->cq)
-		got = take_completions(e, msgs, n);
+		got = recv_completions(e, msgs, n);
 	while (got < n && e->free_count && take_from_socket(e, &msgs[got]))
 		got++;
 	return got;
@@ -189,7 +207,7 @@ __public int sdpmcast_recv(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsign
 		return got;
 	group_events(e);
 	if (e->cq)
-		rearm(e);
+		recv_rearm(e);
 	got = take_all(e, msgs, n);
 	if (got || !n)
 		return got;

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Unmodified programs under sdprun --mcast: a queue pair receives their groups, and the kernel
+# receives what that cannot. The other node sends with sockets.
+
+. "$(dirname "$0")/lib.sh"
+
+waits() {
+	python "$1" "$1" 7400 $group && offloaded "$1" && twenty "$1" "$1" && end "$1"
+}
+
+# The same program with the kernel alone, beside: its lines tell what a program has to see.
+as_kernel() {
+	local name
+
+	python a poll "$1" "$2" && offloaded a "$2" "$3" && python kernel poll "$1" "$2" &&
+	until_true 10 shows attached yes "$3" || return
+	for name in a kernel; do
+		command_of $name stamp && twenty $name $name "$2" "$1" || return
+	done
+	send "$(printf 'long%0150d' 1)" 1 "$2" "$1" && send same 9 "$2" "$1" &&
+	until_true 10 started a ' same 9$' && until_true 10 started kernel ' same 9$' || return
+	same "$(grep -E 'long|same' $folder/a)" "$(grep -E 'long|same' $folder/kernel)" &&
+	same "$(grep -c ' stamp same' $folder/a)" 9 && end a kernel
+}
+
+several() {
+	local g p
+
+	python a epoll 7400,7401,7402 $group 239.77.7.2 239.77.7.3 || return
+	for g in $group 239.77.7.2 239.77.7.3; do
+		for p in 7400 7401 7402; do
+			until_true 30 reached_at "$g" $p && send "$g,$p" 5 "$g" $p || return
+		done
+	done
+	for g in $group 239.77.7.2 239.77.7.3; do
+		for p in 7400 7401 7402; do
+			until_true 10 started a "$g.* $g,$p 5\$" &&
+			same "$(grep -c "$g/.* $g,$p [1-5]\$" $folder/a)" 5 ||
+				{ cat $folder/a; return 1; }
+		done
+	done
+	same "$(grep -c 'by the queue pair' $folder/log.a)" 9 &&
+	same "$(grep -c 'by the kernel' $folder/log.a)" 0 && end a
+}
+
+reached_at() {
+	send "first-$1-$2" 1 "$1" "$2" && until_true 1 started a " first-$1-$2 1\$"
+}
+
+sources() {
+	python a poll 7400 $group@10.77.0.9 && offloaded a && send foreign 5 &&
+	command_of a join $group@10.77.0.2 && twenty a own && not started a foreign && end a
+}
+
+local_sender() {
+	python a select 7400 $group && offloaded a &&
+	python3 "$groups" send ib0 7400 near 5 $group && until_true 10 started a ' near 5$' &&
+	twenty a far && same "$(grep -c ' near ' $folder/a)" 5 || { cat $folder/a; return 1; }
+}
+
+leaves() {
+	python a edge 7400 $group && offloaded a && command_of a leave $group &&
+	until_true 10 not grep -qx "GID: $gid" "$debugfs/${me}_mcg" &&
+	command_of a join $group && until_true 10 offloaded a && twenty a again && end a &&
+	until_true 10 not grep -qx "GID: $gid" "$debugfs/${me}_mcg"
+}
+
+# returns WORD REASON: then the kernel receives
+returns() {
+	python a epoll 7400 $group && offloaded a && twenty a before && command_of a "$1" &&
+	by_kernel a "$2" && twenty a behind && end a
+}
+
+rule() {
+	local only="=239.78.0.0/16"
+
+	python a poll 7400 $group && until_true 10 shows attached yes && end a &&
+	not test -e $folder/log.a &&
+	fails_with "not a list of multicast groups" "$sdprun" --mcast=10.0.0.0/8 true &&
+	fails_with "not a list of multicast groups" "$sdprun" --mcast=239.1.2.3/33 true
+}
+
+manager() {
+	python a poll 7400 $group && offloaded a && twenty a before && stop_sm && start_sm &&
+	until_true 20 member $sa 1 && twenty a behind && end a
+}
+
+# All of it takes a minute and a half.
+if [ "$VARIANT" = ours ]; then
+	plan 4
+	row "datagrams come by the queue pair: epoll" waits epoll
+	row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
+	row "a sender on this host" local_sender
+	row "fork(): the kernel receives" returns fork 'forks'
+	finish
+fi
+plan 18
+for how in block poll select epoll edge asyncio; do
+	row "datagrams come by the queue pair: $how" waits $how
+done
+row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
+row "IPv6" as_kernel 7400 $group6 $gid6
+row "several groups and ports" several
+row "sources" sources
+row "a sender on this host" local_sender
+row "leaving and joining" leaves
+row "fork(): the kernel receives" returns fork 'forks'
+row "dup(): the kernel receives" returns dup 'two descriptors'
+row "a filter: the kernel receives" returns filter 'sets a filter'
+row "an option: the kernel receives" returns stamping 'SO_TIMESTAMPING'
+row "groups that the rule leaves out" rule
+row "another subnet manager" manager
+finish
