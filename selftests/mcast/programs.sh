@@ -82,6 +82,20 @@ rule() {
 	fails_with "not a list of multicast groups" "$sdprun" --mcast=239.1.2.3/33 true
 }
 
+# It writes datagrams one behind the other.
+has() {
+	same "$(grep -o "$1 [0-9]*" $folder/a | wc -l)" "$2"
+}
+
+reached_socat() {
+	send probe 1 && until_true 1 started a probe
+}
+
+by_socat() {
+	begin a socat -u UDP4-RECV:7400,reuseaddr,ip-add-membership=$group:ib0 - && offloaded a &&
+	until_true 30 reached_socat && send mine 20 && until_true 10 has mine 20 && end a
+}
+
 manager() {
 	python a poll 7400 $group && offloaded a && twenty a before && stop_sm && start_sm &&
 	until_true 20 member $sa 1 && twenty a behind && end a
@@ -96,7 +110,7 @@ if [ "$VARIANT" = ours ]; then
 	row "fork(): the kernel receives" returns fork 'forks'
 	finish
 fi
-plan 18
+plan 19
 for how in block poll select epoll edge asyncio; do
 	row "datagrams come by the queue pair: $how" waits $how
 done
@@ -111,5 +125,6 @@ row "dup(): the kernel receives" returns dup 'two descriptors'
 row "a filter: the kernel receives" returns filter 'sets a filter'
 row "an option: the kernel receives" returns stamping 'SO_TIMESTAMPING'
 row "groups that the rule leaves out" rule
+row "socat" by_socat
 row "another subnet manager" manager
 finish
