@@ -170,10 +170,10 @@ output=$(on_trixie "$root/tools/setup" demo 2>&1)
 test $? -eq 1 && [[ $output == *"Debian 12 (bookworm)"*"this is Debian 13"* ]]
 result $? "another release is refused at once"
 
-test "$(library "$tmp/lib/fast.o")" = "  CC      $tmp/lib/fast.o"
+test "$(library "$tmp/lib/mapped.o")" = "  CC      $tmp/lib/mapped.o"
 result $? "one short line for a command"
-rm "$tmp/lib/fast.o"
-test "$(library V=1 "$tmp/lib/fast.o" | cut -d ' ' -f 1)" = cc
+rm "$tmp/lib/mapped.o"
+test "$(library V=1 "$tmp/lib/mapped.o" | cut -d ' ' -f 1)" = cc
 result $? "or the command"
 # The file system counts time in ticks of the kernel, and make sees no change within one.
 tick() {
@@ -184,9 +184,9 @@ library -s "$tmp/lib/libsdpdev.pc" PREFIX=/one && tick &&
 	library -s "$tmp/lib/libsdpdev.pc" PREFIX=/two
 grep -qx prefix=/two "$tmp/lib/libsdpdev.pc"
 result $? "another PREFIX is noticed"
-library -s "$tmp/lib/program.o" PREFIX=/one && tick &&
-	library -s "$tmp/lib/program.o" PREFIX=/two
-strings "$tmp/lib/program.o" | grep -q "nor in /two/lib/sdpdev\$"
+library -s "$tmp/lib/sdprun.o" PREFIX=/one && tick &&
+	library -s "$tmp/lib/sdprun.o" PREFIX=/two
+strings "$tmp/lib/sdprun.o" | grep -q "nor in /two/lib/sdpdev\$"
 result $? "by sdprun as well"
 
 expected='60-sdpdev.rules ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so'
