@@ -124,6 +124,62 @@ reports() {
 	"$tmp/root/usr/local/lib/sdpdev/report" | grep -q '^sdpdev *loaded: no;'
 }
 
+# The line, after bash has put all that the installed file offers in the place of its last word
+# completed LINE
+completed() {
+	local top=$tmp/root/usr/local file
+
+	file=$top/share/bash-completion/completions/${1%% *}
+	printf '%s\033*\001echo : \n' "$1" |
+		PATH=$top/bin:$top/sbin:$PATH TERM=dumb \
+			script -qec "bash --rcfile $file -i" /dev/null |
+		tr -d '\r' | sed -n 's/^: //p'
+}
+
+# completes LINE WORDS: to that
+completes() {
+	local line
+
+	line=$(completed "$1")
+	[ "$line" = "$2" ] || { diag "$1: $line"; return 1; }
+}
+
+# The options in the text
+options() {
+	grep -o -- '--[a-z-]*' <<< "$1" | sort -u
+}
+
+# Each option that a program has, by its own words
+completes_options() {
+	local program words
+
+	for program in sdprun sdpstat; do
+		words=$(options "$("$tmp/root/usr/local/bin/$program" --help | grep '^ .*--')")
+		[ "$(wc -l <<< "$words")" -gt 8 ] || return
+		[ "$(options "$(completed "$program --")")" = "$words" ] || return
+	done
+}
+
+# Those of sdpctl are those of the command.
+completes_commands() {
+	completes 'sdpctl re' 'sdpctl report return' &&
+		completes 'sdpctl return --' 'sdpctl return --all --stay --wait' &&
+		completes 'sdpctl list --' 'sdpctl list --all --json --listening --processes'
+}
+
+completes_filters() {
+	completes 'sdpstat car' 'sdpstat carrier=' &&
+		completes 'sdpstat carrier=local,i' 'sdpstat carrier=local,ib' &&
+		completes 'sdpctl return -s state=SYN' 'sdpctl return -s state=SYN_RECV SYN_SENT'
+}
+
+# The program that sdprun starts, and the users and control groups that it has rules for
+completes_others() {
+	completes 'sdprun --user=roo' 'sdprun --user=root' &&
+		completes 'sdprun --cgroup=/usr/shar' 'sdprun --cgroup=/usr/share' &&
+		completes 'sdprun --now sdpst' 'sdprun --now sdpstat'
+}
+
 # With a program that answers as sdpstat does
 prometheus() {
 	cat > "$tmp/root/usr/local/bin/sdpstat" <<-'EOT'
@@ -152,7 +208,7 @@ prometheus() {
 	)
 }
 
-plan 30
+plan 34
 configured "default : good"
 check "a configuration that names a test" "$tmp/selftests/run" --kernel 6.1 --list
 configured "default : good nothing"
@@ -202,6 +258,10 @@ result $? "modprobe sdpdev loads its transport"
 versions "$(cat "$root/VERSION")"
 result $? "modules, tools and manual pages are of one version"
 check "a report says which modules there are" reports
+check "bash completes each option" completes_options
+check "commands and theirs" completes_commands
+check "filters and their values" completes_filters
+check "users, control groups and programs" completes_others
 check "counters for Prometheus" prometheus
 touch "$tmp/root/usr/local/bin/other"
 make -s -C "$root" KERNEL=6.1 DESTDIR="$tmp/root" uninstall > /dev/null
