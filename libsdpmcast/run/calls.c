@@ -288,7 +288,7 @@ __public int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 		table_leave(s);
 	}
 	errno = error;
-	return ret;
+	return 0;
 }
 
 /* --- the end of a number, and two numbers for a socket --------------------------- */

@@ -116,7 +116,7 @@ static ssize_t deliver(struct served *s, struct msghdr *hdr, int flags)
 	copy_control(s, m, hdr);
 	if (!(flags & MSG_PEEK))
 		serve_done(s);
-	return flags & MSG_TRUNC ? len : done;
+	return (flags & MSG_TRUNC) ? len : done;
 }
 
 /* --- both ----------------------------------------------------------------- */

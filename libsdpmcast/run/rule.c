@@ -112,9 +112,9 @@ static int open_log(void)
 /* A line; @group may be NULL for all of the socket, and @why for a group by the queue pair. */
 void rule_tell(const struct served *s, const struct sockaddr_storage *group, const char *why)
 {
-	char name[INET6_ADDRSTRLEN] = "all groups", line[300];
+	char name[INET6_ADDRSTRLEN] = "all groups";
 	struct in6_addr addr;
-	int fd, len, error = errno;
+	int fd, error = errno;
 
 	if (!why && !(log_file && *log_file))
 		return;
@@ -125,11 +125,9 @@ void rule_tell(const struct served *s, const struct sockaddr_storage *group, con
 		addr_read(group, &addr, NULL);
 		inet_ntop(group->ss_family, &addr, name, sizeof(name));
 	}
-	len = snprintf(line, sizeof(line), "sdpmcast: %s(%d): socket %d: %s: by the %s%s%s\n",
-		       program_invocation_short_name, getpid(), s->fd, name,
-		       why ? "kernel" : "queue pair", why ? ": " : "", why ?: "");
-	if (len > 0 && write(fd, line, len < (int)sizeof(line) ? len : (int)sizeof(line) - 1) < 0)
-		len = 0;
+	dprintf(fd, "sdpmcast: %s(%d): socket %d: %s: by the %s%s%s\n",
+		program_invocation_short_name, getpid(), s->fd, name,
+		why ? "kernel" : "queue pair", why ? ": " : "", why ?: "");
 	close(fd);
 	errno = error;
 }

@@ -162,9 +162,10 @@ void serve_options(struct served *s)
 /* A program's own filter has to see each datagram. */
 static bool has_filter(int fd)
 {
+	struct sock_filter none;
 	socklen_t len = 0;
 
-	return getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, NULL, &len) || len;
+	return getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, &none, &len) || len;
 }
 
 static int open_more(struct served *s)

@@ -16,7 +16,7 @@
 
 static int endpoint_of(const struct pollfd *p)
 {
-	struct served *s = p->events & READABLE ? table_enter(p->fd) : NULL;
+	struct served *s = (p->events & READABLE) ? table_enter(p->fd) : NULL;
 	int fd = -1;
 
 	if (!s)

@@ -37,7 +37,7 @@ static unsigned int by_address(const struct sockaddr_storage *addr)
 /* As the kernel chooses it: by the route to the group. */
 static unsigned int by_route(const struct sockaddr_storage *group)
 {
-	struct sockaddr_storage to = *group, own;
+	struct sockaddr_storage to = *group, own = {};
 	const struct sockaddr_in6 *in6 = (const void *)&own;
 	socklen_t len = sizeof(own);
 	int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

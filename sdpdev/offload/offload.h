@@ -229,8 +229,8 @@ struct sdp_sock {
 	u64 seen;
 	atomic_t in_tcp;
 	atomic_t users;
-	bool accepted : 1;
-	bool callback : 1;
+	u8 accepted : 1;
+	u8 callback : 1;
 	bool joined;
 	bool stalled;
 	bool never;

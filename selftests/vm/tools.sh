@@ -242,7 +242,7 @@ grep -qx prefix=/two "$tmp/lib/libsdpdev.pc"
 result $? "another PREFIX is noticed"
 library -s "$tmp/lib/sdprun.o" PREFIX=/one && tick &&
 	library -s "$tmp/lib/sdprun.o" PREFIX=/two
-strings "$tmp/lib/sdprun.o" | grep -q "nor in /two/lib/sdpdev\$"
+strings "$tmp/lib/sdprun.o" | grep -qx /two/lib/sdpdev
 result $? "by sdprun as well"
 
 expected='60-sdpdev.rules ib_ipoib.ko libsdpdev.a libsdpdev.pc libsdpdev.so.2 libsdprings.so'
