@@ -141,6 +141,8 @@ void sdp_only_joined(struct sdp_lane *lane)
 	struct sock *sk = lane->ss->sk;
 
 	WRITE_ONCE(lane->ready, true);
+	/* The worker may not have seen it before the next one is looked for. */
+	lane->ss->seek_end = 0;
 	/* What the last one has not brought goes on, though the program makes no call. */
 	if (lane->tx.state == SDP_HALF_TX_LOOSE && !sdp_lane_again(lane)) {
 		if (lane->carrier)
