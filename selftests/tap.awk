@@ -4,7 +4,7 @@
 # Prints a line for each test, and puts the output of each file into a log of its own.
 #
 #   awk -v kernel=6.1 -v machine=NAME -v tests="SUITE:VARIANT/TEST..." -v round=N \
-#       -v logs=FOLDER -v records=FILE -v begun=FILE -f tap.awk
+#       -v tries=N -v logs=FOLDER -v records=FILE -v begun=FILE -f tap.awk
 #
 # A failed test is followed by what its file printed since the test before. A
 # skipped test has not passed, so it has failed. In the end the file begun has the
@@ -13,6 +13,7 @@
 #   file, kernel, SUITE:VARIANT/TEST, what people call it, tests that passed, tests that failed,
 #	whether the kernel reported something, log, the names of the tests that failed
 #   machine, what went wrong with it
+#   unborn, what it is called, its log: no test began, and of the tries one or more are left
 
 # What people call a test: the variant is of interest if it is one of several.
 function called(test) {
@@ -156,7 +157,10 @@ END {
 		why = "the run ended with status " status \
 			(reported ? ", the kernel reported something" : "")
 		result(0, why)
-		print "machine\t" of_machine ": " why > records
+		if (!files && !reported && tries > 1)
+			print "unborn\t" of_machine "\t" log_of(of_machine) > records
+		else
+			print "machine\t" of_machine ": " why > records
 	}
 	print files + 0 > begun
 }

@@ -2,7 +2,8 @@
 #
 # Judges a run by tap.awk's records, those of what was repeated at last. A test file
 # that failed has failed, unless it passed when it was repeated and the kernel had
-# nothing to report: then it is unsteady. If more than allowed are, they have failed, too.
+# nothing to report: then it is unsteady. So is a machine that came up when it was tried
+# again. If more than allowed are, they have failed, too.
 # So has what was planned and has no record.
 #
 #   awk -v allowed=N -v list=FILE -v date=... -v commit=... -f verdict.awk PLAN RECORDS...
@@ -46,6 +47,11 @@ $1 == "machine" {
 	next
 }
 
+$1 == "unborn" {
+	late[++unsteady] = $2 ": did not come up, and was tried again; " $3
+	next
+}
+
 {
 	key = $2 FS $3
 }
@@ -68,6 +74,7 @@ repeated {
 }
 
 END {
+	machines = unsteady
 	for (i = 1; i <= count; i++)
 		unsteady += mended[keys[i]]
 	for (i = 1; i <= faults; i++)
@@ -97,8 +104,12 @@ END {
 			keep(key)
 		}
 	}
-	if (unsteady > allowed)
-		printf "%d test files were unsteady, more than %d: they failed\n", unsteady, allowed
+	for (i = 1; i <= machines; i++)
+		print "unsteady " late[i]
+	if (unsteady > allowed) {
+		f += machines
+		printf "%d test files or machines were unsteady, more than %d: they failed\n", unsteady, allowed
+	}
 	printf "%d passed, %d failed\n", p, f
 	exit f > 0 || p == 0
 }

@@ -59,7 +59,10 @@ project() {
 	cat > "$tmp/tools/vm/run" <<-EOT
 		#!/bin/bash
 		echo >> $tmp/boots
-		[ "\$5" != unborn ] || exit 125
+		case \$5 in
+		unborn)	exit 125 ;;
+		late)	rm $tmp/late && exit 125 ;;
+		esac
 		while [ "\$1" != -- ]; do shift; done
 		cd $tmp || exit
 		setsid bash -c 'echo \$\$ > machine; exec "\$@"' - "\${@:2}" &
@@ -132,7 +135,7 @@ dealt() {
 		{ cat "$tmp/out"; return 1; }
 }
 
-plan 34
+plan 40
 options=''
 project
 check "all is well" ran 0 "1 passed, 0 failed" --again -- good
@@ -164,8 +167,16 @@ check "a repetition can be interrupted" interrupted
 options=unborn
 check "a machine that never runs" ran 1 "0 passed, 3 failed" --again -- good worse
 check "nor did its tests" said "FAIL 6.1 suite/worse: did not run"
-check "is tried once" test "$(boots)" -eq 1
-
+check "is tried twice" test "$(boots)" -eq 2
+check "or once, if nothing is repeated" ran 1 "0 passed, 3 failed" -- good worse
+check "so it is" test "$(boots)" -eq 1
+options=late
+touch "$tmp/late"
+check "one that comes up when it is tried again" ran 0 "2 passed, 0 failed" --again -- good worse
+check "is unsteady" said 'unsteady 6.1 machine 1: did not come up, .*/6.1-machine-1.log'
+touch "$tmp/late"
+check "as test files are" ran 1 "2 passed, 3 failed" --again -- once twice
+check "it counts with them" said '3 test files or machines were unsteady, more than 2: .*'
 options=host
 check "a machine of a test's own" ran 1 "1 passed, 1 failed" --again -- nested
 options=''
