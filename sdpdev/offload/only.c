@@ -78,6 +78,32 @@ bool sdp_only_came(const struct sdp_sock *ss)
 	return tcp_sk(ss->sk)->bytes_received > sock_flag(ss->sk, SOCK_DONE);
 }
 
+static void sdp_only_unreported(struct sock *sk)
+{
+}
+
+/*
+ * TCP's disconnect sets ECONNRESET and reports it.  A program that the report wakes would read
+ * that error instead of the one that is set afterwards.  The socket is locked.
+ */
+static void sdp_only_disconnect(struct sock *sk)
+{
+	void (*report)(struct sock *sk);
+
+	write_lock_bh(&sk->sk_callback_lock);
+	report = sk->sk_error_report;
+	sk->sk_error_report = sdp_only_unreported;
+	write_unlock_bh(&sk->sk_callback_lock);
+
+	sk->sk_prot->disconnect(sk, 0);
+
+	write_lock_bh(&sk->sk_callback_lock);
+	/* A user of the callback may have put its own there meanwhile. */
+	if (sk->sk_error_report == sdp_only_unreported)
+		sk->sk_error_report = report;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
 /*
  * Ends a connection that would have to go by TCP: its error is set, and it has no pair and no lane
  * any more.  Returns -EPIPE.  Neither the network nor the other end has done it: ECONNABORTED says
@@ -97,7 +123,7 @@ int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 	trace_sdp_sock_end(ss, why);
 	/* Calls that sleep are not to go on with another connection. */
 	sk->sk_disconnects++;
-	sk->sk_prot->disconnect(sk, 0);
+	sdp_only_disconnect(sk);
 	WRITE_ONCE(ss->stay, why);
 	ss->ended = true;
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
