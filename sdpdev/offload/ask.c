@@ -159,6 +159,7 @@ static bool sdp_ask_proved(struct sdp_sock *ss, const struct sdp_join *join)
 static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 {
 	const struct sdp_join *join = ask->join;
+	const struct sdp_lane *lane = ss->lane;
 
 	/* Nobody has accepted a connection that has no socket. */
 	if (!ss->sk->sk_socket)
@@ -170,6 +171,8 @@ static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 	/* An end that may say nothing by TCP needs a peer that says nothing, either. */
 	if (!join->only || !sdp_only_fresh(ss))
 		return -EPERM;
+	if (lane && lane->tx.state != SDP_HALF_TX_TCP)
+		return 0;
 	/* A call that waits within TCP is about to say something. */
 	return ss->sk->sk_write_pending ? -EBUSY : 0;
 }

@@ -627,6 +627,35 @@ static void lost(void)
 	no_segs(c.b.fd);
 }
 
+/* The accepted end's call waits for room meanwhile. */
+static void lost_while_full(void)
+{
+	const int all = 30000000;
+	struct conn c;
+	int status;
+	pid_t pid;
+
+	if (plain || !late || !test_carrier())
+		return;
+	c = conn_only();
+	carries(&c);
+	pid = fork();
+	need(pid >= 0);
+	if (!pid) {
+		put(&c.b, all, 0);
+		_exit(0);
+	}
+	until_asleep(pid);
+	carrier("kill", "1");
+	put(&c.a, 10, 0);
+	get_all(&c.a, all);
+	need(waitpid(pid, &status, 0) == pid);
+	is("the sender", status, 0);
+	get_all(&c.b, 10);
+	no_segs(c.a.fd);
+	no_segs(c.b.fd);
+}
+
 static void lost_for_good(void)
 {
 	struct conn c;
@@ -671,6 +700,7 @@ static const struct row rows[] = {
 	{ "streams", streams },
 	{ "a client that sends by TCP first", late_client },
 	{ "a carrier that is lost", lost },
+	{ "while its program waits for room", lost_while_full },
 	{ "one that is lost for good", lost_for_good },
 	{ }
 };

@@ -118,7 +118,7 @@ void until_asleep(pid_t tid)
 	int times = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	/* A lock of the C library may hold it up for a moment as well. */
 	while (times < 3) {
 		f = fopen(path, "re");
