@@ -92,7 +92,7 @@ static void sdp_only_disconnect(struct sock *sk)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	report = sk->sk_error_report;
-	sk->sk_error_report = sdp_only_unreported;
+	WRITE_ONCE(sk->sk_error_report, sdp_only_unreported);
 	write_unlock_bh(&sk->sk_callback_lock);
 
 	sk->sk_prot->disconnect(sk, 0);
@@ -100,7 +100,7 @@ static void sdp_only_disconnect(struct sock *sk)
 	write_lock_bh(&sk->sk_callback_lock);
 	/* A user of the callback may have put its own there meanwhile. */
 	if (sk->sk_error_report == sdp_only_unreported)
-		sk->sk_error_report = report;
+		WRITE_ONCE(sk->sk_error_report, report);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
