@@ -812,6 +812,11 @@ static void test_connect(enum kind k)
 	   "%s: ENETUNREACH", kind_name[k]);
 	close(c);
 	close(l);
+}
+
+static void test_taken(enum kind k)
+{
+	int l, c;
 
 	enter_node(2);
 	l = end_open(k);
@@ -830,7 +835,7 @@ static void (*const tests[])(enum kind) = {
 	test_flags, test_lowat, test_peek, test_outq, test_options, test_vectors, test_timeouts,
 	test_full, test_epoll,
 	test_signals, test_splice, test_processes, test_close, test_answered,
-	test_listener, test_connect,
+	test_listener, test_connect, test_taken,
 };
 
 int main(void)

@@ -108,6 +108,19 @@ static void loop(unsigned long limit_s, unsigned long limit_ops, uint32_t seed)
 	}
 }
 
+/* One input, if there is one; else all of the corpus, and new ones. */
+static void work(struct input *one, unsigned long limit_s, unsigned long limit_ops, uint32_t seed)
+{
+	if (one->n) {
+		run(one);
+	} else {
+		corpus_replay();
+		stats();
+		loop(limit_s, limit_ops, seed);
+	}
+	stats();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -159,14 +172,7 @@ int main(int argc, char **argv)
 	began = seconds();
 	fprintf(stderr, "fuzz: seed %u, corpus of %u, %s\n", seed, corpus_n,
 		covered ? "guided by coverage" : "without coverage");
-	if (one.n) {
-		run(&one);
-	} else {
-		corpus_replay();
-		stats();
-		loop(limit_s, limit_ops, seed);
-	}
-	stats();
+	work(&one, limit_s, limit_ops, seed);
 	if (timing)
 		exec_times();
 	if (covered && !one.n)
