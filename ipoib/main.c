@@ -137,6 +137,8 @@ static int __init ipoib_module_init(void)
 	err = ipoib_genl_init();
 	if (err)
 		goto unregister_client;
+	/* The kernel's own has the same name. */
+	pr_info(IPOIB_NAME ": the driver of sdpdev, version " PROJECT_VERSION "\n");
 	return 0;
 
 unregister_client:

@@ -220,11 +220,18 @@ driver_gone() {
 }
 
 driver_back() {
+	echo "test: loads" > /dev/kmsg
 	modprobe ib_ipoib && give_all && until_true 20 carrier &&
 	me=$(debugfs_name node1) && until_true 10 broadcast && broadcast
 }
 
-if ours; then plan 17; else plan 14; fi
+# One line, with the version
+named_once() {
+	[ "$(dmesg | tac | sed '/test: loads/q' |
+		grep -c 'ib_ipoib: the driver of sdpdev, version [0-9.]*$')" -eq 1 ]
+}
+
+if ours; then plan 18; else plan 14; fi
 me=$(debugfs_name node1)
 no_loss -q -c 1 10.77.0.2 > /dev/null
 check "broadcast group is joined" broadcast
@@ -250,4 +257,5 @@ result $? "read while all changes"
 check "the folder goes with the driver" driver_gone
 driver_back
 result $? "and comes back"
+ours && check "and the log has one line of it" named_once
 finish

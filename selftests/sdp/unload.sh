@@ -22,7 +22,19 @@ unused() {
 	[ "$(< /sys/module/sdpdev/refcnt)" -eq 0 ]
 }
 
-plan $((rounds * 5 + 3))
+# since_load WORDS: how many lines of the log, since the modules were last loaded, end with them
+since_load() {
+	dmesg | tac | sed '/test: loads/q' | grep -c "$1\$"
+}
+
+# A line for the module and one for each adapter, but none for a connection
+logged() {
+	[ "$(since_load 'sdpdev: version [0-9.]*')" -eq 1 ] &&
+		[ "$(since_load ': sdp_ib carries SDP')" -eq \
+			"$(find /sys/class/infiniband/ -name 'softib*' | wc -l)" ]
+}
+
+plan $((rounds * 5 + 4))
 for round in $(seq "$rounds"); do
 	"$programs/traffic" 4 & pid=$!
 	check "$round: connections" until_true 30 connected
@@ -33,6 +45,7 @@ for round in $(seq "$rounds"); do
 	# The traffic's processes die a moment after their parent.
 	check "$round: nothing keeps the device" until_true 30 unused
 	check "$round: and the device goes" rmmod sdpdev
+	echo "test: loads" > /dev/kmsg
 	modprobe sdp_ib
 	direct 1
 done
@@ -42,5 +55,6 @@ result $? "modprobe will load both"
 check "and all is as before" until_true 30 connected
 kill $pid
 wait $pid 2> /dev/null
+check "the log has a line for the module, and one for each adapter" logged
 check "nothing is left" until_true 30 no_connection
 finish

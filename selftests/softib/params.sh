@@ -22,6 +22,13 @@ loads_with() {
 	[ "$devices" -eq "$1" ]
 }
 
+# one_line HCAS: the log has one that says what was made.
+one_line() {
+	dmesg -C
+	insmod "$module" hcas="$1" && rmmod softib || return
+	[ "$(dmesg | grep 'softib: version' | grep -c "version [0-9.]*, $1 HCAs\$")" -eq 1 ]
+}
+
 # srq_is WANT DEVICE: what there is, and what comes of asking for one.
 srq_is() {
 	local got
@@ -68,7 +75,7 @@ with_pkeys() {
 	return "$status"
 }
 
-plan 31
+plan 32
 
 check "65 HCAs are too many" refused "hcas=65 is not in the range 0 to 64" \
 	hcas=65
@@ -93,6 +100,7 @@ check "more than the specification allows" refused "invalid for parameter" pkeys
 check "two HCAs, if nobody says anything" loads_with 2
 check "none" loads_with 0 hcas=0
 check "one" loads_with 1 hcas=1
+check "the log says how many" one_line 3
 check "the smallest MTU" loads_with 2 ib_mtu=256
 check "the largest, and loss" loads_with 2 ib_mtu=4096 loss=1000000
 check "shared receive queues" with_srq "65536 done"

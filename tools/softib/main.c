@@ -94,6 +94,7 @@ static int __init softib_init(void)
 	if (ret)
 		goto err_udp;
 	softib_capture_init();
+	pr_info("softib: version " PROJECT_VERSION ", %u HCAs\n", hcas);
 	return 0;
 
 err_udp:

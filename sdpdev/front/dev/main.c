@@ -51,6 +51,7 @@ static int __init sdp_init(void)
 		goto err_attach;
 	/* Programs open direct sockets from here on, so nothing may fail behind it. */
 	sdp_direct_init();
+	pr_info("sdpdev: version " PROJECT_VERSION "\n");
 	return 0;
 
 err_attach:

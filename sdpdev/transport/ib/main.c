@@ -37,8 +37,10 @@ static int sdp_ib_add(struct ib_device *device)
 	struct sdp_ib_dev *dev;
 	struct sdp_rc_dev *rc;
 
-	if (!sdp_ib_dev_usable(device))
+	if (!sdp_ib_dev_usable(device)) {
+		ibdev_info(device, "sdp_ib does not use it: no port of InfiniBand\n");
 		return -EOPNOTSUPP;
+	}
 	rc = sdp_rc_dev_new(&sdp_ib_kind, device);
 	if (IS_ERR(rc))
 		return PTR_ERR(rc);

@@ -35,8 +35,10 @@ static int sdp_rdma_add(struct ib_device *device)
 	struct sdp_rdma_dev *dev;
 	struct sdp_rc_dev *rc;
 
-	if (!sdp_rdma_dev_usable(device))
+	if (!sdp_rdma_dev_usable(device)) {
+		ibdev_info(device, "sdp_rdma does not use it: no port of RoCE or iWARP\n");
 		return -EOPNOTSUPP;
+	}
 	rc = sdp_rc_dev_new(&sdp_rdma_kind, device);
 	if (IS_ERR(rc))
 		return PTR_ERR(rc);

@@ -51,9 +51,10 @@ u32 sdp_rc_dev_mem(const struct ib_device *device)
 	return (pages - 1) * PAGE_SIZE;
 }
 
-/* What is slower by this device than it could be, once. */
+/* Once: that the device is used, and what is slower by it than it could be. */
 static void sdp_rc_dev_tell(const struct sdp_rc_dev *dev)
 {
+	ibdev_info(dev->device, "%s carries SDP\n", dev->kind->module);
 	if (!sdp_rc_dev_mem(dev->device))
 		ibdev_info(dev->device, "no fast registration: SDP copies all bytes\n");
 	if (sdp_rc_dev_whole(dev))
