@@ -164,7 +164,7 @@ static bool sdp_chan_admit(struct sdp_chan *chan, struct sdp_xprt_buf *buf,
 	chan->credit.posted--;
 	bad = sdp_chan_parse(chan, buf, in);
 	if (bad) {
-		sdp_count(SDP_CNT_BAD + bad);
+		sdp_count(chan->net, SDP_CNT_BAD + bad);
 		chan->deaf = true;
 		goto drop;
 	}

@@ -13,6 +13,7 @@
 #include <linux/hashtable.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
@@ -157,7 +158,7 @@ struct sdp_user *sdp_shared_charge(long bytes)
 
 	if (!user || sdp_user_charge(user, bytes))
 		return user;
-	sdp_count(SDP_CNT_OVER_LIMIT);
+	sdp_count(current->nsproxy->net_ns, SDP_CNT_OVER_LIMIT);
 	sdp_user_put(user);
 	return NULL;
 }

@@ -3,8 +3,8 @@
  * The base of sdpdev: counters, parameters, pages that senders copy into, and who pays for memory
  * that programs map.
  *
- * Counters and accounts are atomic: a caller may be in any context and hold any lock, unless a
- * function's own comment says otherwise.
+ * Counters are per processor, and accounts are atomic: a caller may be in any context and hold any
+ * lock, unless a function's own comment says otherwise.
  */
 #ifndef _SDP_CORE_H
 #define _SDP_CORE_H
@@ -14,6 +14,7 @@
 #include <linux/uidgid.h>
 
 struct mem_cgroup;
+struct net;
 struct page_frag;
 struct sdp_user;
 struct sk_buff;
@@ -31,7 +32,7 @@ struct sock;
 /* Room for the counters of carriers that were not joined. */
 #define SDP_CNT_REFUSAL_KINDS	8
 
-/* Counters of /proc/net/sdp/snmp. */
+/* Counters of a network namespace, in its /proc/net/sdp/snmp. */
 enum sdp_counter {
 	SDP_CNT_CONNECTED,
 	SDP_CNT_ACCEPTED,
@@ -88,8 +89,10 @@ enum sdp_counter {
 extern unsigned int sdp_user_mib, sdp_user_share;
 
 /* count.c */
-void sdp_count(enum sdp_counter which);
-long sdp_counter(enum sdp_counter which);
+void sdp_count(const struct net *net, enum sdp_counter which);
+unsigned long sdp_counter(const struct net *net, enum sdp_counter which);
+int sdp_count_init(void);
+void sdp_count_exit(void);
 
 /* frag.c */
 void sdp_frag_keep(struct sk_buff *skb);

@@ -151,14 +151,15 @@ static int sdp_direct_take(struct sock *sk, struct sock *parent, struct sdp_xprt
 	return sdp_chan_accept(&link->chan, xc, &params, &hah, sizeof(hah));
 }
 
-static int sdp_direct_hello(const void *pdata, unsigned int len, struct sdp_hello *hello)
+static int sdp_direct_hello(const struct net *net, const void *pdata, unsigned int len,
+			    struct sdp_hello *hello)
 {
 	enum sdp_bad bad = sdp_parse_hello(pdata, len, hello);
 
 	if (!bad)
 		return 0;
-	sdp_count(SDP_CNT_BAD + bad);
-	sdp_count(SDP_CNT_REFUSED_BAD_HELLO);
+	sdp_count(net, SDP_CNT_BAD + bad);
+	sdp_count(net, SDP_CNT_REFUSED_BAD_HELLO);
 	return -EPROTO;
 }
 
@@ -167,7 +168,7 @@ int sdp_direct_request_addrs(const void *pdata, unsigned int len,
 			     struct sockaddr_storage *local, struct sockaddr_storage *peer)
 {
 	struct sdp_hello hello;
-	int err = sdp_direct_hello(pdata, len, &hello);
+	int err = sdp_direct_hello(&init_net, pdata, len, &hello);
 
 	if (err)
 		return err;
@@ -192,7 +193,7 @@ int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 				     ev->ifindex);
 	if (!parent)
 		return -ENOENT;
-	err = sdp_direct_hello(ev->pdata, ev->pdata_len, &hello);
+	err = sdp_direct_hello(ev->net, ev->pdata, ev->pdata_len, &hello);
 	if (err)
 		goto out;
 	err = -ENOMEM;
@@ -202,7 +203,7 @@ int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev
 	sdp_direct_inherit(sk, parent);
 	err = -ECONNREFUSED;
 	if (!sdp_direct_admit(parent, sk)) {
-		sdp_count(SDP_CNT_REFUSED_BACKLOG);
+		sdp_count(ev->net, SDP_CNT_REFUSED_BACKLOG);
 		sock_put(sk);
 		goto out;
 	}

@@ -284,7 +284,7 @@ void sdp_direct_forget(struct sock *sk)
 static void sdp_direct_established(struct sock *sk, bool asked)
 {
 	sk->sk_state = TCP_ESTABLISHED;
-	sdp_count(asked ? SDP_CNT_ACCEPTED : SDP_CNT_CONNECTED);
+	sdp_count(sock_net(sk), asked ? SDP_CNT_ACCEPTED : SDP_CNT_CONNECTED);
 }
 
 /* The peer has accepted: what it says of itself. */
@@ -294,7 +294,7 @@ static bool sdp_direct_answered(struct sdp_chan *chan, const void *pdata, unsign
 	enum sdp_bad bad = sdp_parse_hello_ack(pdata, len, &hello);
 
 	if (bad) {
-		sdp_count(SDP_CNT_BAD + bad);
+		sdp_count(chan->net, SDP_CNT_BAD + bad);
 		return false;
 	}
 	sdp_direct_link(chan)->adverts = hello.adverts;

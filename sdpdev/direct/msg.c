@@ -42,7 +42,7 @@ bool sdp_direct_stream(u8 mid, u32 len)
 /* The peer broke the rules: it hears of it, and the program. */
 static void sdp_direct_broken(struct sock *sk, enum sdp_bad bad)
 {
-	sdp_count(SDP_CNT_BAD + bad);
+	sdp_count(sock_net(sk), SDP_CNT_BAD + bad);
 	sdp_direct_abort(sk, ECONNRESET);
 }
 
@@ -146,7 +146,7 @@ static bool sdp_direct_sink_avail(struct sock *sk, const struct sdp_pdu *pdu)
 	if (pdu->payload)
 		sdp_direct_discard(sk);
 	if (stale)
-		sdp_count(SDP_CNT_ZCOPY_STALE);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_STALE);
 	else
 		sdp_direct_crossed(sk);
 	return true;

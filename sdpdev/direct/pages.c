@@ -91,7 +91,7 @@ int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const stru
 		err = sdp_chan_mem_make(chan, &p->cm, &p->sgt, access);
 	p->known = !err;
 	if (err)
-		sdp_count(SDP_CNT_ZCOPY_UNPINNED);
+		sdp_count(chan->net, SDP_CNT_ZCOPY_UNPINNED);
 	return err;
 }
 

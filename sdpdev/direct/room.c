@@ -116,7 +116,7 @@ static void sdp_direct_room_cancel(struct sock *sk, const struct sdp_chan *chan)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 
-	sdp_count(SDP_CNT_ZCOPY_UNINVITED);
+	sdp_count(sock_net(sk), SDP_CNT_ZCOPY_UNINVITED);
 	spin_lock_bh(&direct->lock);
 	if (direct->link && &direct->link->chan == chan) {
 		sdp_room_cancel(&direct->room);
@@ -187,7 +187,7 @@ size_t sdp_direct_invite(struct sock *sk, struct msghdr *msg, size_t len, long *
 		return 0;
 	if (!sdp_direct_pin(&p, chan, &msg->msg_iter, most, SDP_XPRT_PEER_WRITES) &&
 	    p.len >= SDP_DIRECT_ROOM && sdp_direct_room_offer(sk, chan, &p)) {
-		sdp_count(SDP_CNT_ZCOPY_INVITED);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_INVITED);
 		n = sdp_direct_room_wait(sk, chan, timeo);
 	}
 	sdp_direct_unpin(&p);

@@ -21,7 +21,7 @@ bool sdp_direct_decline(struct sock *sk)
 	offered = direct->sink.state == SDP_SINK_OFFERED;
 	if (offered) {
 		sdp_sink_refuse(&direct->sink);
-		sdp_count(SDP_CNT_ZCOPY_REFUSED);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_REFUSED);
 		sdp_direct_push(sk);
 	}
 	spin_unlock_bh(&direct->lock);
@@ -91,7 +91,7 @@ static u32 sdp_direct_fetch_end(struct sock *sk, struct sdp_chan *chan, u32 n, i
 	if (left)
 		sk->sk_data_ready(sk);
 	if (n)
-		sdp_count(SDP_CNT_ZCOPY_READ);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_READ);
 	return n;
 }
 

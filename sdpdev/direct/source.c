@@ -171,7 +171,7 @@ static void sdp_direct_cancel(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
 
-	sdp_count(SDP_CNT_ZCOPY_CANCELLED);
+	sdp_count(sock_net(sk), SDP_CNT_ZCOPY_CANCELLED);
 	spin_lock_bh(&direct->lock);
 	if (sdp_src_cancel(&direct->src))
 		sdp_direct_withdraw(sk);
@@ -242,7 +242,7 @@ size_t sdp_direct_lend(struct sock *sk, struct msghdr *msg, long *timeo)
 	    p.len <= first) {
 		kfree_skb(skb);
 	} else if (sdp_direct_advertise(sk, chan, skb, &p, mode)) {
-		sdp_count(SDP_CNT_ZCOPY_OFFERED);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_OFFERED);
 		has = sdp_direct_offered(sk, timeo);
 	}
 	sdp_direct_unpin(&p);

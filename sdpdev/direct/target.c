@@ -84,7 +84,7 @@ size_t sdp_direct_fill(struct sock *sk, struct msghdr *msg, u32 most)
 	if (n && sdp_chan_mem_wait(chan, &p.cm))
 		n = 0;
 	if (n)
-		sdp_count(SDP_CNT_ZCOPY_WRITTEN);
+		sdp_count(sock_net(sk), SDP_CNT_ZCOPY_WRITTEN);
 	sdp_direct_unpin(&p);
 	sdp_chan_put(chan);
 	iov_iter_advance(&msg->msg_iter, n);

@@ -94,18 +94,18 @@ static void sdp_joined_message(struct sdp_chan *chan, u8 mid, u8 flags, struct s
 	struct sdp_joined *j = sdp_joined_of(chan);
 
 	if (!skb) {
-		sdp_count(SDP_CNT_LANE_BAD);
+		sdp_count(chan->net, SDP_CNT_LANE_BAD);
 		sdp_chan_end(chan);
 	} else if (!j->ready) {
 		if (!sdp_joined_proved(j, mid, skb)) {
-			sdp_count(SDP_CNT_LANE_BAD);
+			sdp_count(chan->net, SDP_CNT_LANE_BAD);
 			sdp_chan_end(chan);
 		}
 		kfree_skb(skb);
 	} else if (sdp_joined_read(mid, flags, skb)) {
 		sdp_carrier_arrived(j->c, skb);
 	} else {
-		sdp_count(SDP_CNT_LANE_BAD);
+		sdp_count(chan->net, SDP_CNT_LANE_BAD);
 		kfree_skb(skb);
 		sdp_chan_end(chan);
 	}
@@ -160,7 +160,7 @@ static void sdp_joined_open(struct sdp_chan *chan, const void *pdata, unsigned i
 		return;
 	if (!sdp_joined_parse_rep(pdata, len, &j->join, &j->answer, &j->peer) ||
 	    j->answer.proof != sdp_carrier_proof(j->c, 2, &j->answer, j->join.nonce)) {
-		sdp_count(SDP_CNT_LANE_BAD);
+		sdp_count(chan->net, SDP_CNT_LANE_BAD);
 		sdp_chan_end(chan);
 		return;
 	}
@@ -289,7 +289,7 @@ int sdp_joined_request_addrs(const void *pdata, unsigned int len,
 	bool version;
 
 	if (!sdp_joined_parse_req(pdata, len, NULL, &join, &bufs, &version)) {
-		sdp_count(SDP_CNT_LANE_BAD);
+		sdp_count(&init_net, SDP_CNT_LANE_BAD);
 		return -EPROTO;
 	}
 	sdp_joined_addrs(&join, peer, local);

@@ -89,7 +89,7 @@ static enum sdp_stay sdp_lane_begin(struct sdp_sock *ss, const struct sdp_carrie
 		kfree(c);
 		return SDP_STAY_PEER;
 	}
-	sdp_count(SDP_CNT_ASKED);
+	sdp_count(sock_net(ss->sk), SDP_CNT_ASKED);
 	sdp_lane_join(lane, c);
 	return SDP_STAY_PASSING;
 }

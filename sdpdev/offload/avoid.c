@@ -399,7 +399,7 @@ void sdp_avoid_joined(struct sdp_sock *ss, const struct sdp_carrier *c)
 
 	if (ss->accepted || !avoid)
 		return;
-	sdp_count(SDP_CNT_JOINED);
+	sdp_count(sock_net(ss->sk), SDP_CNT_JOINED);
 	ss->looks = 0;
 	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);
 	spin_lock_bh(&avoid->lock);
@@ -458,7 +458,7 @@ void sdp_avoid_over(struct sdp_sock *ss, struct sdp_carrier *c)
 	if (ss->accepted || !avoid)
 		return;
 	if (!c->joined) {
-		sdp_count(SDP_CNT_REFUSED + why);
+		sdp_count(sock_net(ss->sk), SDP_CNT_REFUSED + why);
 		trace_sdp_sock_refused(ss, why);
 	}
 	sdp_avoid_name(ss->sk, &path, c->ops->kind, c->ifindex);

@@ -68,10 +68,10 @@ void sdp_stay_set(struct sdp_sock *ss, enum sdp_stay stay, bool back)
 	if (sdp_stay_for_good(ss->stay) && !sdp_stay_for_good(stay))
 		stay = ss->stay;
 	if (back) {
-		sdp_count(SDP_CNT_RETURNED + stay);
+		sdp_count(sock_net(ss->sk), SDP_CNT_RETURNED + stay);
 		trace_sdp_sock_return(ss, stay);
 	} else if (stay != ss->stay && stay && stay != SDP_STAY_CLOSED) {
-		sdp_count(SDP_CNT_STAYED + stay);
+		sdp_count(sock_net(ss->sk), SDP_CNT_STAYED + stay);
 		trace_sdp_sock_stay(ss, stay);
 	}
 	WRITE_ONCE(ss->stay, stay);

@@ -185,8 +185,6 @@ size_t sdp_land_write(struct sdp_pipe *pipe, struct iov_iter *from)
 			break;
 		done += max_t(ssize_t, n, 0);
 	}
-	if (done)
-		sdp_count(SDP_CNT_LANDED);
 	pipe->lands |= done >= SDP_LAND_LEAST;
 	return done;
 }

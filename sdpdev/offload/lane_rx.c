@@ -145,7 +145,7 @@ static bool sdp_lane_take_switch(struct sdp_lane *lane, const struct sdp_lane_ms
 	case SDP_HALF_HOLD:
 		return false;
 	case SDP_HALF_BAD:
-		sdp_count(SDP_CNT_LANE_BAD);
+		sdp_count(sock_net(ss->sk), SDP_CNT_LANE_BAD);
 		fallthrough;
 	default:
 		sdp_lane_lose(lane);
@@ -291,7 +291,7 @@ static void sdp_lane_abort(struct sdp_lane *lane)
 {
 	struct sock *sk = lane->ss->sk;
 
-	sdp_count(SDP_CNT_LANE_RESET);
+	sdp_count(sock_net(sk), SDP_CNT_LANE_RESET);
 	sdp_half_rx_abort(&lane->rx);
 	lane->reset = true;
 	sock_reset_flag(sk, SOCK_DONE);

@@ -127,7 +127,7 @@ ssize_t sdp_lend_fill(struct sock *sk, struct sk_buff *skb, struct msghdr *msg, 
 	n = msg->msg_ubuf ? sdp_lend_program(sk, skb, msg, len) :
 			    sdp_lend_pages(sk, skb, msg, len);
 	if (n > 0)
-		sdp_count(SDP_CNT_LENT);
+		sdp_count(sock_net(sk), SDP_CNT_LENT);
 	return n;
 }
 

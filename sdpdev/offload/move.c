@@ -77,7 +77,7 @@ void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp)
 {
 	ss->stalled = false;
 	ss->moves++;
-	sdp_count(SDP_CNT_MOVED);
+	sdp_count(sock_net(ss->sk), SDP_CNT_MOVED);
 	trace_sdp_sock_move(ss, SDP_STAY_NOT);
 	ss->checked = jiffies;
 	sdp_sock_show(ss, ulp);

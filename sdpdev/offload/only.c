@@ -119,7 +119,7 @@ int sdp_only_end(struct sdp_sock *ss, enum sdp_stay why)
 		err = ECONNRESET;
 	else if (why == SDP_STAY_CLOSED)
 		err = sk->sk_state == TCP_CLOSE_WAIT ? EPIPE : ECONNRESET;
-	sdp_count(SDP_CNT_ONLY + why);
+	sdp_count(sock_net(sk), SDP_CNT_ONLY + why);
 	trace_sdp_sock_end(ss, why);
 	/* Calls that sleep are not to go on with another connection. */
 	sk->sk_disconnects++;

@@ -149,6 +149,8 @@ static ssize_t sdp_tx_piped(struct sdp_sock *ss, struct msghdr *msg, long *timeo
 	if (unlikely(sdp_tx_shut(sk)))
 		return -EPIPE;
 	n = sdp_land_write(pipe, &msg->msg_iter);
+	if (n)
+		sdp_count(sock_net(sk), SDP_CNT_LANDED);
 	if (!n && unlikely(patient) && sdp_tx_ahead(pipe, SDP_TX_AHEAD)) {
 		n = sdp_tx_wait_reader(ss, ss->pair, timeo);
 		if (n < 0 || pipe->state != SDP_PIPE_MOVED || READ_ONCE(pipe->landing))

@@ -222,7 +222,7 @@ static void sdp_xprt_port_open(struct sdp_xprt_port *port, const struct sdp_xprt
 	if (!err)
 		__set_bit(xprt->bit, &port->heard);
 	else if (err != -EOPNOTSUPP)
-		sdp_count(SDP_CNT_LISTEN_FAILED);
+		sdp_count(port->net, SDP_CNT_LISTEN_FAILED);
 }
 
 static void sdp_xprt_port_close(struct sdp_xprt_port *port, const struct sdp_xprt *xprt)

@@ -99,7 +99,8 @@ adapter_bytes() {
 
 # counted NAME: a counter of sdpdev, of both nodes together
 counted() {
-	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+	{ on 1 cat /proc/net/sdp/snmp; on 2 cat /proc/net/sdp/snmp; } |
+		awk -v name="$1" '$1 == name { n += $2 } END { print n }'
 }
 
 # before_it: what the next joined compares with

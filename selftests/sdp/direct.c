@@ -374,13 +374,16 @@ static bool listed(int fd, struct row *row)
 	return found;
 }
 
-/* What all namespaces together have counted. */
-static long counted(const char *name)
+/* What the namespace of a node has counted. */
+static long counted(int node, const char *name)
 {
-	FILE *table = fopen("/proc/net/sdp/snmp", "r");
 	char word[64];
 	long value, found = -1;
+	FILE *table;
 
+	enter_node(node);
+	table = fopen("/proc/net/sdp/snmp", "r");
+	enter_node(1);
 	must(table);
 	while (found < 0 && fscanf(table, "%63s %ld", word, &value) == 2)
 		if (!strcmp(word, name))
@@ -391,15 +394,15 @@ static long counted(const char *name)
 
 static void test_listed(int l)
 {
-	long connected = counted("connected"), accepted = counted("accepted");
+	long connected = counted(1, "connected"), accepted = counted(2, "accepted");
 	struct row a = { 0 }, b = { 0 }, c;
 	int end[2];
 
 	must(join(l, end));
 	must(write(end[0], "abcdef", 6) == 6 && all_events(end[1], POLLIN, SOON));
 	must(read(end[1], &c, 2) == 2);
-	ok(counted("connected") == connected + 1 && counted("accepted") == accepted + 1,
-	   "each end is counted");
+	ok(counted(1, "connected") == connected + 1 && counted(2, "accepted") == accepted + 1 &&
+	   !counted(1, "accepted"), "each node counts its end");
 	ok(listed(end[0], &a) && !strcmp(a.state, "ESTABLISHED") && a.tx_bytes == 6 &&
 	   a.rx_bytes == 0 && a.uid == 0, "/proc/net/sdp/direct has a socket");
 	ok(!listed(end[1], &c), "and none of another namespace");

@@ -20,7 +20,7 @@ begin() {
 		shift
 	done
 	shift
-	asked=$(counted carrier_asked)
+	asked=0
 	# shellcheck disable=SC2016,SC2086,SC2093 # for that shell; it has the number of this one
 	coproc joins {
 		exec unshare $user --net bash -c '
@@ -33,6 +33,7 @@ begin() {
 			exec $as "$@"' bash "${settings[@]}" -- "$programs/joins" "$@"
 	}
 	pid=$!
+	counts=$pid
 	answer
 }
 

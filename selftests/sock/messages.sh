@@ -16,12 +16,14 @@ with() {
 	done
 }
 
-# counted NAME: what the carrier's module has counted, or the kernel's
+# counted NAME: what the carrier's module has counted, or the kernel for the namespace of the
+# process $counts, if that is set
 counted() {
 	if [ -e "$parameters/$1" ]; then
 		cat "$parameters/$1"
 	else
-		awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
+		awk -v name="$1" '$1 == name { print $2 }' \
+			"/proc/${counts:-self}/net/sdp/snmp"
 	fi
 }
 

@@ -189,10 +189,19 @@ elsewhere() {
 	[ "$(unshare --net "$work/sdpstat" -l kind=direct | wc -l)" -eq 1 ]
 }
 
+# counts COMMAND...: what sdpstat says there of the directions that have moved
+counts() {
+	"$@" "$work/sdpstat" -s | awk '$1 == "moved" { print $2 }'
+}
+
+own_counters() {
+	[ "$(counts env)" -gt 0 ] && [ "$(counts unshare --net)" = 0 ]
+}
+
 # The checked kernel has no userfaultfd(2).
 held=3
 [ "$KERNEL" != debug ] || held=0
-plan $((39 + held))
+plan $((40 + held))
 check "a machine" start
 check "no endpoint: titles" lines 1
 check "and valid JSON" json 'not e'
@@ -232,6 +241,7 @@ tell 'c.setsockopt(257, 2, 0)'
 check "which is shown only then" untitled Mode port=7001
 check "every second's bytes" rates
 check "every second's counters" counter_rates
+check "which are the namespace's" own_counters
 check "every reason is documented" reasons
 check "every metric of the samples is exported" metrics
 check "a listener of direct SDP" tell 'd = direct(7008)'

@@ -53,7 +53,7 @@ sdp() {
 	insmod "$modules/sdpdev/sdpdev.ko" && insmod "$modules/sdpdev/sdp_verbs.ko" &&
 	insmod "$modules/sdpdev/sdp_ib.ko" &&
 	wants_sdp && wants_sdp ip netns exec peer && transfer &&
-	grep '^carrier_joined [1-9]' /proc/net/sdp/snmp
+	ip netns exec peer grep '^carrier_joined [1-9]' /proc/net/sdp/snmp
 }
 
 # What the transport makes of it

@@ -39,9 +39,14 @@ attach() {
 	done
 }
 
-# moved: how many directions have, so far
+# moved: how many directions have, so far, in all namespaces
 moved() {
-	awk '$1 == "moved" { print $2 }' /proc/net/sdp/snmp
+	local ns
+
+	for ns in '' red blue; do
+		[ -z "$ns" ] || [ -e "/run/netns/$ns" ] || continue
+		${ns:+ip netns exec $ns} cat /proc/net/sdp/snmp
+	done | awk '$1 == "moved" { n += $2 } END { print n }'
 }
 
 # more_moved BEFORE LEAST: at least so many have since

@@ -23,9 +23,18 @@ qps_back() {
 	[ "$(qps)" = "$before" ]
 }
 
+# Of node1, and of what names no namespace, which the first one counts
+counters() {
+	cat /proc/net/sdp/snmp /proc/1/net/sdp/snmp
+}
+
+sum() {
+	awk -v name="$1" '$1 == name { n += $2 } END { print n }'
+}
+
 # counter NAME: by how much it has moved
 counter() {
-	echo $(($(sed -n "s/^$1 //p" /proc/net/sdp/snmp) - $(sed -n "s/^$1 //p" /tmp/snmp)))
+	echo $(($(counters | sum "$1") - $(sum "$1" < /tmp/snmp)))
 }
 
 # Every way in which a Hello or a message can be wrong was met, as the peers see to.
@@ -50,7 +59,7 @@ all_have_ended() {
 }
 
 plan 6
-cp /proc/net/sdp/snmp /tmp/snmp
+counters > /tmp/snmp
 serve echo
 before=$(qps)
 echo "# $messages messages, seed $seed, $peers peers"

@@ -222,16 +222,32 @@ struct counter {
 	unsigned long value;
 };
 
+/* Adds those of a process's namespace to the values. */
+static unsigned int add_counters(struct counter *c, pid_t pid)
+{
+	unsigned int n = 0;
+	unsigned long value;
+	char path[48];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/net/sdp/snmp", pid);
+	f = fopen(path, "r");
+	if (!f)
+		die(path);
+	while (n < COUNTERS && fscanf(f, "%47s %lu", c[n].name, &value) == 2)
+		c[n++].value += value;
+	fclose(f);
+	return n;
+}
+
+/* Of node1, where the shell is, and of what names no namespace, which the first one counts. */
 static unsigned int read_counters(struct counter *c)
 {
-	FILE *f = fopen("/proc/net/sdp/snmp", "r");
-	unsigned int n = 0;
+	unsigned int n;
 
-	if (!f)
-		die("/proc/net/sdp/snmp");
-	while (n < COUNTERS && fscanf(f, "%47s %lu", c[n].name, &c[n].value) == 2)
-		n++;
-	fclose(f);
+	memset(c, 0, COUNTERS * sizeof(*c));
+	add_counters(c, getppid());
+	n = add_counters(c, 1);
 	/* What is not seen cannot have moved. */
 	if (n == COUNTERS)
 		die("more counters than there is room for");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters of SDP, which are those of all network namespaces together.
+ * The counters of SDP: those of the network namespace, and those of the transports.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

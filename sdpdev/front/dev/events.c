@@ -31,7 +31,7 @@ static int sdp_events_request(struct sdp_xprt_conn *xc, void *ctx,
 	err = sdp_direct_request(xc, ev);
 	if (err != -ENOENT)
 		return err;
-	sdp_count(SDP_CNT_REFUSED_NO_LISTENER);
+	sdp_count(ev->net, SDP_CNT_REFUSED_NO_LISTENER);
 	return -ECONNREFUSED;
 }
 

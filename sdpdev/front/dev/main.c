@@ -26,9 +26,12 @@ static int __init sdp_init(void)
 	int err;
 
 	sdp_xprt_init(&sdp_events);
-	err = sdp_proc_init();
+	err = sdp_count_init();
 	if (err)
 		return err;
+	err = sdp_proc_init();
+	if (err)
+		goto err_count;
 	err = sdp_net_init(sdp_attach);
 	if (err)
 		goto err_proc;
@@ -68,6 +71,8 @@ err_net:
 err_proc:
 	sdp_proc_exit();
 	sdp_frag_exit();
+err_count:
+	sdp_count_exit();
 	return err;
 }
 
@@ -88,6 +93,7 @@ static void __exit sdp_exit(void)
 	sdp_net_exit();
 	sdp_proc_exit();
 	sdp_frag_exit();
+	sdp_count_exit();
 }
 
 module_init(sdp_init);

@@ -46,40 +46,42 @@ static const char * const sdp_counter_names[SDP_CNT_MAX] = {
 	[SDP_CNT_BAD + SDP_BAD_CREDITS]		= "bad_credits",
 };
 
+static void sdp_snmp_line(struct seq_file *seq, const char *name, const char *word,
+			  enum sdp_counter which)
+{
+	seq_printf(seq, "%s%s %lu\n", name, word, sdp_counter(seq_file_single_net(seq), which));
+}
+
 /* Of TCP sockets with the ULP. */
 static void sdp_snmp_sockets(struct seq_file *seq)
 {
 	unsigned int i;
 
-	seq_printf(seq, "moved %ld\n", sdp_counter(SDP_CNT_MOVED));
-	seq_printf(seq, "landed %ld\n", sdp_counter(SDP_CNT_LANDED));
-	seq_printf(seq, "lent %ld\n", sdp_counter(SDP_CNT_LENT));
-	seq_printf(seq, "carrier_bad %ld\n", sdp_counter(SDP_CNT_LANE_BAD));
-	seq_printf(seq, "carrier_reset %ld\n", sdp_counter(SDP_CNT_LANE_RESET));
-	seq_printf(seq, "carrier_asked %ld\n", sdp_counter(SDP_CNT_ASKED));
-	seq_printf(seq, "carrier_joined %ld\n", sdp_counter(SDP_CNT_JOINED));
+	sdp_snmp_line(seq, "moved", "", SDP_CNT_MOVED);
+	sdp_snmp_line(seq, "landed", "", SDP_CNT_LANDED);
+	sdp_snmp_line(seq, "lent", "", SDP_CNT_LENT);
+	sdp_snmp_line(seq, "carrier_bad", "", SDP_CNT_LANE_BAD);
+	sdp_snmp_line(seq, "carrier_reset", "", SDP_CNT_LANE_RESET);
+	sdp_snmp_line(seq, "carrier_asked", "", SDP_CNT_ASKED);
+	sdp_snmp_line(seq, "carrier_joined", "", SDP_CNT_JOINED);
 	for (i = 0; sdp_refusal_name(i); i++)
-		seq_printf(seq, "carrier_refused_%s %ld\n", sdp_refusal_name(i),
-			   sdp_counter(SDP_CNT_REFUSED + i));
-	seq_printf(seq, "tool_asked %ld\n", sdp_counter(SDP_CNT_TOOL));
+		sdp_snmp_line(seq, "carrier_refused_", sdp_refusal_name(i), SDP_CNT_REFUSED + i);
+	sdp_snmp_line(seq, "tool_asked", "", SDP_CNT_TOOL);
 	for (i = SDP_STAY_NOT + 1; i < SDP_STAY_MAX; i++) {
-		seq_printf(seq, "stayed_%s %ld\n", sdp_stay_name(i),
-			   sdp_counter(SDP_CNT_STAYED + i));
-		seq_printf(seq, "returned_%s %ld\n", sdp_stay_name(i),
-			   sdp_counter(SDP_CNT_RETURNED + i));
-		seq_printf(seq, "only_%s %ld\n", sdp_stay_name(i),
-			   sdp_counter(SDP_CNT_ONLY + i));
+		sdp_snmp_line(seq, "stayed_", sdp_stay_name(i), SDP_CNT_STAYED + i);
+		sdp_snmp_line(seq, "returned_", sdp_stay_name(i), SDP_CNT_RETURNED + i);
+		sdp_snmp_line(seq, "only_", sdp_stay_name(i), SDP_CNT_ONLY + i);
 	}
 }
 
+/* What is counted behind sdp_snmp_sockets() is the machine's. */
 static int sdp_snmp_show(struct seq_file *seq, void *v)
 {
 	unsigned int i;
 
 	for (i = 0; i < SDP_CNT_MAX; i++)
 		if (sdp_counter_names[i])
-			seq_printf(seq, "%s %ld\n", sdp_counter_names[i],
-				   sdp_counter(i));
+			sdp_snmp_line(seq, sdp_counter_names[i], "", i);
 	sdp_snmp_sockets(seq);
 	seq_printf(seq, "rule_processes %u\n", sdp_tree_members());
 	sdp_xprt_stats(seq);

@@ -157,6 +157,6 @@ bool sdp_ctl_move(const struct sdp_ctl *ctl, struct sdp_ctl_end *end, long *pati
 	sock_put(sk);
 	end->error = ret < 0 ? -ret : 0;
 	if (ret > 0 && ctl->command == SDP_CTL_OFFLOAD)
-		sdp_count(SDP_CNT_TOOL);
+		sdp_count(current->nsproxy->net_ns, SDP_CNT_TOOL);
 	return ret > 0;
 }

@@ -115,7 +115,7 @@ static void sdp_mode_refuse_mptcp(struct sock *sk, bool connect)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (connect)
 		WRITE_ONCE(sk->sk_err, ECONNABORTED);
-	sdp_count(SDP_CNT_ONLY + SDP_STAY_OPS);
+	sdp_count(sock_net(sk), SDP_CNT_ONLY + SDP_STAY_OPS);
 }
 
 static u8 sdp_mode_said(u32 said)

@@ -15,6 +15,7 @@
 #include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
+#include <linux/nsproxy.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
@@ -175,7 +176,7 @@ static void sdp_tree_lost(const struct task_struct *parent, struct task_struct *
 	struct sdp_member *member;
 	bool only;
 
-	sdp_count(SDP_CNT_RULE_LOST);
+	sdp_count(current->nsproxy->net_ns, SDP_CNT_RULE_LOST);
 	rcu_read_lock();
 	member = sdp_member_find(parent->signal);
 	only = member && member->tree->say.verdict == SDP_RULE_ONLY;

@@ -52,7 +52,11 @@ transcript() {
 }
 
 moved() {
-	awk '$1 == "moved" { print $2 }' /proc/net/sdp/snmp
+	local ns
+
+	for ns in "${namespaces[@]}"; do
+		${ns:+ip netns exec $ns} cat /proc/net/sdp/snmp
+	done | awk '$1 == "moved" { n += $2 } END { print n }'
 }
 
 # transcribe PLACE...: over TCP; a place is "FAMILY ADDRESS [SERVER CLIENT]", with the namespaces

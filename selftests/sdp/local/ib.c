@@ -191,7 +191,7 @@ static struct page *page_alloc(gfp_t gfp, unsigned int order)
 #include "transport/registry.c"
 #include "transport/share.c"
 
-void sdp_count(enum sdp_counter which)
+void sdp_count(const struct net *net, enum sdp_counter which)
 {
 }
 
