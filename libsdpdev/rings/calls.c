@@ -10,14 +10,12 @@
  * null or near, or goes beyond the last address.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -34,46 +32,12 @@
 
 #include "rings.h"
 
-/* Stands in front of a call. */
-#define CALL(type, name, params, ...)					\
-	__public type name params					\
-	{								\
-		return __VA_ARGS__;					\
-	}
-
-/* The argument behind the last one that has a name: each comes where a pointer would. */
-#define LAST_ARGUMENT(last)						\
-({									\
-	va_list args_;							\
-	void *arg_;							\
-									\
-	va_start(args_, last);						\
-	arg_ = va_arg(args_, void *);					\
-	va_end(args_);							\
-	arg_;								\
-})
-
 /* --- the loader -------------------------------------------------------------- */
-
-/* The linker's: where NEXT() has put its structures. */
-extern struct next __start_sdp_next[] __hidden, __stop_sdp_next[] __hidden;
-
-void *next_find(struct next *next)
-{
-	void *call = dlsym(RTLD_NEXT, next->name);
-
-	__atomic_store_n(&next->call, call, __ATOMIC_RELAXED);
-	return call;
-}
 
 __attribute__((constructor))
 static void start(void)
 {
-	struct next *next;
-
-	/* cppcheck-suppress comparePointers ; the two ends of an array */
-	for (next = __start_sdp_next; next < __stop_sdp_next; next++)
-		next_find(next);
+	next_find_all();
 	table_start();
 	pthread_atfork(NULL, table_parent, table_child);
 }

@@ -9,29 +9,8 @@
 #ifndef SDPDEV_RINGS_H
 #define SDPDEV_RINGS_H
 
+#include "../interpose.h"
 #include "../mapped.h"
-
-/*
- * NEXT(call) is the next definition in the program's search order, which is the C library's or
- * another preloaded one's.  The constructor looks all of them up: a signal handler must not wait
- * for the loader's lock.  Only a call before that looks for itself.
- */
-struct next {
-	const char *name;
-	void *call;		/* NULL if nobody has looked */
-};
-
-__hidden void *next_find(struct next *next);
-
-#define NEXT(name_)							\
-({									\
-	static struct next next_ __attribute__((section("sdp_next"))) = {	\
-		.name = #name_,						\
-	};								\
-									\
-	(__typeof__(name_) *)(__atomic_load_n(&next_.call, __ATOMIC_RELAXED) ?:\
-			      next_find(&next_));			\
-})
 
 /* Reads what the environment says, and makes what no signal handler can. */
 __hidden void table_start(void);

@@ -5,13 +5,11 @@
  * that is not served a call goes on as it is.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -19,37 +17,7 @@
 
 #include "run.h"
 
-/* Stands in front of a call. */
-#define CALL(type, name, params, ...)					\
-	__public type name params					\
-	{								\
-		return __VA_ARGS__;					\
-	}
-
-/* The argument behind the last one that has a name: each comes where a pointer would. */
-#define LAST_ARGUMENT(last)						\
-({									\
-	va_list args_;							\
-	void *arg_;							\
-									\
-	va_start(args_, last);						\
-	arg_ = va_arg(args_, void *);					\
-	va_end(args_);							\
-	arg_;								\
-})
-
 /* --- the loader and fork(2) ---------------------------------------------------- */
-
-/* The linker's: where NEXT() has put its structures. */
-extern struct next __start_sdp_next[] __hidden, __stop_sdp_next[] __hidden;
-
-void *next_find(struct next *next)
-{
-	void *call = dlsym(RTLD_NEXT, next->name);
-
-	__atomic_store_n(&next->call, call, __ATOMIC_RELAXED);
-	return call;
-}
 
 static void before_fork(void)
 {
@@ -59,11 +27,7 @@ static void before_fork(void)
 __attribute__((constructor))
 static void start(void)
 {
-	struct next *next;
-
-	/* cppcheck-suppress comparePointers ; the two ends of an array */
-	for (next = __start_sdp_next; next < __stop_sdp_next; next++)
-		next_find(next);
+	next_find_all();
 	rule_start();
 	pthread_atfork(before_fork, NULL, table_fork_child);
 }

@@ -15,30 +15,8 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "../../libsdpdev/interpose.h"
 #include "../internal.h"
-
-#define __hidden	__attribute__((visibility("hidden")))
-
-/*
- * NEXT(call) is the next definition in the program's search order. The constructor looks all of
- * them up.
- */
-struct next {
-	const char *name;
-	void *call;		/* NULL if nobody has looked */
-};
-
-void *next_find(struct next *next);
-
-#define NEXT(name_)							\
-({									\
-	static struct next next_ __attribute__((section("sdp_next"))) = {	\
-		.name = #name_,						\
-	};								\
-									\
-	(__typeof__(name_) *)(__atomic_load_n(&next_.call, __ATOMIC_RELAXED) ?:\
-			      next_find(&next_));			\
-})
 
 /* A call that joins a group or leaves it, without its level and its number. */
 struct wish {
