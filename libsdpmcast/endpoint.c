@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -64,7 +65,9 @@ static int open_epoll(struct sdpmcast *e)
 	struct epoll_event event = { .events = EPOLLIN };
 
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (e->epoll < 0)
+	e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (e->epoll < 0 || e->timer < 0 ||
+	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->timer, &event))
 		return -1;
 	if (e->adopted)
 		return 0;
@@ -80,6 +83,8 @@ static struct sdpmcast *make(sa_family_t family, in_port_t port)
 		e->port = port;
 		e->sock = -1;
 		e->epoll = -1;
+		e->timer = -1;
+		e->pause = 1;
 		e->netlink = -1;
 	}
 	return e;
@@ -166,6 +171,8 @@ __public void sdpmcast_close(struct sdpmcast *e)
 		close(e->netlink);
 	if (e->sock >= 0 && !e->adopted)
 		close(e->sock);
+	if (e->timer >= 0)
+		close(e->timer);
 	if (e->epoll >= 0)
 		close(e->epoll);
 	free(e->memory);

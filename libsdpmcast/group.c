@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -50,6 +52,13 @@ static void group_receive(struct sdpmcast *e, struct group *g)
 	}
 }
 
+static void group_unask(struct sdpmcast *e, struct group *g)
+{
+	if (g->joined)
+		rdma_leave_multicast(e->id, (struct sockaddr *)&g->addr);
+	g->joined = false;
+}
+
 /* The one function that changes the way, once group_start() has begun it. */
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 {
@@ -60,21 +69,21 @@ void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 	if (was && g->receives && !claim_send(e, g, false))
 		e->stat.claimed--;
 	g->way = way;
+	g->left = way != SDPMCAST_QUEUE_PAIR && (was || g->left);
 	if (g->receives && (was || way == SDPMCAST_QUEUE_PAIR))
 		group_receive(e, g);
 	if (g->way != SDPMCAST_QUEUE_PAIR && g->ah) {
 		ibv_destroy_ah(g->ah);
 		g->ah = NULL;
 	}
-	if (g->joined && g->way != SDPMCAST_QUEUE_PAIR && g->way != SDPMCAST_JOINING) {
-		g->joined = false;
-		rdma_leave_multicast(e->id, (struct sockaddr *)&g->addr);
-	}
+	if (g->way != SDPMCAST_QUEUE_PAIR && g->way != SDPMCAST_JOINING)
+		group_unask(e, g);
 	if (e->changed)
 		e->changed(e, g);
 }
 
-static void group_start(struct sdpmcast *e, struct group *g)
+/* Asks the subnet administrator; an event tells the answer. */
+static bool group_ask(struct sdpmcast *e, struct group *g)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
@@ -83,17 +92,46 @@ static void group_start(struct sdpmcast *e, struct group *g)
 		.addr = (struct sockaddr *)&g->addr,
 	};
 
+	g->again = false;
+	g->joined = !rdma_join_multicast_ex(e->id, &attr, g);
+	return g->joined;
+}
+
+/* Until it is asked for again, as the interface does: a new subnet manager may not be ready. */
+static void group_refused(struct sdpmcast *e, struct group *g)
+{
+	struct itimerspec pause = { .it_value.tv_sec = e->pause };
+
+	group_unask(e, g);
+	group_set_way(e, g, SDPMCAST_REFUSED);
+	g->again = true;
+	timerfd_settime(e->timer, 0, &pause, NULL);
+}
+
+static void group_start(struct sdpmcast *e, struct group *g)
+{
 	g->way = SDPMCAST_JOINING;
-	if (!e->id || e->broken) {
-		g->way = SDPMCAST_NO_DEVICE;
+	if (e->id && !e->broken) {
+		if (!group_ask(e, g))
+			group_refused(e, g);
 		return;
 	}
-	g->joined = !rdma_join_multicast_ex(e->id, &attr, g);
-	if (g->joined)
-		return;
-	g->way = SDPMCAST_REFUSED;
+	g->way = e->broken ?: SDPMCAST_NO_DEVICE;
 	if (e->changed)
 		e->changed(e, g);
+}
+
+static void groups_again(struct sdpmcast *e)
+{
+	struct group *g;
+	uint64_t times;
+
+	if (read(e->timer, &times, sizeof(times)) < 0)
+		return;
+	e->pause = e->pause < MAX_PAUSE ? 2 * e->pause : MAX_PAUSE;
+	for (g = e->groups; g; g = g->next)
+		if (g->again && !e->broken && !group_ask(e, g))
+			group_refused(e, g);
 }
 
 /* The group of an event, if it is one still. */
@@ -107,13 +145,12 @@ static struct group *group_of_event(const struct sdpmcast *e, const struct rdma_
 	return NULL;
 }
 
-/* A membership that is lost is asked for again; one that was refused is not. */
+/* A membership that is lost is asked for at once. */
 static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_type type,
 			int status, struct rdma_ud_param *ud)
 {
 	if (!pair_in_partition(e)) {
-		e->broken = true;
-		groups_lost(e);
+		groups_lost(e, SDPMCAST_MOVED);
 		return;
 	}
 	if (type == RDMA_CM_EVENT_MULTICAST_JOIN && !status) {
@@ -121,23 +158,25 @@ static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_
 		g->ah = ibv_create_ah(e->pd, &ud->ah_attr);
 		g->qpn = ud->qp_num;
 		g->qkey = ud->qkey;
+		e->pause = 1;
 		group_set_way(e, g, SDPMCAST_QUEUE_PAIR);
 	} else if (g->way == SDPMCAST_QUEUE_PAIR) {
 		group_set_way(e, g, SDPMCAST_REFUSED);
 		group_start(e, g);
 	} else {
-		group_set_way(e, g, SDPMCAST_REFUSED);
+		group_refused(e, g);
 	}
 }
 
-/* The queue pair, or its adapter, is gone: all that it has received comes by the socket. */
-void groups_lost(struct sdpmcast *e)
+/* The queue pair is of no use any more: all that it has received comes by the socket. */
+void groups_lost(struct sdpmcast *e, enum sdpmcast_way why)
 {
 	struct group *g;
 
+	e->broken = why;
 	for (g = e->groups; g; g = g->next)
 		if (g->way == SDPMCAST_QUEUE_PAIR || g->way == SDPMCAST_JOINING)
-			group_set_way(e, g, SDPMCAST_NO_DEVICE);
+			group_set_way(e, g, why);
 }
 
 void group_events(struct sdpmcast *e)
@@ -156,13 +195,12 @@ void group_events(struct sdpmcast *e)
 		if (type == RDMA_CM_EVENT_MULTICAST_JOIN || type == RDMA_CM_EVENT_MULTICAST_ERROR)
 			g = group_of_event(e, event);
 		rdma_ack_cm_event(event);
-		if (type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-			e->broken = true;
-			groups_lost(e);
-		}
+		if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			groups_lost(e, SDPMCAST_LOST);
 		if (g)
 			group_event(e, g, type, status, &ud);
 	}
+	groups_again(e);
 }
 
 /* --- joining and leaving -------------------------------------------------- */

@@ -26,6 +26,8 @@
 #define SOCKET_SLOTS	32
 #define SOCKET_LEN	65536
 #define BATCH		32
+/* Seconds between two joins of a group that is refused, at most. */
+#define MAX_PAUSE	16
 /* Packets that are on their way to the adapter, at most; a power of two. */
 #define SEND_SLOTS	64
 
@@ -36,6 +38,8 @@
  * @receives:	the socket is in it; otherwise the queue pair joins to send only
  * @way:	by which way its datagrams go; begun by group_start(), changed by group_set_way()
  * @joined:	the queue pair is in it, or asked for
+ * @again:	the timer has it join again: it was refused
+ * @left:	it went from the queue pair to the socket, and has not come back
  * @ah:		where the queue pair sends to, or NULL; with @qpn and @qkey
  * @qpn:	of multicast
  * @qkey:	the group's
@@ -48,6 +52,8 @@ struct group {
 	bool receives;
 	enum sdpmcast_way way;
 	bool joined;
+	bool again;
+	bool left;
 	struct ibv_ah *ah;
 	uint32_t qpn;
 	uint32_t qkey;
@@ -68,6 +74,8 @@ struct group {
  * @asked:	an address that was looked for among those of the host
  * @asked_is_local: it is one of them
  * @epoll:	what the program waits for
+ * @timer:	when refused groups are asked for again, in @epoll; or -1
+ * @pause:	seconds until then
  * @netlink:	to the interface's driver, or -1
  * @genl:	the number of its family there
  * @channel:	events of @id, or NULL without a queue pair
@@ -77,7 +85,7 @@ struct group {
  * @cq:		completions of what it receives
  * @send_cq:	and of what it sends
  * @pkey:	the partition of the queue pair when it was made
- * @broken:	the queue pair receives nothing any more
+ * @broken:	why the queue pair receives nothing any more; SDPMCAST_QUEUE_PAIR while it does
  * @local:	the interface's address when the queue pair was made
  * @mr:		what of @memory the adapter knows: all but the socket's slots
  * @memory:	slots: SOCKET_SLOTS of SOCKET_LEN bytes, then those that are posted, of SLOT_LEN,
@@ -106,6 +114,8 @@ struct sdpmcast {
 	struct sockaddr_storage asked;
 	bool asked_is_local;
 	int epoll;
+	int timer;
+	unsigned int pause;
 	int netlink;
 	uint16_t genl;
 
@@ -116,7 +126,7 @@ struct sdpmcast {
 	struct ibv_cq *cq;
 	struct ibv_cq *send_cq;
 	uint16_t pkey;
-	bool broken;
+	enum sdpmcast_way broken;
 	struct sockaddr_storage local;
 	struct ibv_mr *mr;
 	uint8_t *memory;
@@ -182,7 +192,7 @@ struct group *group_find(const struct sdpmcast *e, const struct sockaddr_storage
 bool group_wants(const struct group *g, const struct sockaddr_storage *source);
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way);
 void group_events(struct sdpmcast *e);
-void groups_lost(struct sdpmcast *e);
+void groups_lost(struct sdpmcast *e, enum sdpmcast_way why);
 void groups_free(struct sdpmcast *e);
 
 #endif /* INTERNAL_H */

@@ -71,13 +71,20 @@ static bool accept_datagram(struct sdpmcast *e, const struct ibv_wc *wc,
 	addr_fill(&msg->from, ends.family, &ends.from, ends.from_port);
 	addr_fill(&msg->to, ends.family, &ends.to, ends.to_port);
 	g = group_find(e, &msg->to);
-	if (!g || !g->receives || g->way != SDPMCAST_QUEUE_PAIR ||
-	    !group_wants(g, &msg->from) || is_own(e, wc, msg)) {
+	if (!g || !g->receives || !group_wants(g, &msg->from) || is_own(e, wc, msg)) {
 		e->stat.filtered++;
+		return false;
+	}
+	if (g->way != SDPMCAST_QUEUE_PAIR) {
+		if (g->left && verdict == WIRE_OK && ends.to_port == e->port)
+			e->stat.lost++;
+		else
+			e->stat.filtered++;
 		return false;
 	}
 	if (verdict == WIRE_FRAGMENT) {
 		count_refused(e, verdict);
+		e->stat.lost++;
 		group_set_way(e, g, SDPMCAST_FRAGMENTS);
 		return false;
 	}
@@ -107,7 +114,7 @@ unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, uns
 		returned = 0;
 		for (i = 0; i < count; i++) {
 			if (wc[i].status != IBV_WC_SUCCESS)
-				e->broken = true;
+				e->broken = SDPMCAST_LOST;
 			else if (accept_datagram(e, &wc[i], &msgs[got]))
 				got++;
 			else
@@ -117,7 +124,7 @@ unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, uns
 			pair_post(e, back, returned);
 	}
 	if (e->broken)
-		groups_lost(e);
+		groups_lost(e, e->broken);
 	return got;
 }
 

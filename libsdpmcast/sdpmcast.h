@@ -47,6 +47,8 @@ enum sdpmcast_way {
 	SDPMCAST_REFUSED,	/* the subnet administrator or the adapter refused the join */
 	SDPMCAST_FRAGMENTS,	/* its datagrams are larger than the link's MTU */
 	SDPMCAST_NO_GROUP,	/* the endpoint has neither joined the group nor sent to it */
+	SDPMCAST_LOST,		/* the queue pair or its adapter failed, or is gone */
+	SDPMCAST_MOVED,		/* the subnet manager has moved the port's P_Keys */
 };
 
 /* Options of sdpmcast_set(), with their range and their default */
@@ -69,6 +71,8 @@ enum sdpmcast_option {
  * @claimed:	claims: groups that the interface does not receive for this program
  * @sent:	datagrams that the queue pair has sent
  * @sent_by_socket: datagrams that the socket has sent
+ * @lost:	datagrams that the queue pair had received when their group went to the socket. The
+ *		socket may have received some of them, too.
  */
 struct sdpmcast_stat {
 	uint64_t received;
@@ -82,6 +86,7 @@ struct sdpmcast_stat {
 	uint64_t claimed;
 	uint64_t sent;
 	uint64_t sent_by_socket;
+	uint64_t lost;
 };
 
 struct sdpmcast *sdpmcast_open(const char *interface, sa_family_t family, in_port_t port,

@@ -72,11 +72,11 @@ static void reclaim(struct sdpmcast *e)
 		for (i = 0; i < count; i++) {
 			e->send_tail = wc[i].wr_id;
 			if (wc[i].status != IBV_WC_SUCCESS)
-				e->broken = true;
+				e->broken = SDPMCAST_LOST;
 		}
 	} while (count == BATCH);
 	if (e->broken)
-		groups_lost(e);
+		groups_lost(e, e->broken);
 }
 
 /* How many slots are empty. Where none is, an event tells when one may be. */
@@ -133,8 +133,7 @@ static int send_by_pair(struct sdpmcast *e, const struct group *g, struct sockad
 	errno = ibv_post_send(e->id->qp, wr, &bad);
 	if (errno) {
 		/* Those before it went, and nothing would tell when. */
-		e->broken = true;
-		groups_lost(e);
+		groups_lost(e, SDPMCAST_LOST);
 		return -1;
 	}
 	e->send_head += n;

@@ -62,8 +62,8 @@ static void tell(struct sdpmcast *e, const struct sockaddr_storage *group)
 	       (uintmax_t)s.received, (uintmax_t)s.by_socket);
 	printf("port %ju filtered %ju malformed %ju ", (uintmax_t)s.other_port,
 	       (uintmax_t)s.filtered, (uintmax_t)s.malformed);
-	printf("sum %ju fragments %ju claimed %ju\n", (uintmax_t)s.bad_sum,
-	       (uintmax_t)s.fragments, (uintmax_t)s.claimed);
+	printf("sum %ju fragments %ju claimed %ju lost %ju\n", (uintmax_t)s.bad_sum,
+	       (uintmax_t)s.fragments, (uintmax_t)s.claimed, (uintmax_t)s.lost);
 	fflush(stdout);
 }
 
