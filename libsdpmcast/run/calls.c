@@ -5,6 +5,7 @@
  * that is not served a call goes on as it is.
  */
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,12 +37,15 @@ static void start(void)
 
 static int option_done(int fd, int level, int name, const void *value, socklen_t len)
 {
+	const char *why = NULL;
 	struct served *s;
 	struct wish w;
 	bool join;
 
 	if (wish_read(level, name, value, len, &w, &join)) {
-		s = join ? table_make(fd) : table_enter(fd);
+		s = join ? table_make(fd, &why) : table_enter(fd);
+		if (why)
+			rule_tell(fd, &w.group, why);
 		if (s && join)
 			serve_join(s, &w);
 		else if (s && !join)
@@ -242,11 +246,12 @@ __public int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 __public int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	int ret = NEXT(epoll_ctl)(epoll, op, fd, event), error = errno;
+	const char *why;
 	struct served *s;
 
 	if (ret)
 		return ret;
-	s = op == EPOLL_CTL_ADD ? table_make(fd) : table_enter(fd);
+	s = op == EPOLL_CTL_ADD ? table_make(fd, &why) : table_enter(fd);
 	if (s) {
 		serve_watch(s, epoll, op, event);
 		table_leave(s);
@@ -317,8 +322,18 @@ static void passes(const struct msghdr *hdr)
 	}
 }
 
+static void pass_all(const struct mmsghdr *msgs, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; msgs && i < n; i++)
+		passes(&msgs[i].msg_hdr);
+}
+
 CALL(ssize_t, sendmsg, (int fd, const struct msghdr *hdr, int flags),
 	passes(hdr), NEXT(sendmsg)(fd, hdr, flags))
+CALL(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags),
+	pass_all(msgs, n), NEXT(sendmmsg)(fd, msgs, n, flags))
 
 /* --- processes ------------------------------------------------------------------- */
 
@@ -335,3 +350,31 @@ CALL(int, execvpe, (const char *path, char *const argv[], char *const env[]),
 	table_stop(EXEC), NEXT(execvpe)(path, argv, env))
 CALL(int, fexecve, (int fd, char *const argv[], char *const env[]),
 	table_stop(EXEC), NEXT(fexecve)(fd, argv, env))
+CALL(int, execveat, (int dir, const char *path, char *const argv[], char *const env[], int flags),
+	table_stop(EXEC), NEXT(execveat)(dir, path, argv, env, flags))
+
+/* A call whose arguments come one behind the other, up to NULL: as @call, which has a list. */
+#define LISTS(name, call)						\
+	__public int name(const char *path, const char *arg, ...)	\
+	{								\
+		char **argv;						\
+		va_list args;						\
+		size_t n, i;						\
+									\
+		va_start(args, arg);					\
+		for (n = 1; va_arg(args, char *); n++)			\
+			;						\
+		va_end(args);						\
+		argv = alloca((n + 1) * sizeof(*argv));			\
+		argv[0] = (char *)arg;					\
+		va_start(args, arg);					\
+		for (i = 1; i <= n; i++)				\
+			argv[i] = va_arg(args, char *);			\
+		n = call;						\
+		va_end(args);						\
+		return n;						\
+	}
+
+LISTS(execl, execv(path, argv))
+LISTS(execlp, execvp(path, argv))
+LISTS(execle, execve(path, argv, va_arg(args, char *const *)))

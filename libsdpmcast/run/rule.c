@@ -110,7 +110,7 @@ static int open_log(void)
 }
 
 /* A line; @group may be NULL for all of the socket, and @why for a group by the queue pair. */
-void rule_tell(const struct served *s, const struct sockaddr_storage *group, const char *why)
+void rule_tell(int sock, const struct sockaddr_storage *group, const char *why)
 {
 	char name[INET6_ADDRSTRLEN] = "all groups";
 	struct in6_addr addr;
@@ -126,8 +126,20 @@ void rule_tell(const struct served *s, const struct sockaddr_storage *group, con
 		inet_ntop(group->ss_family, &addr, name, sizeof(name));
 	}
 	dprintf(fd, "sdpmcast: %s(%d): socket %d: %s: by the %s%s%s\n",
-		program_invocation_short_name, getpid(), s->fd, name,
+		program_invocation_short_name, getpid(), sock, name,
 		why ? "kernel" : "queue pair", why ? ": " : "", why ?: "");
+	close(fd);
+	errno = error;
+}
+
+void rule_tell_lost(int sock, uint64_t count)
+{
+	int error = errno, fd = open_log();
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "sdpmcast: %s(%d): socket %d: datagrams of the queue pair are lost: %ju\n",
+		program_invocation_short_name, getpid(), sock, (uintmax_t)count);
 	close(fd);
 	errno = error;
 }

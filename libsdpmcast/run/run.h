@@ -39,6 +39,8 @@ enum state { IDLE, SERVED, STOPPED };
  * @family:	the socket's
  * @wishes:	joined before the socket had a port
  * @wish_count:	how many
+ * @why:	why it is STOPPED, for groups that it joins then
+ * @text:	of @why, if it is no literal
  * @e:		the endpoint, from SERVED on; goes with the last reference
  * @more:	an eventfd in the endpoint's epoll set: readable if datagrams may be left behind
  *		an event that is gone
@@ -48,6 +50,7 @@ enum state { IDLE, SERVED, STOPPED };
  * @msgs:	datagrams for the program, from @next on
  * @next:	the first
  * @count:	behind the last
+ * @told_lost:	how many datagrams a line has said to be lost
  * @taken:	when they were taken, if the program wants to know
  * @older:	the kernel's queue may have datagrams from before the queue pair's
  * @pktinfo:	the program wants to know where a datagram went to
@@ -65,6 +68,8 @@ struct served {
 	sa_family_t family;
 	struct wish *wishes;
 	unsigned int wish_count;
+	const char *why;
+	char text[80];
 	struct sdpmcast *e;
 	int more;
 	struct sockaddr_storage bound;
@@ -73,6 +78,7 @@ struct served {
 	struct sdpmcast_msg msgs[BATCH];
 	unsigned int next;
 	unsigned int count;
+	uint64_t told_lost;
 	struct timespec taken;
 	bool older;
 	bool pktinfo;
@@ -80,9 +86,11 @@ struct served {
 	int stamp;
 };
 
+#define NO_MEMORY	"no memory"
+
 /* table.c */
 struct served *table_enter(int fd);
-struct served *table_make(int fd);
+struct served *table_make(int fd, const char **why);
 void table_leave(struct served *s);
 void table_pause(struct served *s);
 void table_resume(struct served *s);
@@ -108,7 +116,8 @@ void serve_done(struct served *s);
 /* rule.c */
 void rule_start(void);
 bool rule_covers(const struct sockaddr_storage *group, in_port_t port);
-void rule_tell(const struct served *s, const struct sockaddr_storage *group, const char *why);
+void rule_tell(int sock, const struct sockaddr_storage *group, const char *why);
+void rule_tell_lost(int sock, uint64_t count);
 
 /* wish.c */
 bool wish_read(int level, int name, const void *value, socklen_t len, struct wish *w, bool *join);

@@ -30,6 +30,8 @@ static const char *const reasons[] = {
 	[SDPMCAST_NO_DEVICE] = "the interface's device gives no queue pair",
 	[SDPMCAST_REFUSED] = "the subnet administrator or the adapter refused the join",
 	[SDPMCAST_FRAGMENTS] = "the datagrams are larger than the link's MTU",
+	[SDPMCAST_LOST] = "the queue pair or its adapter has failed",
+	[SDPMCAST_MOVED] = "the subnet manager has moved the port's P_Keys",
 };
 
 static void group_changed(struct sdpmcast *e, const struct group *g)
@@ -38,9 +40,9 @@ static void group_changed(struct sdpmcast *e, const struct group *g)
 
 	if (g->way == SDPMCAST_QUEUE_PAIR) {
 		s->older = true;
-		rule_tell(s, &g->addr, NULL);
+		rule_tell(s->fd, &g->addr, NULL);
 	} else if (g->way < sizeof(reasons) / sizeof(reasons[0]) && reasons[g->way]) {
-		rule_tell(s, &g->addr, reasons[g->way]);
+		rule_tell(s->fd, &g->addr, reasons[g->way]);
 	}
 }
 
@@ -90,11 +92,9 @@ void serve_watch(struct served *s, int epoll, int op, const struct epoll_event *
 {
 	bool full = table_epoll(epoll, op, s->fd, event);
 
-	if (s->state != SERVED)
-		return;
-	if (op == EPOLL_CTL_DEL)
+	if (op == EPOLL_CTL_DEL && s->state == SERVED)
 		NEXT(epoll_ctl)(epoll, EPOLL_CTL_DEL, s->e->epoll, NULL);
-	else if (full || watch(s, epoll, event))
+	else if (full || (s->state == SERVED && watch(s, epoll, event)))
 		serve_stop(s, "an epoll set cannot take the queue pair as well");
 }
 
@@ -157,6 +157,66 @@ void serve_options(struct served *s)
 		   ask(s->fd, SOL_SOCKET, SO_TIMESTAMP) ? SO_TIMESTAMP : 0;
 }
 
+/* --- what the queue pair has received ------------------------------------------- */
+
+static bool is_any(const struct sockaddr_storage *a)
+{
+	struct in6_addr addr;
+
+	addr_read(a, &addr, NULL);
+	return IN6_IS_ADDR_UNSPECIFIED(&addr);
+}
+
+/* Would the kernel give it to the socket? */
+static bool is_wanted(const struct served *s, const struct sdpmcast_msg *m)
+{
+	in_port_t from, peer;
+	struct in6_addr addr;
+
+	if (!is_any(&s->bound) && !addr_equal(&s->bound, &m->to))
+		return false;
+	if (!s->connected)
+		return true;
+	addr_read(&m->from, &addr, &from);
+	addr_read(&s->peer, &addr, &peer);
+	return addr_equal(&s->peer, &m->from) && from == peer;
+}
+
+/* Datagrams that the queue pair has had, and that no call will receive. */
+static void tell_lost(struct served *s, unsigned int more)
+{
+	uint64_t lost;
+
+	s->e->stat.lost += more;
+	lost = s->e->stat.lost - s->told_lost;
+	s->told_lost += lost;
+	if (lost)
+		rule_tell_lost(s->fd, lost);
+}
+
+/* Takes what has come; true if some is for the program. */
+static bool take(struct served *s)
+{
+	unsigned int i, n;
+
+	s->next = 0;
+	s->count = 0;
+	while (!s->count && s->e->cq) {
+		n = recv_completions(s->e, s->msgs, BATCH);
+		tell_lost(s, 0);
+		if (!n)
+			return false;
+		for (i = 0; i < n; i++)
+			if (is_wanted(s, &s->msgs[i]))
+				s->msgs[s->count++] = s->msgs[i];
+			else
+				sdpmcast_release(s->e, &s->msgs[i], 1);
+	}
+	if (s->stamp)
+		clock_gettime(CLOCK_REALTIME, &s->taken);
+	return s->count;
+}
+
 /* --- beginning and end --------------------------------------------------------- */
 
 /* A program's own filter has to see each datagram. */
@@ -179,7 +239,6 @@ static int open_more(struct served *s)
 /* NULL, or why there is no endpoint. */
 static const char *start(struct served *s, unsigned int ifindex)
 {
-	static __thread char text[100];
 	in_port_t port;
 	struct in6_addr addr;
 
@@ -188,8 +247,8 @@ static const char *start(struct served *s, unsigned int ifindex)
 		return "the socket has a filter";
 	s->e = endpoint_adopt(s->fd, ifindex, s->family, port, SLOTS);
 	if (!s->e) {
-		snprintf(text, sizeof(text), "no queue pair: %s", strerror(errno));
-		return text;
+		snprintf(s->text, sizeof(s->text), "no queue pair: %s", strerror(errno));
+		return s->text;
 	}
 	s->e->owner = s;
 	s->e->changed = group_changed;
@@ -199,16 +258,31 @@ static const char *start(struct served *s, unsigned int ifindex)
 	return NULL;
 }
 
+/* Of all that the adapter has, none is given back. */
+static void count_lost(struct served *s)
+{
+	unsigned int n = s->count - s->next;
+
+	while (take(s))
+		n += s->count;
+	tell_lost(s, n);
+}
+
 /*
  * The kernel has the socket for ever, and the program is told why, unless it closes it. The
  * endpoint's descriptor stays: a thread may be waiting for it.
  */
 void serve_stop(struct served *s, const char *why)
 {
+	const struct group *g = s->e ? s->e->groups : NULL;
+
 	if (s->state == STOPPED)
 		return;
-	if (why && s->state == SERVED)
-		rule_tell(s, s->e->groups ? &s->e->groups->addr : NULL, why);
+	s->why = why;
+	if (why && g) {
+		rule_tell(s->fd, g->next ? NULL : &g->addr, why);
+		count_lost(s);
+	}
 	if (s->e) {
 		unwatch_all(s);
 		s->e->changed = NULL;
@@ -234,10 +308,12 @@ static void serve_wish(struct served *s, const struct wish *w)
 {
 	const struct sockaddr *source = w->from_one ? (const void *)&w->source : NULL;
 	const char *why = NULL;
-	struct group *g;
 
-	if (s->state == STOPPED)
+	if (s->state == STOPPED) {
+		if (s->why)
+			rule_tell(s->fd, &w->group, s->why);
 		return;
+	}
 	if (w->group.ss_family != s->family)
 		why = "an IPv4 group on a socket of IPv6";
 	else if (s->state == IDLE)
@@ -247,16 +323,12 @@ static void serve_wish(struct served *s, const struct wish *w)
 	if (s->state == STOPPED)
 		return;
 	if (why) {
-		rule_tell(s, &w->group, why);
-		serve_stop(s, NULL);
+		rule_tell(s->fd, &w->group, why);
+		serve_stop(s, why);
 	} else if (w->ifindex != s->e->ifindex) {
-		rule_tell(s, &w->group, "the socket has groups on another interface");
+		rule_tell(s->fd, &w->group, "the socket has groups on another interface");
 	} else if (sdpmcast_join(s->e, (const void *)&w->group, source)) {
-		rule_tell(s, &w->group, strerror(errno));
-	} else {
-		g = group_find(s->e, &w->group);
-		if (g && g->way == SDPMCAST_NO_DEVICE)
-			rule_tell(s, &w->group, reasons[SDPMCAST_NO_DEVICE]);
+		rule_tell(s->fd, &w->group, strerror(errno));
 	}
 }
 
@@ -284,11 +356,11 @@ void serve_join(struct served *s, const struct wish *wish)
 {
 	struct wish *more;
 
-	if (s->state == STOPPED)
-		return;
 	more = realloc(s->wishes, (s->wish_count + 1) * sizeof(*more));
-	if (!more)
+	if (!more) {
+		rule_tell(s->fd, &wish->group, NO_MEMORY);
 		return;
+	}
 	s->wishes = more;
 	more[s->wish_count++] = *wish;
 	serve_address(s);
@@ -315,51 +387,6 @@ void serve_drop(struct served *s, const struct wish *wish)
 }
 
 /* --- datagrams ------------------------------------------------------------------ */
-
-static bool is_any(const struct sockaddr_storage *a)
-{
-	struct in6_addr addr;
-
-	addr_read(a, &addr, NULL);
-	return IN6_IS_ADDR_UNSPECIFIED(&addr);
-}
-
-/* Would the kernel give it to the socket? */
-static bool is_wanted(const struct served *s, const struct sdpmcast_msg *m)
-{
-	in_port_t from, peer;
-	struct in6_addr addr;
-
-	if (!is_any(&s->bound) && !addr_equal(&s->bound, &m->to))
-		return false;
-	if (!s->connected)
-		return true;
-	addr_read(&m->from, &addr, &from);
-	addr_read(&s->peer, &addr, &peer);
-	return addr_equal(&s->peer, &m->from) && from == peer;
-}
-
-/* Takes what has come; true if some is for the program. */
-static bool take(struct served *s)
-{
-	unsigned int i, n;
-
-	s->next = 0;
-	s->count = 0;
-	while (!s->count && s->e->cq) {
-		n = recv_completions(s->e, s->msgs, BATCH);
-		if (!n)
-			return false;
-		for (i = 0; i < n; i++)
-			if (is_wanted(s, &s->msgs[i]))
-				s->msgs[s->count++] = s->msgs[i];
-			else
-				sdpmcast_release(s->e, &s->msgs[i], 1);
-	}
-	if (s->stamp)
-		clock_gettime(CLOCK_REALTIME, &s->taken);
-	return s->count;
-}
 
 static bool is_readable(int fd)
 {

@@ -32,6 +32,8 @@ static struct served *slots[SLOTS];
 static struct watch watches[WATCHES];
 static unsigned int watch_count;
 static pid_t owner;
+/* There was no memory for a socket, whose epoll sets nobody knows: no other is served. */
+static bool blind;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 static __thread int cancel __attribute__((tls_model("initial-exec")));
 
@@ -157,18 +159,25 @@ static struct served *take_out(int fd)
 	return last ? s : NULL;
 }
 
-/* As table_enter(), and makes one if the descriptor is a socket of UDP. */
-struct served *table_make(int fd)
+/*
+ * As table_enter(), and makes one if the descriptor is a socket of UDP. If it is but cannot be
+ * served, @why says why not.
+ */
+struct served *table_make(int fd, const char **why)
 {
 	int protocol = 0, domain = 0;
 	socklen_t len = sizeof(int);
 	struct served *s, *dead;
 	struct stat st;
 
-	if (fd < 0 || fd >= SLOTS || inside ||
-	    getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) ||
+	*why = NULL;
+	if (inside || getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) ||
 	    protocol != IPPROTO_UDP ||
-	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || fstat(fd, &st) || !begin())
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || fstat(fd, &st))
+		return NULL;
+	if (fd >= SLOTS || blind)
+		*why = blind ? NO_MEMORY : "the number of the descriptor is too high";
+	if (*why || !begin())
 		return NULL;
 	s = find(fd);
 	if (s && s->inode == st.st_ino)
@@ -184,7 +193,10 @@ struct served *table_make(int fd)
 			destroy(dead);
 	}
 	s = make(fd, domain, st.st_ino);
-	if (s) {
+	if (!s) {
+		blind = true;
+		*why = NO_MEMORY;
+	} else {
 		pthread_mutex_lock(&lock);
 		if (slots[fd]) {
 			pthread_mutex_unlock(&lock);

@@ -124,8 +124,10 @@ int wait_poll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, cons
 
 	if (n > FEW) {
 		all = n < SIZE_MAX / sizeof(*all) / 2 ? malloc(2 * n * sizeof(*all)) : NULL;
-		if (!all)
-			return NEXT(ppoll)(fds, n, timeout, mask);
+		if (!all) {
+			errno = ENOMEM;
+			return -1;
+		}
 	}
 	for (i = 0; i < n; i++) {
 		all[i] = fds[i];

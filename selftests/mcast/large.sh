@@ -71,8 +71,9 @@ has_key() {
 
 # There and back: the interface follows, and the socket stays with the kernel.
 moved_key() {
-	keys 0x8001 0xffff && until_true 30 logged a 'by the kernel: ' && keys 0xffff &&
-	until_true 30 has_key 0xffff && until_true 30 carrier && until_true 30 shows attached yes
+	keys 0x8001 0xffff && until_true 30 logged a 'by the kernel: .*moved the port.s P_Keys' &&
+	keys 0xffff && until_true 30 has_key 0xffff && until_true 30 carrier &&
+	until_true 30 shows attached yes
 }
 
 plan 4

@@ -13,7 +13,7 @@ groups=$(dirname "$0")/groups.py
 group=239.77.7.1 gid=ff12:401b:ffff:0:0:0:f4d:701 sa=ff12:401b:ffff::f4d:701
 # shellcheck disable=SC2034 # for the tests
 group6=ff05::77:7 gid6=ff12:601b:ffff:0:0:0:77:7
-folder=/run/mcast-programs only=
+folder=/run/mcast-programs only='' ports=''
 
 shows() {
 	[ "$(field "${me}_mcg" "${3-$gid}" "$1")" = "$2" ]
@@ -24,9 +24,9 @@ started() {
 }
 
 # begin NAME COMMAND...: with its input from a pipe, and its lines and the library's in files.
-# Without a rule if the name is kernel; $only limits the rule.
+# Without a rule if the name is kernel; $only and $ports limit the rule.
 begin() {
-	local fd run=("$sdprun" --never "--mcast$only")
+	local fd run=("$sdprun" --never "--mcast$only" ${ports:+--ports=$ports})
 
 	[ "$1" != kernel ] || run=()
 	rm -f "$folder/to.$1" "$folder/log.$1" && mkfifo "$folder/to.$1" || return
