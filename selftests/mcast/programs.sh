@@ -82,6 +82,30 @@ rule() {
 	fails_with "not a list of multicast groups" "$sdprun" --mcast=239.1.2.3/33 true
 }
 
+# packets: how many the interface has received
+packets() {
+	cat /sys/class/net/ib0/statistics/rx_packets
+}
+
+# hundreds TEXT: 200 datagrams come, and so many packets by the interface: in $came
+hundreds() {
+	local before
+
+	before=$(packets)
+	send "$1" 200 && until_true 10 started a " $1 200\$" || return
+	came=$(($(packets) - before))
+}
+
+# What else the other node sends may be among the packets.
+costs_nothing() {
+	local came
+
+	python a epoll 7400 $group && offloaded a && twenty a first && hundreds alone &&
+	[ "$came" -lt 20 ] && python kernel poll 7400 $group && until_true 10 shows attached yes &&
+	hundreds beside && [ "$came" -ge 200 ] && end kernel && until_true 10 shows attached no &&
+	hundreds again && [ "$came" -lt 20 ] && end a || { echo "$came packets"; return 1; }
+}
+
 # It writes datagrams one behind the other.
 has() {
 	same "$(grep -o "$1 [0-9]*" $folder/a | wc -l)" "$2"
@@ -96,6 +120,40 @@ by_socat() {
 	until_true 30 reached_socat && send mine 20 && until_true 10 has mine 20 && end a
 }
 
+# It connects its socket to the first sender, and opens another one for the next. A receiver at
+# another port tells when the switches know of the group.
+by_iperf() {
+	local status
+
+	ip route add 239.77.0.0/16 dev ib0 && on node2 ip route add 239.77.0.0/16 dev ib0 || return
+	python b poll 7402 $group && until_true 30 reached b $group 7402 &&
+	begin a iperf -s -u -p 7400 -B $group && offloaded a && iperf_sends
+	status=$?
+	ip route del 239.77.0.0/16 dev ib0
+	on node2 ip route del 239.77.0.0/16 dev ib0
+	return $status
+}
+
+iperf_sends() {
+	local i
+
+	for i in 1 2; do
+		until_true 20 has_sockets $i &&
+		on node2 timeout 60 iperf -c $group -u -p 7400 -T 5 -l 500 -b 800K -n 100000 &&
+		until_true 10 has_reports $i || { cat $folder/a $folder/log.a; return 1; }
+	done
+	! grep 'by the kernel' $folder/log.a && end a b
+}
+
+has_sockets() {
+	[ "$(grep -c "$group: by the queue pair" $folder/log.a)" -ge "$1" ]
+}
+
+# has_reports N: of all 200 datagrams
+has_reports() {
+	same "$(grep -cE ' 0/ *20[0-9] \(0%\)' $folder/a)" "$1"
+}
+
 manager() {
 	python a poll 7400 $group && offloaded a && twenty a before && stop_sm && start_sm &&
 	until_true 20 member $sa 1 && twenty a behind && end a
@@ -103,19 +161,21 @@ manager() {
 
 # All of it takes a minute and a half.
 if [ "$VARIANT" = ours ]; then
-	plan 4
+	plan 5
 	row "datagrams come by the queue pair: epoll" waits epoll
 	row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
 	row "a sender on this host" local_sender
 	row "fork(): the kernel receives" returns fork 'forks'
+	row "a group that only the program receives costs the interface nothing" costs_nothing
 	finish
 fi
-plan 19
+plan 21
 for how in block poll select epoll edge asyncio; do
 	row "datagrams come by the queue pair: $how" waits $how
 done
 row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
 row "IPv6" as_kernel 7400 $group6 $gid6
+row "a group that only the program receives costs the interface nothing" costs_nothing
 row "several groups and ports" several
 row "sources" sources
 row "a sender on this host" local_sender
@@ -126,5 +186,6 @@ row "a filter: the kernel receives" returns filter 'sets a filter'
 row "an option: the kernel receives" returns stamping 'SO_TIMESTAMPING'
 row "groups that the rule leaves out" rule
 row "socat" by_socat
+row "iperf" by_iperf
 row "another subnet manager" manager
 finish
