@@ -65,7 +65,8 @@ connected() {
 		command_of $name disconnect || return
 	done
 	send mine 5 && for name in a kernel; do
-		until_true 10 started $name ' mine 5$' && same "$(grep -c foreign $folder/$name)" 0 &&
+		until_true 10 started $name ' mine 5$' &&
+		same "$(grep -c foreign $folder/$name)" 0 &&
 		same "$(grep -c mine $folder/$name)" 5 || return
 	done
 	end a kernel

@@ -154,34 +154,11 @@ fragments() {
 	until_true 10 arrived_large && twenty a socket && is a claimed 0 && ! is a lost 0
 }
 
-# The membership is lost once more while a join waits for a subnet manager.
-refused() {
-	local status
-
-	begin d $group && offloaded d && stop_sm || return
-	lost_twice
-	status=$?
-	start_sm && [ $status -eq 0 ] && until_true 60 is d way 0 && twenty d queue-pair && end d
-}
-
-lost_twice() {
-	local way
-
-	for way in 1 3; do
-		"$(dirname "$0")/../ipoib/portinfo.py" softib0 reregister 1 &&
-		until_true 20 is d way $way || return
-	done
-}
-
 killed() {
 	end a && gone
 }
 
-if [ "$VARIANT" = ours ]; then
-	plan 10
-else
-	plan 11
-fi
+plan 10
 me=$(debugfs_name node1)
 check "datagrams come by the queue pair, the interface is not attached" by_queue_pair
 check "a socket beside it" beside
@@ -191,7 +168,6 @@ check "sources" sources
 check "IPv6" ipv6
 check "another subnet manager" manager
 check "fragments: the group comes by the socket" fragments
-[ "$VARIANT" = ours ] || check "a refused group is asked for again" refused
 check "a program that is killed" killed
 check "the driver is as it was" no_loss -q -c 3 10.77.0.2
 finish
