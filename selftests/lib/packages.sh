@@ -119,7 +119,7 @@ has_modules() {
 runs() {
 	"$ROOT/tools/vm/run" --bare --kernel "${kernels%% *}" -- sh -c "
 		mount --bind /dev '$bare/dev' && mount --bind /sys '$bare/sys' &&
-		modprobe -a ib_core ib_cm &&
+		ip link set lo up && modprobe -a ib_core ib_cm &&
 		insmod '$bare'/lib/modules/${releases[0]}/updates/dkms/sdpdev.ko &&
 		chroot '$bare' sdprun --now perl -MIO::Socket::INET -e '
 			my \$l = IO::Socket::INET->new(Listen => 1,
