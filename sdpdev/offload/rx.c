@@ -97,6 +97,8 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 	bool waits;
 
 	atomic_dec(&ss->in_tcp);
+	/* Pairs with the barrier in sdp_lane_take_switch(), whose lane may be new. */
+	smp_mb__after_atomic();
 	rcu_read_lock();
 	pair = sdp_sock_pair(ss);
 	/* A sender whose first bytes may not go by TCP has waited for that. */
@@ -109,8 +111,6 @@ void sdp_rx_leave_tcp(struct sdp_sock *ss)
 	rcu_read_unlock();
 	if (likely(!READ_ONCE(ss->lane)))
 		return;
-	/* Pairs with the barrier in sdp_lane_take_switch(). */
-	smp_mb__after_atomic();
 	rcu_read_lock();
 	lane = sdp_sock_lane(ss);
 	waits = lane && sdp_lane_waits(lane);

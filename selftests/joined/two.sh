@@ -7,7 +7,8 @@
 
 build=${BUILD:-$(dirname "$(readlink -f "$0")")/../../build}
 talk=$build/selftests/joined/talk
-# What the connections are to, and how many there are.
+# How the other machine is asked, what the connections are to, and how many there are.
+far=(machine 2 run)
 to=10.77.0.2 v6='' n=2
 declare -A said asks pid
 
@@ -42,7 +43,7 @@ ask() {
 }
 
 connections() {
-	speak server machine 2 run "$talk" ${v6:+"$v6"} -l $to -n $n -b 4096 -p 150 &&
+	speak server "${far[@]}" "$talk" ${v6:+"$v6"} -l $to -n $n -b 4096 -p 150 &&
 	answer server listens &&
 	speak client "$talk" ${v6:+"$v6"} -c $to -n $n -b 4096 -p 150 &&
 	answer client ready && answer server ready

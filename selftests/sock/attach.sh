@@ -262,6 +262,23 @@ try:
 	print(c.send(b"x"))
 except OSError as e:
 	print(errno.errorcode[e.errno])'
+	check "a rule for one port does not hold for the next attempt, with another" \
+		gives "EADDRNOTAVAIL 0" move --only --connect --ports=7001 python3 -c '
+import errno, socket
+def client(to):
+	c = socket.socket()
+	c.setsockopt(6, 31, b"sdp")
+	c.setsockopt(1, 2, 1)
+	c.bind(("127.0.0.1", 7003))
+	try:
+		c.connect(("127.0.0.1", to))
+	except OSError as e:
+		print(errno.errorcode[e.errno], end=" ")
+	return c
+l = [socket.create_server(("127.0.0.1", p)) for p in (7001, 7002)]
+c = client(7001), client(7001)
+c[1].connect(("127.0.0.1", 7002))
+print(c[1].getsockopt(257, 2))'
 	check "only of a rule holds for a listener, too" \
 		gives "EPERM 2" "$sdprun" --only python3 -c '
 import errno, socket
@@ -654,7 +671,7 @@ fi
 ip link set lo up
 load
 
-plan $((134 - $(checked && echo 43 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
+plan $((135 - $(checked && echo 43 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
 processes
 calls_and_ports
 verdicts

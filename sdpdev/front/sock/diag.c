@@ -122,10 +122,14 @@ static struct sock *sdp_diag_nth(const struct net *net, const struct sdp_diag_ch
 	if (hlist_nulls_empty(chain->head))
 		return NULL;
 	spin_lock_bh(chain->lock);
-	sk_nulls_for_each(sk, node, chain->head)
-		if (sk_fullsock(sk) && net_eq(sock_net(sk), net) && sdp_ulp_ours(sk) && !n-- &&
-		    refcount_inc_not_zero(&sk->sk_refcnt))
+	sk_nulls_for_each(sk, node, chain->head) {
+		if (!sk_fullsock(sk) || !net_eq(sock_net(sk), net) || !sdp_ulp_ours(sk))
+			continue;
+		if (n)
+			n--;
+		else if (refcount_inc_not_zero(&sk->sk_refcnt))
 			goto found;
+	}
 	sk = NULL;
 found:
 	spin_unlock_bh(chain->lock);

@@ -167,9 +167,12 @@ void sdp_mode_forget(struct sdp_sock *ss)
  */
 void sdp_mode_attach(struct sock *sk, u32 said, bool connect)
 {
+	struct sdp_sock *ss = sdp_sk(sk);
 	u8 mode = sdp_mode_said(said);
-	struct sdp_sock *ss;
 
+	/* An attempt that failed may have been another rule's. */
+	if (ss)
+		sdp_mode_forget(ss);
 	if (!said)
 		return;
 	/*

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# InfiniBand, RoCE and iWARP between two machines at once: softib, and the kernel's rdma_rxe and
+# siw. The same programs take each, and connections go from one to another with their route.
+
+# rdma_rxe of 6.1 is in the machine's own network namespace: so are all three.
+own=(nsenter -t 1 -n -m)
+[ /proc/self/ns/net -ef /proc/1/ns/net ] || exec "${own[@]}" "$(readlink -f "$0")"
+cd "$(dirname "$0")/../.." || exit
+
+. "$(dirname "$0")/two.sh"
+. "$(dirname "$0")/../lib/tap.sh"
+
+far=(machine 2 run "${own[@]}")
+run=$(readlink -f "$SDPRUN") stat=$(readlink -f "$SDPSTAT")
+
+# For both machines; its arguments are the numbers of the own one and of the other one. iWARP gets
+# a device of its own, as rdma_rxe has all addresses of devices upon eth0.
+# shellcheck disable=SC2016 # for the shells there
+all_three='
+ip -n node$1 link set ib0 netns 1 &&
+ip address add 10.77.0.$1/24 dev ib0 && ip link set ib0 up &&
+ip link add wide0 type gretap local 10.78.0.$1 remote 10.78.0.$2 &&
+ip address add 10.79.0.$1/24 dev wide0 && ip link set wide0 up &&
+ip link add link eth0 name eth0.8 type vlan id 8 &&
+ip address add 10.80.0.$1/24 dev eth0.8 && ip link set eth0.8 up &&
+modprobe -a rdma_rxe siw sdp_rdma &&
+rdma link add rxe0 type rxe netdev eth0 && rdma link add siw0 type siw netdev wide0'
+
+set_up() {
+	"${far[@]}" sh -c "$all_three" sh 2 1 && sh -c "$all_three" sh 1 2 &&
+	until_true 60 ping -q -c 1 -W 5 10.77.0.2
+}
+
+serve() {
+	mkdir /tmp/www && head -c 12000000 /dev/urandom > /tmp/www/file || return
+	"${far[@]}" sh -c 'mkdir /tmp/www && cat > /tmp/www/file' < /tmp/www/file || return
+	"${far[@]}" "$run" python3 -m http.server -d /tmp/www 8000 < /dev/null &> /tmp/served &
+	until_true 60 "${far[@]}" sh -c "ss -Hltn 'sport = :8000' | grep -q ."
+}
+
+# takes CARRIER DEVICE: so do the server's bytes, after the next ones that are read.
+takes() {
+	head -c 100000 <&"$in" >> /tmp/got &&
+	"${far[@]}" "$stat" port=8000 state=established | tee /tmp/seen |
+		awk -v carrier="$1" 'NR > 1 && index($2, carrier) == 1 { n++ } END { exit !n }' &&
+	rdma resource show qp | grep -q "$2/1 .*type RC .*\[sdp_"
+}
+
+# fetched ADDRESS CARRIER DEVICE: curl waits for its reader while the connection is looked at.
+fetched() {
+	local pid in status
+
+	mkfifo /tmp/pipe || return
+	"$run" curl -s "http://$1:8000/file" > /tmp/pipe &
+	pid=$!
+	exec {in}< /tmp/pipe
+	rm -f /tmp/pipe /tmp/got
+	until_true 60 takes "$2" "$3"
+	status=$?
+	diag /tmp/seen
+	cat <&"$in" >> /tmp/got
+	wait $pid && cmp /tmp/got /tmp/www/file && return $status
+}
+
+# route DEVICE: of the connections from now on, at both ends
+route() {
+	"${far[@]}" ip route replace 10.80.0.1/32 dev "$1" src 10.80.0.2 &&
+	ip route replace 10.80.0.2/32 dev "$1" src 10.80.0.1
+}
+
+# The connections' addresses are those of both devices. iWARP would not do: the kernel looks there
+# for the first interface that has a request's address.
+other_way() {
+	"${far[@]}" ip address add 10.80.0.2/32 dev ib0 && ip address add 10.80.0.1/32 dev ib0
+}
+
+# goes DEVICE CARRIER: the connections take another way.
+goes() {
+	route "$1" && ask more && ask by "$2" && ask more
+}
+
+plan 12
+check "InfiniBand, RoCE and iWARP" set_up
+check "a server by sdprun" serve
+check "curl by sdprun over InfiniBand" fetched 10.77.0.2 ib softib0
+check "over RoCE" fetched 10.78.0.2 rdma rxe0
+check "over iWARP" fetched 10.79.0.2 rdma siw0
+check "addresses" other_way
+to=10.80.0.2 connections
+result $? "connections"
+check "take RoCE" ask by rdma
+check "their route changes: they take InfiniBand" goes ib0 ib
+check "and RoCE again" goes eth0.8 rdma
+check "and InfiniBand again" goes ib0 ib
+check "all bytes are right" ended
+kill "${pid[@]}"
+finish
