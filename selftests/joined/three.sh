@@ -61,7 +61,7 @@ fetched() {
 	status=$?
 	diag /tmp/seen
 	cat <&"$in" >> /tmp/got
-	wait $pid && cmp /tmp/got /tmp/www/file && return $status
+	wait "$pid" && cmp /tmp/got /tmp/www/file && return "$status"
 }
 
 # route DEVICE: of the connections from now on, at both ends

@@ -38,7 +38,8 @@ figures() {
 	local range
 
 	range=$(awk -F '\t' '
-		$3 !~ /^instructions/ || $2 ~ /[.](median|p99)$/ || $2 ~ /^(connect|nginx)$/ { next }
+		$3 !~ /^instructions/ || $2 ~ /[.](median|p99)$/ ||
+			$2 ~ /^(connect|nginx)$/ { next }
 		$1 == "tcp-veth" { tcp[$2] = $4 }
 		$1 == "moved-veth" { moved[$2] = $4 }
 		END {
@@ -137,7 +138,8 @@ vm_options() {
 counters() {
 	local all
 
-	all=$(sed -nE 's/.*\][[:space:]]*= "([a-z_]+)",/\1/p; s/.*line\(seq, "([a-z_]+[a-z])", "".*/\1/p' \
+	all=$(sed -nE -e 's/.*\][[:space:]]*= "([a-z_]+)",/\1/p' \
+		-e 's/.*line\(seq, "([a-z_]+[a-z])", "".*/\1/p' \
 		sdpdev/front/dev/proc.c
 		sed -nE 's/.*\][[:space:]]*= "((ib|rdma)_[a-z_]+)",/\1/p' sdpdev/transport/*/dev.c)
 	[ "$(wc -w <<< "$all")" -gt 30 ] &&
@@ -147,7 +149,8 @@ counters() {
 
 # shellcheck disable=SC2046
 tracepoints() {
-	none $(sed -nE 's/^DEFINE_EVENT\(sdp_sock_way, ([a-z_]+),/\1/p; s/^TRACE_EVENT\((.*),/\1/p' \
+	none $(sed -nE -e 's/^DEFINE_EVENT\(sdp_sock_way, ([a-z_]+),/\1/p' \
+		-e 's/^TRACE_EVENT\((.*),/\1/p' \
 		sdpdev/offload/trace.h | without Documentation/sockets.rst) &&
 	none $(sed -nE 's/^TRACE_EVENT\((ipoib_[a-z_]+),/\1/p' ipoib/trace.h |
 		without Documentation/ipoib.rst)
