@@ -152,6 +152,23 @@ static int sdp_disconnect(struct sock *sk, int flags)
 	return err;
 }
 
+/*
+ * sdp_only_end() ended the connection while the call waited.  The error is still in the socket, and
+ * TCP gives it to the next call.
+ */
+static int sdp_connect_ended(struct socket *sock, struct sockaddr_unsized *addr, int len,
+			     int flags)
+{
+	int err = -EPIPE;
+
+	lock_sock(sock->sk);
+	/* Otherwise another thread has disconnected it, and TCP would connect once more. */
+	if (sock->state == SS_CONNECTING && sock->sk->sk_state == TCP_CLOSE)
+		err = __inet_stream_connect(sock, addr, len, flags, 0);
+	release_sock(sock->sk);
+	return err;
+}
+
 /* TCP connects.  An end of SDP_MODE_ONLY, and its other end, need each other before they call. */
 static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags)
 {
@@ -165,6 +182,8 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int l
 	err = ss && ss->mode == SDP_MODE_ONLY && tcp_sk(sk)->fastopen_connect ? -EOPNOTSUPP : 0;
 	release_sock(sk);
 	err = err ?: sdp_sk_base(sk)->ops->connect(sock, addr, len, flags);
+	if (err == -EPIPE)
+		err = sdp_connect_ended(sock, addr, len, flags);
 	if (err && err != -EINPROGRESS)
 		return err;
 	lock_sock(sk);
