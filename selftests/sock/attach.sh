@@ -49,7 +49,7 @@ busy() {
 	status=$?
 	kill "${pids[@]}"
 	wait "${pids[@]}" 2> /dev/null
-	return $status
+	return "$status"
 }
 
 # The checked kernel has no 32-bit programs, MPTCP, user namespaces or control groups. Python starts
