@@ -8,6 +8,7 @@
 #include <linux/sdp_sock.h>
 #include <linux/sockios.h>
 #include <linux/splice.h>
+#include <net/inet_common.h>
 #include <net/transp_v6.h>
 
 #include "front/sock/proto.h"
