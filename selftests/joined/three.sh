@@ -10,10 +10,9 @@ own=(nsenter -t 1 -n -m)
 cd "$(dirname "$0")/../.." || exit
 
 . "$(dirname "$0")/two.sh"
-. "$(dirname "$0")/../lib/tap.sh"
 
 far=(machine 2 run "${own[@]}")
-run=$(readlink -f "$SDPRUN") stat=$(readlink -f "$SDPSTAT")
+run=$build/libsdpdev/sdprun stat=$build/tools/sdpstat/sdpstat
 
 # For both machines; its arguments are the numbers of the own one and of the other one. iWARP gets
 # a device of its own, as rdma_rxe has all addresses of devices upon eth0.
@@ -37,6 +36,7 @@ serve() {
 	mkdir /tmp/www && head -c 12000000 /dev/urandom > /tmp/www/file || return
 	"${far[@]}" sh -c 'mkdir /tmp/www && cat > /tmp/www/file' < /tmp/www/file || return
 	"${far[@]}" "$run" python3 -m http.server -d /tmp/www 8000 < /dev/null &> /tmp/served &
+	server=$!
 	until_true 60 "${far[@]}" sh -c "ss -Hltn 'sport = :8000' | grep -q ."
 }
 
@@ -59,7 +59,7 @@ fetched() {
 	rm -f /tmp/pipe /tmp/got
 	until_true 60 takes "$2" "$3"
 	status=$?
-	diag /tmp/seen
+	diag "$(< /tmp/seen)"
 	cat <&"$in" >> /tmp/got
 	wait "$pid" && cmp /tmp/got /tmp/www/file && return "$status"
 }
@@ -81,9 +81,14 @@ goes() {
 	route "$1" && ask more && ask by "$2" && ask more
 }
 
-plan 12
+gone() {
+	rdma link delete siw0 && rdma link delete rxe0 && rmmod sdp_rdma siw
+}
+
+plan 13
 check "InfiniBand, RoCE and iWARP" set_up
-check "a server by sdprun" serve
+serve
+result $? "a server by sdprun"
 check "curl by sdprun over InfiniBand" fetched 10.77.0.2 ib softib0
 check "over RoCE" fetched 10.78.0.2 rdma rxe0
 check "over iWARP" fetched 10.79.0.2 rdma siw0
@@ -95,5 +100,6 @@ check "their route changes: they take InfiniBand" goes ib0 ib
 check "and RoCE again" goes eth0.8 rdma
 check "and InfiniBand again" goes ib0 ib
 check "all bytes are right" ended
-kill "${pid[@]}"
+kill "${pid[@]}" "$server"
+check "all goes" gone
 finish
