@@ -11,6 +11,7 @@ cd "$(dirname "$0")/../.." || exit
 
 . "$(dirname "$0")/two.sh"
 
+FILES=300
 far=(machine 2 run "${own[@]}")
 run=$build/libsdpdev/sdprun stat=$build/tools/sdpstat/sdpstat
 
@@ -33,9 +34,13 @@ set_up() {
 }
 
 serve() {
-	mkdir /tmp/www && head -c 12000000 /dev/urandom > /tmp/www/file || return
+	mkdir /tmp/www && head -c 60000 /dev/urandom > /tmp/www/file || return
+	for ((i = 0; i < FILES; i++)); do
+		cat /tmp/www/file
+	done > /tmp/files
 	"${far[@]}" sh -c 'mkdir /tmp/www && cat > /tmp/www/file' < /tmp/www/file || return
-	"${far[@]}" "$run" python3 -m http.server -d /tmp/www 8000 < /dev/null &> /tmp/served &
+	"${far[@]}" "$run" python3 -m http.server -d /tmp/www --protocol HTTP/1.1 8000 \
+		< /dev/null &> /tmp/served &
 	server=$!
 	until_true 60 "${far[@]}" sh -c "ss -Hltn 'sport = :8000' | grep -q ."
 }
@@ -48,12 +53,13 @@ takes() {
 	rdma resource show qp | grep -q "$2/1 .*type RC .*\[sdp_"
 }
 
-# fetched ADDRESS CARRIER DEVICE: curl waits for its reader while the connection is looked at.
+# fetched ADDRESS CARRIER DEVICE: a file again and again, by one connection. curl waits for its
+# reader while the connection is looked at.
 fetched() {
 	local pid in status
 
 	mkfifo /tmp/pipe || return
-	"$run" curl -s "http://$1:8000/file" > /tmp/pipe &
+	"$run" curl -s "http://$1:8000/file?[1-$FILES]" > /tmp/pipe &
 	pid=$!
 	exec {in}< /tmp/pipe
 	rm -f /tmp/pipe /tmp/got
@@ -61,7 +67,7 @@ fetched() {
 	status=$?
 	diag "$(< /tmp/seen)"
 	cat <&"$in" >> /tmp/got
-	wait "$pid" && cmp /tmp/got /tmp/www/file && return "$status"
+	wait "$pid" && cmp /tmp/got /tmp/files && return "$status"
 }
 
 # route DEVICE: of the connections from now on, at both ends
