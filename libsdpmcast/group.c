@@ -100,12 +100,14 @@ static bool group_ask(struct sdpmcast *e, struct group *g)
 /* Until it is asked for again, as the interface does: a new subnet manager may not be ready. */
 static void group_refused(struct sdpmcast *e, struct group *g)
 {
-	struct itimerspec pause = { .it_value.tv_sec = e->pause };
+	struct itimerspec pause = { .it_value.tv_sec = e->pause }, left;
 
 	group_unask(e, g);
 	group_set_way(e, g, SDPMCAST_REFUSED);
 	g->again = true;
-	timerfd_settime(e->timer, 0, &pause, NULL);
+	/* Groups that are refused one after the other do not put off the first. */
+	if (timerfd_gettime(e->timer, &left) || (!left.it_value.tv_sec && !left.it_value.tv_nsec))
+		timerfd_settime(e->timer, 0, &pause, NULL);
 }
 
 static void group_start(struct sdpmcast *e, struct group *g)
@@ -149,6 +151,9 @@ static struct group *group_of_event(const struct sdpmcast *e, const struct rdma_
 static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_type type,
 			int status, struct rdma_ud_param *ud)
 {
+	/* Too late: the queue pair is of no use. */
+	if (e->broken)
+		return;
 	if (!pair_in_partition(e)) {
 		groups_lost(e, SDPMCAST_MOVED);
 		return;

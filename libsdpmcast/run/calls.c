@@ -326,7 +326,8 @@ static void pass_all(const struct mmsghdr *msgs, unsigned int n)
 {
 	unsigned int i;
 
-	for (i = 0; msgs && i < n; i++)
+	/* The kernel takes no more at once. */
+	for (i = 0; msgs && i < n && i < IOV_MAX; i++)
 		passes(&msgs[i].msg_hdr);
 }
 

@@ -288,6 +288,9 @@ void serve_stop(struct served *s, const char *why)
 		s->e->changed = NULL;
 		groups_free(s->e);
 		pair_close(s->e);
+		/* Nobody reads these any more, and a thread may wait. */
+		NEXT(epoll_ctl)(s->e->epoll, EPOLL_CTL_DEL, s->e->timer, NULL);
+		NEXT(epoll_ctl)(s->e->epoll, EPOLL_CTL_DEL, s->more, NULL);
 	}
 	s->next = 0;
 	s->count = 0;
@@ -309,20 +312,18 @@ static void serve_wish(struct served *s, const struct wish *w)
 	const struct sockaddr *source = w->from_one ? (const void *)&w->source : NULL;
 	const char *why = NULL;
 
+	if (s->state != STOPPED) {
+		if (w->group.ss_family != s->family)
+			why = "an IPv4 group on a socket of IPv6";
+		else if (s->state == IDLE)
+			why = start(s, w->ifindex);
+		if (!why)
+			serve_options(s);
+	}
 	if (s->state == STOPPED) {
 		if (s->why)
 			rule_tell(s->fd, &w->group, s->why);
-		return;
-	}
-	if (w->group.ss_family != s->family)
-		why = "an IPv4 group on a socket of IPv6";
-	else if (s->state == IDLE)
-		why = start(s, w->ifindex);
-	if (!why)
-		serve_options(s);
-	if (s->state == STOPPED)
-		return;
-	if (why) {
+	} else if (why) {
 		rule_tell(s->fd, &w->group, why);
 		serve_stop(s, why);
 	} else if (w->ifindex != s->e->ifindex) {

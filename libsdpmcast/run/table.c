@@ -175,8 +175,8 @@ struct served *table_make(int fd, const char **why)
 	    protocol != IPPROTO_UDP ||
 	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || fstat(fd, &st))
 		return NULL;
-	if (fd >= SLOTS || blind)
-		*why = blind ? NO_MEMORY : "the number of the descriptor is too high";
+	if (fd >= SLOTS)
+		*why = "the number of the descriptor is too high";
 	if (*why || !begin())
 		return NULL;
 	s = find(fd);
@@ -192,7 +192,7 @@ struct served *table_make(int fd, const char **why)
 		if (dead)
 			destroy(dead);
 	}
-	s = make(fd, domain, st.st_ino);
+	s = blind ? NULL : make(fd, domain, st.st_ino);
 	if (!s) {
 		blind = true;
 		*why = NO_MEMORY;
