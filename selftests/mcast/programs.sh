@@ -73,6 +73,22 @@ returns() {
 	by_kernel a "$2" && twenty a behind && end a
 }
 
+# An option stands in the way before the first join.
+obstacle() {
+	begin a python3 -c '
+import socket, struct, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 37, 8)
+s.bind(("", 7400))
+s.setsockopt(0, 35, socket.inet_aton(sys.argv[1]) +
+	struct.pack("ii", 0, socket.if_nametoindex("ib0")))
+print("joined", flush=True)
+sys.stdin.read()' $group && until_true 20 grep -q joined $folder/a && by_kernel a SO_TIMESTAMPING
+	local status=$?
+
+	end a && return $status
+}
+
 rule() {
 	local only="=239.78.0.0/16"
 
@@ -169,7 +185,7 @@ if [ "$VARIANT" = ours ]; then
 	row "a group that only the program receives costs the interface nothing" costs_nothing
 	finish
 fi
-plan 21
+plan 22
 for how in block poll select epoll edge asyncio; do
 	row "datagrams come by the queue pair: $how" waits $how
 done
@@ -184,6 +200,7 @@ row "fork(): the kernel receives" returns fork 'forks'
 row "dup(): the kernel receives" returns dup 'two descriptors'
 row "a filter: the kernel receives" returns filter 'sets a filter'
 row "an option: the kernel receives" returns stamping 'SO_TIMESTAMPING'
+row "an option before the first join: a line says so" obstacle
 row "groups that the rule leaves out" rule
 row "socat" by_socat
 row "iperf" by_iperf
