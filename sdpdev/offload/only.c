@@ -84,8 +84,8 @@ static void sdp_only_unreported(struct sock *sk)
 
 /*
  * TCP's disconnect sets ECONNRESET and reports it.  A program that the report wakes would read
- * that error instead of the one that is set afterwards.  The socket is locked.  Users of the callback
- * that save it without that lock have sockets of their own, which are no endpoints.
+ * that error instead of the one that is set afterwards.  The socket is locked.  Users of the
+ * callback that save it without that lock have sockets of their own, which are no endpoints.
  */
 static void sdp_only_disconnect(struct sock *sk)
 {
