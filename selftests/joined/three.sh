@@ -91,7 +91,35 @@ gone() {
 	rdma link delete siw0 && rdma link delete rxe0 && rmmod sdp_rdma siw
 }
 
-plan 13
+# What the log says of devices.
+device_lines() {
+	dmesg | grep -oE '[a-z]+[0-9]+: (sdp_[a-z]+ (uses|cannot use) it|SDP (needs|cannot)).*'
+}
+
+# The transport that uses a device says so once, and the other one says nothing.
+each_once() {
+	local lines device
+
+	lines=$(device_lines)
+	echo "$lines"
+	for device in 'softib0: sdp_ib' 'rxe0: sdp_rdma' 'siw0: sdp_rdma'; do
+		grep -qx "$device uses it for SDP" <<< "$lines" || return
+	done
+	! grep -v 'uses it for SDP' <<< "$lines" && [ -z "$(sort <<< "$lines" | uniq -d)" ]
+}
+
+# No transport is there for a device, and then one is.
+named() {
+	rdma link add rxe1 type rxe netdev eth0 && modprobe sdp_rdma &&
+	device_lines | grep '^rxe1:' > /tmp/lines
+	cat /tmp/lines
+	rdma link delete rxe1 && rmmod sdp_rdma && cmp /tmp/lines <<- END
+		rxe1: SDP needs the module sdp_rdma to use it
+		rxe1: sdp_rdma uses it for SDP
+	END
+}
+
+plan 15
 check "InfiniBand, RoCE and iWARP" set_up
 serve
 result $? "a server by sdprun"
@@ -107,5 +135,7 @@ check "and RoCE again" goes eth0.8 rdma
 check "and InfiniBand again" goes ib0 ib
 check "all bytes are right" ended
 kill "${pid[@]}" "$server"
+check "the log tells each device's transport once" each_once
 check "all goes" gone
+check "the log names the module that a device needs" named
 finish

@@ -30,7 +30,7 @@ since_load() {
 # A line for the module and one for each adapter, but none for a connection
 logged() {
 	[ "$(since_load 'sdpdev: version [0-9.]*')" -eq 1 ] &&
-		[ "$(since_load ': sdp_ib carries SDP')" -eq \
+		[ "$(since_load ': sdp_ib uses it for SDP')" -eq \
 			"$(find /sys/class/infiniband/ -name 'softib*' | wc -l)" ]
 }
 

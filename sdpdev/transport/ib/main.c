@@ -20,27 +20,11 @@ MODULE_LICENSE("GPL");
 static struct ib_client sdp_ib_client;
 static const struct sdp_xprt_ops sdp_ib_ops;
 
-static bool sdp_ib_dev_usable(struct ib_device *device)
-{
-	u32 port;
-
-	rdma_for_each_port(device, port)
-		if (rdma_protocol_ib(device, port) &&
-		    rdma_cap_ib_cm(device, port) &&
-		    rdma_cap_ib_sa(device, port))
-			return true;
-	return false;
-}
-
 static int sdp_ib_add(struct ib_device *device)
 {
 	struct sdp_ib_dev *dev;
 	struct sdp_rc_dev *rc;
 
-	if (!sdp_ib_dev_usable(device)) {
-		ibdev_info(device, "sdp_ib does not use it: no port of InfiniBand\n");
-		return -EOPNOTSUPP;
-	}
 	rc = sdp_rc_dev_new(&sdp_ib_kind, device);
 	if (IS_ERR(rc))
 		return PTR_ERR(rc);
@@ -48,6 +32,7 @@ static int sdp_ib_add(struct ib_device *device)
 	INIT_LIST_HEAD(&dev->listeners);
 	sdp_ib_listen_dev(dev);
 	ib_set_client_data(device, &sdp_ib_client, dev);
+	sdp_rc_dev_tell(rc);
 	return 0;
 }
 
@@ -94,6 +79,7 @@ static const struct sdp_xprt_ops sdp_ib_ops = {
 
 struct sdp_rc_kind sdp_ib_kind = {
 	.module		= KBUILD_MODNAME,
+	.ports		= SDP_RC_PORTS_IB,
 	.ops		= &sdp_ib_ops,
 	.dev_size	= sizeof(struct sdp_ib_dev),
 	.conn_size	= sizeof(struct sdp_ib_conn),

@@ -20,31 +20,18 @@ MODULE_VERSION(PROJECT_VERSION);
 static struct ib_client sdp_rdma_client;
 static const struct sdp_xprt_ops sdp_rdma_ops;
 
-static bool sdp_rdma_dev_usable(struct ib_device *device)
-{
-	u32 port;
-
-	rdma_for_each_port(device, port)
-		if (rdma_protocol_roce(device, port) || rdma_protocol_iwarp(device, port))
-			return true;
-	return false;
-}
-
 static int sdp_rdma_add(struct ib_device *device)
 {
 	struct sdp_rdma_dev *dev;
 	struct sdp_rc_dev *rc;
 
-	if (!sdp_rdma_dev_usable(device)) {
-		ibdev_info(device, "sdp_rdma does not use it: no port of RoCE or iWARP\n");
-		return -EOPNOTSUPP;
-	}
 	rc = sdp_rc_dev_new(&sdp_rdma_kind, device);
 	if (IS_ERR(rc))
 		return PTR_ERR(rc);
 	dev = sdp_rdma_dev(rc);
 	sdp_rdma_dev_add(dev);
 	ib_set_client_data(device, &sdp_rdma_client, dev);
+	sdp_rc_dev_tell(rc);
 	sdp_rdma_kind.up->changed(&sdp_rdma_ops);
 	return 0;
 }
@@ -101,6 +88,7 @@ static const struct sdp_xprt_ops sdp_rdma_ops = {
 
 struct sdp_rc_kind sdp_rdma_kind = {
 	.module		= KBUILD_MODNAME,
+	.ports		= SDP_RC_PORTS_ETH,
 	.ops		= &sdp_rdma_ops,
 	.dev_size	= sizeof(struct sdp_rdma_dev),
 	.conn_size	= sizeof(struct sdp_rdma_conn),

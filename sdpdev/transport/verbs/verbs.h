@@ -22,9 +22,10 @@
  *	  +----------+
  *	conn.c				a connection as an object
  *	  |
- *	dev.c      kind.c		devices; transports
- *	  |          |
- *	  +----------+
+ *	dev.c				devices
+ *	  |
+ *	kind.c				transports
+ *	  |
  *	main.c				the module, the workqueue
  *
  * The lower files note an event for struct sdp_rc_conn.work, and the kind's table says which
@@ -38,8 +39,8 @@
  * that is what lets unlisten() wait for it.
  *
  * Locks, outermost first: sdp_rc_conn.mutex, the transport's own, sdp_xprt_dev.lock,
- * sdp_rc_conns_lock, sdp_rc_conn.lock.  Nothing is taken under sdp_rc_conn.mr_lock.  None of
- * them is held during an upcall.
+ * sdp_rc_conns_lock, sdp_rc_conn.lock.  Nothing is taken under sdp_rc_conn.mr_lock, nor under
+ * sdp_rc_kinds_mutex.  None of them is held during an upcall.
  *
  * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody
  * has a reference; each connection has one.  A connection lives until conn_destroy() has
@@ -95,6 +96,10 @@
 /* Room for the private data of an answer: those of a REP (IBA 12.6.8) */
 #define SDP_RC_PDATA		196
 
+/* Ports of a device that a transport can use */
+#define SDP_RC_PORTS_IB		1	/* InfiniBand, with CM and SA */
+#define SDP_RC_PORTS_ETH	2	/* RoCE, iWARP */
+
 struct sdp_rc_conn;
 
 /* What an event of a connection leads to; called by the connection's work. */
@@ -105,7 +110,9 @@ typedef int (*sdp_rc_check)(struct net *net, const struct net_device *ndev);
 
 /**
  * struct sdp_rc_kind - a transport: its communication manager, and its own
+ * @list: in the list of transports; sdp_rc_kinds_mutex
  * @module: its name, which the kernel's lists show
+ * @ports: the ports that it can use: SDP_RC_PORTS_*
  * @ops: what the protocol calls
  * @up: the protocol; set by sdp_xprt_register()
  * @dev_size: bytes of its devices
@@ -127,7 +134,9 @@ typedef int (*sdp_rc_check)(struct net *net, const struct net_device *ndev);
  * All but @cancel, @cm_destroy and @reject are called under sdp_rc_conn.mutex.
  */
 struct sdp_rc_kind {
+	struct list_head list;
 	const char *module;
+	unsigned int ports;
 	const struct sdp_xprt_ops *ops;
 	const struct sdp_xprt_upcalls *up;
 	size_t dev_size;
@@ -359,6 +368,7 @@ static inline struct sdp_rc_conn *sdp_rc_conn(struct sdp_xprt_conn *xc)
 extern struct workqueue_struct *sdp_rc_wq;
 
 /* kind.c */
+bool sdp_rc_kind_tells(const struct sdp_rc_kind *kind, unsigned int ports);
 void sdp_rc_conns_flush(void);
 int sdp_rc_start(struct sdp_rc_kind *kind, struct ib_client *client);
 void sdp_rc_stop(struct sdp_rc_kind *kind, struct ib_client *client);
@@ -366,6 +376,7 @@ void sdp_rc_stop(struct sdp_rc_kind *kind, struct ib_client *client);
 /* dev.c */
 u32 sdp_rc_dev_mem(const struct ib_device *device);
 struct sdp_rc_dev *sdp_rc_dev_new(const struct sdp_rc_kind *kind, struct ib_device *device);
+void sdp_rc_dev_tell(const struct sdp_rc_dev *dev);
 void sdp_rc_dev_end(struct sdp_rc_dev *dev);
 void sdp_rc_dev_put(struct sdp_rc_dev *dev);
 
