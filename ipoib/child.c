@@ -74,11 +74,11 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 
 	ASSERT_RTNL();
 	if (!(pkey & ~IPOIB_FULL_MEMBER)) {
-		NL_SET_ERR_MSG(extack, "0 and 0x8000 are no P_Keys");
+		NL_SET_ERR_MSG(extack, "0 and 0x8000 are not valid P_Keys");
 		return -EINVAL;
 	}
 	if (!capable(CAP_NET_ADMIN) && ipoib_child_count(parent) >= IPOIB_NS_CHILDREN) {
-		NL_SET_ERR_MSG(extack, "only the machine's administrator may make more children");
+		NL_SET_ERR_MSG(extack, "only the machine's administrator may create more children");
 		return -EPERM;
 	}
 	/* The link is that of the full members. */

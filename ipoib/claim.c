@@ -211,7 +211,7 @@ int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_grou
 		return -EEXIST;
 	}
 	if (priv->claims.count >= IPOIB_MAX_CLAIMS) {
-		NL_SET_ERR_MSG(extack, "the interface has as many claims as it takes");
+		NL_SET_ERR_MSG(extack, "the interface has reached its limit of claims");
 		return -ENOSPC;
 	}
 	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);

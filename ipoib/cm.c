@@ -245,7 +245,7 @@ int ipoib_cm_prepare(struct ipoib_dev *priv, bool receive)
 	mutex_unlock(&cm->setup);
 	memalloc_noio_restore(flags);
 	if (err && net_ratelimit())
-		netdev_warn(priv->dev, "has nothing for connections: %d\n", err);
+		netdev_warn(priv->dev, "cannot set up connected mode: %d\n", err);
 	return err;
 }
 

@@ -53,7 +53,8 @@ static int ipoib_genl_run(struct genl_info *info, struct sock *sk,
 		return -ENODEV;
 	}
 	if (!ipoib_is_ours(dev)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr, "it is no IPoIB interface of this driver");
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "it is not an IPoIB interface of this driver");
 		return -EOPNOTSUPP;
 	}
 

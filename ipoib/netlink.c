@@ -42,7 +42,7 @@ static struct ipoib_dev *ipoib_find_parent(struct net *net, struct nlattr *link,
 	}
 	dev = __dev_get_by_index(net, nla_get_u32(link));
 	if (!dev || !ipoib_is_ours(dev)) {
-		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is no IPoIB interface");
+		NL_SET_ERR_MSG_ATTR(extack, link, "the parent is not an IPoIB interface");
 		return ERR_PTR(-ENODEV);
 	}
 	priv = ipoib_priv(dev);
@@ -118,7 +118,7 @@ static int ipoib_newlink(struct net_device *dev, struct rtnl_newlink_params *par
 		return PTR_ERR(parent);
 	/* mlx5 looks for the parent in the child's namespace, by its index. */
 	if (ipoib_is_enhanced(parent) && !net_eq(dev_net(dev), dev_net(parent->dev))) {
-		NL_SET_ERR_MSG(extack, "make it in its parent's namespace, and then move it");
+		NL_SET_ERR_MSG(extack, "create it in its parent's namespace, and then move it");
 		return -EOPNOTSUPP;
 	}
 	err = ipoib_init_dev(dev, parent->hca, parent->port, parent);

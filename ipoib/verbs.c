@@ -152,7 +152,7 @@ static int ipoib_create_rings(struct ipoib_dev *priv)
 	if (!n)
 		goto destroy_cq;
 	if (err && net_ratelimit())
-		netdev_warn(priv->dev, "could have %u of %u transmit queues: %d\n",
+		netdev_warn(priv->dev, "has only %u of %u transmit queues: %d\n",
 			    n, priv->tx_queues, err);
 	ipoib_use_first_qp(priv);
 	return n;
@@ -206,7 +206,7 @@ static int ipoib_create_fitting_rings(struct ipoib_dev *priv)
 
 	priv->max_ring = max(priv->tx_size, priv->rx.size);
 	if (net_ratelimit())
-		netdev_warn(priv->dev, "the adapter has no rings of %u receives and %u sends, but of %u and %u\n",
+		netdev_warn(priv->dev, "the adapter cannot have rings of %u receives and %u sends; they have %u and %u\n",
 			    rx, tx, priv->rx.size, priv->tx_size);
 	return n;
 }

@@ -51,17 +51,19 @@ static const char usage[] =
 "      --none        remove the rule\n"
 "      --connect     only connections that are made\n"
 "      --listen      only connections that are accepted\n"
-"      --ports=LIST  only these ports, at most eight of 80 or 8000-8099\n"
+"      --ports=LIST  only these ports or ranges, at most eight: 80,8000-8099\n"
 "      --must-move   do not run PROGRAM if the kernel cannot set the rule\n"
 "      --rings       PROGRAM sends and receives by memory, without system calls\n"
-"      --mcast[=LIST] a queue pair of PROGRAM receives multicast over InfiniBand:\n"
-"                    these groups, of 239.1.2.3 or 239.0.0.0/8, or all\n"
+"      --mcast[=LIST]\n"
+"                    a queue pair of PROGRAM receives multicast over InfiniBand: all\n"
+"                    groups, or those in LIST, such as 239.1.2.3,239.2.0.0/16\n"
 "      --cgroup=DIR  set the rule of a control group: its directory, or self\n"
 "      --user=USER   set the rule of a user: a name, or a number\n"
 "  -h, --help        show this\n"
 "  -V, --version     show the version\n"
 "\n"
-"SDPDEV_RINGS=auto|always|never: rings for connections with many calls, all, or none\n";
+"SDPDEV_RINGS=auto|always|never: rings for connections with many calls, all, or none\n"
+"SDPMCAST_LOG=FILE: lines of --mcast go to FILE instead of standard error\n";
 
 __attribute__((format(printf, 1, 2)))
 static int trouble(const char *format, ...)
@@ -146,8 +148,8 @@ static const char *set_rule(void)
 	case EINVAL: return "the module sdpdev that is loaded does not know this rule";
 	case EPERM: return "needs CAP_NET_ADMIN in the network namespace";
 	case EBADF: return "not the directory of a control group, version 2";
-	case ENOSPC: return "as many control groups and users have rules as allowed";
-	case EOPNOTSUPP: return "this kernel lacks what rules need";
+	case ENOSPC: return "the limit of control groups and users with rules is reached";
+	case EOPNOTSUPP: return "this kernel lacks a feature that rules need";
 	}
 	snprintf(other, sizeof(other), "%s: %s", SDP_DEVICE_PATH, strerror(errno));
 	return other;
@@ -343,7 +345,7 @@ static const char *obstacle(int fd)
 		return NULL;
 	if (head.e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
 	    head.e_machine != __ehdr_start.e_machine)
-		return "it is a program for another kind of machine than the library";
+		return "the program and the library are for different processors";
 	for (i = 0; i < head.e_phnum; i++)
 		if (pread(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) ==
 		    sizeof(segment) && segment.p_type == PT_INTERP)
@@ -447,7 +449,7 @@ static int run(char **argv)
 		trouble("%s; %s runs over TCP", error, argv[0]);
 	if (!error && !move_listeners(&choice.rule)) {
 		error = strerror(errno);
-		trouble("a listener that there is already stays with TCP: %s", error);
+		trouble("an inherited listening socket stays with TCP: %s", error);
 		if (must)
 			return EXIT_TROUBLE;
 	}

@@ -198,7 +198,7 @@ same_partition() {
 # What the kernel's driver refuses, it does without a word; refused() looks for
 # the error's.
 bad_children() {
-	local none="0 and 0x8000 are no P_Keys" invalid="Invalid argument" pkey
+	local none="0 and 0x8000 are not valid P_Keys" invalid="Invalid argument" pkey
 
 	for pkey in 0 0x8000; do
 		refused "$none" "$invalid" \
@@ -206,7 +206,7 @@ bad_children() {
 	done
 	refused "the parent is itself a child" "$invalid" \
 		add link blue name bad type ipoib pkey 2 &&
-	refused "the parent is no IPoIB interface" "No such device" \
+	refused "the parent is not an IPoIB interface" "No such device" \
 		add link lo name bad type ipoib pkey 2 &&
 	refused "needs a parent" "$invalid" add name bad type ipoib pkey 2
 }

@@ -222,7 +222,7 @@ refused() {
 
 refusals() {
 	refused interface "ENODEV there is no such interface" &&
-	refused loopback "ENOTSUP it is no IPoIB interface of this driver" &&
+	refused loopback "ENOTSUP it is not an IPoIB interface of this driver" &&
 	refused file "ENOTSOCK that descriptor is no socket" &&
 	refused closed "EBADF that descriptor is no socket" &&
 	refused unix "EAFNOSUPPORT that socket is none of IPv4 or IPv6" &&

@@ -4,10 +4,10 @@
  * a system call, while both of the connection's ends are on this kernel and busy.
  *
  * A moved direction of such a connection is a ring of bytes in the kernel's memory.  The ioctl
- * SDP_IOC_ATTACH on a file of /dev/sdp gives a descriptor that maps both rings of one end: the
- * one that this end sends into, and the one that it receives from, which are the other end's in
- * turn.  send(2), recv(2), poll(2) and all else on the socket work as before, on the same
- * stream.  The two ways may be mixed at any moment.
+ * SDP_IOC_ATTACH on a file of /dev/sdp returns a descriptor.  A program can map both rings of one
+ * end by it: the ring that this end sends into, and the ring that it receives from.  The other end
+ * has the same rings with the roles exchanged.  send(2), recv(2), poll(2) and all other calls on
+ * the socket work as before, on the same stream.  A program may mix calls and rings at any moment.
  *
  * Each ring has one half for its sender and one for its reader.  A half is open while its
  * program may work on it; the kernel closes it at any time.  A program finds its half closed
@@ -36,13 +36,13 @@
  * A reader that finds nothing and is going to sleep in poll(2) or epoll_wait(2) sets want_data,
  * makes a full barrier, and looks again.  One that sleeps in recv(2), and a sender without room
  * that sleeps in send(2), need nothing.  While the word watched is set, a reader sets want_data
- * and makes a full barrier before each look: somebody counts on an event for what comes behind
- * what was read, even if that was not all (EPOLLET, O_ASYNC).
+ * and makes a full barrier before each look: a program relies on an event for later bytes, even if
+ * it has not read all earlier ones (EPOLLET, O_ASYNC).
  *
- * The other end may belong to somebody else, who can write anything into the mapping at any
- * time.  So a program bounds what it loads from there, and takes a distance of more than
- * ring_bytes between two positions for no bytes, or no room.  The kernel does the same: what is
- * not possible it ignores.
+ * The program at the other end may belong to another user, and can write anything into the mapping
+ * at any time.  So a program checks the values that it loads from there: if two positions are more
+ * than ring_bytes apart, it assumes that there are no bytes, or that there is no room.  The kernel
+ * checks in the same way, and ignores impossible values.
  *
  * Only 64-bit kernels have rings; programs may be 32-bit ones.
  */
@@ -78,17 +78,18 @@
  * into, the other one.  The length is twice @head_bytes and @ring_bytes.  A child of fork(2)
  * does not inherit the mapping.
  *
- * The halves are closed at first.  They close for good when the last descriptor and mapping are
- * gone, or the connection is.  The descriptor does not keep the socket: close(2) of that ends the
- * connection.  The memory is the memory control group's of the caller, and is given back with
- * the connection's end.
+ * The halves are closed at first.  They close for good when the connection ends, or when the last
+ * descriptor and the last mapping are gone.  The descriptor does not keep the socket open: close(2)
+ * of the socket ends the connection.  The kernel charges the memory to the memory control group of
+ * the caller, and frees it when the connection ends.
  *
- * Errors: EPROTONOSUPPORT (another major version; @major and @minor are written back), EBADF,
- * ENOTSOCK, EOPNOTSUPP (no such socket, or one that stays with TCP for good, or one of whose
- * bytes none may go by TCP), EAGAIN (the two ends have not found each other yet, or somebody else
- * is in a call of the socket; try again when it has carried more), ENOTCONN (the connection is
- * over), EBUSY (this end is attached, or SDP_ATTACH_SOLE does not hold), ENOMEM (also where it
- * would be more than the user may have), and what a security module says of sending and receiving.
+ * Errors: EPROTONOSUPPORT (another major version; the kernel writes its own version to @major and
+ * @minor), EBADF, ENOTSOCK, EOPNOTSUPP (the socket does not have the ULP, or stays with TCP for
+ * good, or none of its bytes may go by TCP), EAGAIN (the two ends have not found each other yet, or
+ * another call uses the socket; try again when the socket has carried more), ENOTCONN (the
+ * connection has ended), EBUSY (this end has rings already, or other references exist despite
+ * SDP_ATTACH_SOLE), ENOMEM (also if the user's limit is reached), and the errors of a security
+ * module for sending and receiving.
  */
 struct sdp_attach {
 	__u32 size;
@@ -110,17 +111,18 @@ struct sdp_attach {
 #define SDP_ATTACH_SOLE		(1U << 0)
 
 /*
- * SDP_RING_OPEN: open these halves.  Not while another thread of the program sends or receives by
- * that half.  Positions from before are worth nothing: the head may be behind them.
+ * SDP_RING_OPEN: open these halves.  Do not call it while another thread of the program sends or
+ * receives by the same half.  Earlier positions are not valid any more: the head may be behind
+ * them.
  *
- * Returns those that are open now, which may be none: the direction is with TCP, or the half has
- * to wait until the program has read what came by TCP.  ENOTCONN: the connection is over, and so
- * are its rings.
+ * Returns the halves that are open now.  It may return none: the direction is with TCP, or the
+ * half has to wait until the program has read the bytes that came by TCP.  ENOTCONN: the connection
+ * has ended, and its rings with it.
  */
 #define SDP_RING_TX		(1U << 0)	/* the half that this end sends by */
 #define SDP_RING_RX		(1U << 1)	/* the half that it receives by */
 
-/* SDP_RING_KICK: wake the other end.  Returns zero.  Both: EINVAL for what is not there. */
+/* SDP_RING_KICK: wake the other end.  Returns zero.  Both fail with EINVAL for an unknown bit. */
 #define SDP_RING_DATA		(1U << 0)	/* which waits for bytes */
 #define SDP_RING_ROOM		(1U << 1)	/* which waits for room */
 
@@ -141,7 +143,7 @@ struct sdp_attach {
  *	clears it
  * @want_room: the sender waits; the kernel's
  * @limit: bytes that the ring holds, at most; the kernel's
- * @watched: somebody polls the reader's socket; the kernel's; since minor version 1
+ * @watched: a program polls the reader's socket; the kernel's; since minor version 1
  * @reserved3: zero
  */
 struct sdp_shared {

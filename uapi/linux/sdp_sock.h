@@ -4,8 +4,8 @@
  *
  * A socket gets it by setsockopt(fd, IPPROTO_TCP, TCP_ULP, "sdp", 3) before connect(2) or
  * listen(2), or by socket(AF_INET or AF_INET6, SOCK_STREAM, IPPROTO_SDP).  The sockets that a
- * listener accepts have it, too.  It stays a TCP socket in everything that a program sees; its
- * bytes may go by a better carrier while it lives.
+ * listener accepts have it, too.  The program sees a TCP socket all the time; the socket's bytes
+ * may leave TCP for a better carrier.
  */
 #ifndef _UAPI_LINUX_SDP_SOCK_H
 #define _UAPI_LINUX_SDP_SOCK_H
@@ -30,16 +30,16 @@
 #define SDP_MODE_MOVE		0	/* when it has carried enough to be worth it */
 #define SDP_MODE_NOW		1	/* with the first byte that can */
 /*
- * No byte of the stream goes by TCP in either direction: the first one is held back until it
- * can go otherwise.  Where it cannot, or cannot any more, the connection ends with ECONNABORTED.
- * It can be set before connect(2), and of a listener; a connection keeps it to its end.
+ * No byte of the stream goes by TCP in either direction: the kernel holds the first byte back until
+ * a carrier can take it.  If no carrier can, the kernel ends the connection with ECONNABORTED.
+ * A program can set this mode before connect(2), or on a listener; a connection keeps the mode.
  */
 #define SDP_MODE_ONLY		2
 #define SDP_MODE_NEVER		3	/* never: it stays with TCP */
 
 /*
  * In the answer of sock_diag(7), nested in INET_DIAG_ULP_INFO: struct sdp_sock_info.  The kernel
- * shows that attribute to those who have CAP_NET_ADMIN.
+ * shows that attribute to processes with CAP_NET_ADMIN.
  */
 #define SDP_ULP_INFO		27
 
@@ -47,7 +47,7 @@
 #define SDP_SOCK_BY_TCP		0
 #define SDP_SOCK_BY_LOCAL	1	/* memory of the host that both ends are on */
 #define SDP_SOCK_BY_IB		2	/* the Sockets Direct Protocol over InfiniBand */
-#define SDP_SOCK_BY_RDMA	3	/* the same over another RDMA network: RoCE */
+#define SDP_SOCK_BY_RDMA	3	/* the same over RoCE or iWARP */
 #define SDP_SOCK_BY_TEST	255	/* a carrier of messages that a test has loaded */
 
 #define SDP_STAY_LEN		16
@@ -60,15 +60,15 @@
  * @queued: bytes that wait to be read and did not come by TCP
  * @tx_bytes: bytes sent that did not go by TCP
  * @rx_bytes: bytes received that did not come by TCP
- * @stay: a word for why the sending direction is with TCP, or has come back to it last, or why
- *	SDP_MODE_ONLY has ended the connection; empty if nothing keeps it there; sdpstat(8) has
- *	the words
+ * @stay: a word for why the sending direction is with TCP, or why it has last returned to TCP,
+ *	or why SDP_MODE_ONLY has ended the connection; empty if nothing keeps the direction with
+ *	TCP; sdpstat(8) lists the words
  * @mode: SDP_MODE_*: what the program or a rule has asked for
  * @reserved: zero
  * @tx_zcopy: of @tx_bytes, those that were not copied on this host
  *
- * All of it may have changed by the time that it is read.  Later versions are longer:
- * getsockopt(2) gives as much as there is room for.
+ * The values may have changed by the time the program reads them.  Later versions are longer:
+ * getsockopt(2) writes as much as the program's buffer holds.
  */
 struct sdp_sock_info {
 	__u32 tx_carrier;
@@ -87,8 +87,8 @@ struct sdp_sock_info {
 #define SDP_IOC_CTL		_IO(SDP_IOC_MAGIC, 0x10)
 
 /*
- * Bring connections back to TCP, in both directions.  They may leave it again when they have
- * carried as much as makes a move worth it.
+ * Bring connections back to TCP, in both directions.  They may leave TCP again when they have
+ * carried enough once more.
  */
 #define SDP_CTL_RETURN		1
 /* Look for a better carrier now, however little a connection has carried. */
@@ -97,7 +97,7 @@ struct sdp_sock_info {
 /* With SDP_CTL_RETURN: for good, as by SDP_MODE_NEVER. */
 #define SDP_CTL_STAY		(1U << 0)
 
-/* As many connections as one call can name. */
+/* One call can name this number of connections. */
 #define SDP_CTL_COUNT		65536
 
 /* What is not with TCP yet: sdp_ctl_end.away */
@@ -115,15 +115,15 @@ struct sdp_sock_info {
  * @error: out: zero, or an errno, see below
  * @away: out: SDP_CTL_TX and SDP_CTL_RX, of directions that are not with TCP
  * @unread: out: bytes that wait for the program to read them and did not come by TCP
- * @stay: out: a word for why what is sent goes by TCP, as in struct sdp_sock_info
+ * @stay: out: a word for why the sending direction is with TCP, as in struct sdp_sock_info
  * @reserved: zero
  *
- * TCP alone has a connection that has neither @away nor @unread.
+ * If both @away and @unread are zero, TCP alone carries the connection.
  *
- * Errors: ENOENT (there is no such connection), EPERM, ENOPROTOOPT (it has not the ULP), EBUSY
- * (a call of the program keeps the socket), ENOBUFS (memory is short; what has begun goes on),
- * EOPNOTSUPP (SDP_CTL_OFFLOAD: @stay says why not; SDP_CTL_RETURN: no byte of it may go by TCP)
- * and EINVAL.
+ * Errors: ENOENT (there is no such connection), EPERM, ENOPROTOOPT (the socket does not have the
+ * ULP), EBUSY (a call of the program keeps the socket), ENOBUFS (memory is short; the kernel
+ * continues to try), EOPNOTSUPP (SDP_CTL_OFFLOAD: @stay is the reason; SDP_CTL_RETURN: no byte of
+ * the connection may go by TCP) and EINVAL.
  */
 struct sdp_ctl_end {
 	__u64 cookie;
@@ -147,18 +147,18 @@ struct sdp_ctl_end {
  * @count: how many connections, at most SDP_CTL_COUNT
  * @ends: pointer to an array of struct sdp_ctl_end
  * @end_size: sizeof(struct sdp_ctl_end)
- * @done: out: how many of them have been moved, or were asked to be
+ * @done: out: number of connections that have moved, or were told to
  *
- * Acts on connections of the caller's network namespace.  It takes CAP_NET_ADMIN in the user
- * namespace that this belongs to, but for sockets that the caller's user owns.
+ * The call acts on connections of the caller's network namespace.  It needs CAP_NET_ADMIN in the
+ * user namespace that this namespace belongs to, except for sockets of the caller's own user.
  *
- * Where both ends are on this host, both directions return, or move, at once.  A peer on
- * another host is asked to return what it sends: SDP_CTL_RX of @away tells whether it has.  Nobody
- * takes bytes back that a carrier has brought and the kernel has acknowledged: the program has to
- * read them (@unread).  A program that waits for that calls again.
+ * If both ends are on this host, both directions return, or move, at once.  Otherwise the kernel
+ * asks the peer to return its direction: SDP_CTL_RX of @away is set until the peer has done so.
+ * The kernel cannot take back bytes that a carrier has brought and the kernel has acknowledged: the
+ * program has to read them (@unread).  To wait for that, call again.
  *
- * The call waits for a second at most for calls that keep sockets.  The kernel's log says who has
- * moved how many connections.
+ * The call waits for a second at most for calls that keep sockets.  The kernel's log shows which
+ * process has moved how many connections.
  *
  * Errors: EINVAL, EFAULT, EINTR.  Errors about one connection are in its struct.
  */
