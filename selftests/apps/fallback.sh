@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Where InfiniBand cannot carry a connection TCP does, and sdpstat says why. This runs in the
-# first of two machines, the second of which has the kernel's own ib_ipoib.
+# Where InfiniBand cannot carry a connection TCP does, and sdpstat, the counters, the tracepoints
+# and Prometheus' file say why. This runs in the first of two machines, the second of which has the
+# kernel's own ib_ipoib.
 
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -69,11 +70,32 @@ carried() {
 	exec {to}>&- {from}<&-
 }
 
+# traced LINE: the trace has one of this pattern.
+traced() {
+	grep -E " $1" "$tracing/trace" && return
+	grep ' sdp_' "$tracing/trace" | tail -n 20
+	return 1
+}
+
+# traces 0|1: switches the tracepoints off or on.
+traces() {
+	mountpoint -q "$tracing" || mount -t tracefs none "$tracing" || return
+	echo "$1" > "$tracing/events/sdp/enable" && echo "$1" > "$tracing/events/sdp_verbs/enable"
+}
+
+exported() {
+	PATH=${stat%/*}:$PATH "$root/tools/system/textfile" |
+		grep '^sdp_carrier_refused_total{reason="no_service"} [1-9]'
+}
+
 counted() {
 	awk -v name="$1" '$1 == name { print $2 }' /proc/net/sdp/snmp
 }
 
-plan 12
+tracing=/sys/kernel/tracing
+root=$(dirname "$(readlink -f "$0")")/../..
+
+plan 17
 head -c 10000 /dev/urandom > "$WORK/file"
 until_true 60 ping -q -c 1 -W 5 10.77.0.2 || bail "the machines do not reach each other"
 run=$(readlink -f "$SDPRUN") stat=$(readlink -f "$SDPSTAT")
@@ -88,8 +110,15 @@ carried "no transport" TCP peer 1 "$run"
 modprobe sdp_ib
 machine 2 run rmmod sdp_ib
 refused=$(counted carrier_refused_no_service)
+check "tracepoints" traces 1
 carried "no transport at the peer" TCP avoid 1 "$run"
-check "it says so" test "$(counted carrier_refused_no_service)" -gt "$refused"
+check "a counter says so" test "$(counted carrier_refused_no_service)" -gt "$refused"
+check "and what Prometheus gets" exported
+check "and the tracepoint of carriers" traced 'sdp_sock_refused: .*why=no_service'
+check "and that of directions" traced 'sdp_sock_stay: .*why=avoid'
+check "and that of the transport" traced \
+	'sdp_rc_event: .*by=sdp_ib device=softib.* peer=10\.77\.0\.2:.*event=rejected'
+traces 0
 machine 2 run modprobe sdp_ib
 check "the transport is back" modprobe sdp_ib
 finish

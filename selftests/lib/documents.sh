@@ -152,6 +152,8 @@ tracepoints() {
 	none $(sed -nE -e 's/^DEFINE_EVENT\(sdp_sock_way, ([a-z_]+),/\1/p' \
 		-e 's/^TRACE_EVENT\((.*),/\1/p' \
 		sdpdev/offload/trace.h | without Documentation/sockets.rst) &&
+	none $(sed -nE 's/^TRACE_EVENT_CONDITION\((.*),/\1/p' sdpdev/transport/verbs/trace.h |
+		without Documentation/sdp_ib.rst) &&
 	none $(sed -nE 's/^TRACE_EVENT\((ipoib_[a-z_]+),/\1/p' ipoib/trace.h |
 		without Documentation/ipoib.rst)
 }

@@ -5,6 +5,8 @@
  */
 #include <linux/slab.h>
 
+#define CREATE_TRACE_POINTS
+#include "transport/verbs/trace.h"
 #include "transport/verbs/verbs.h"
 
 /* Connections that have a device. */
@@ -84,6 +86,7 @@ EXPORT_SYMBOL_GPL(sdp_rc_conn_end);
  */
 int sdp_rc_conn_event(struct sdp_rc_conn *conn, const struct sdp_xprt_event *ev)
 {
+	trace_sdp_rc_event(conn, ev);
 	return sdp_xprt_tell(conn->kind->up, &conn->xc, ev);
 }
 EXPORT_SYMBOL_GPL(sdp_rc_conn_event);

@@ -364,6 +364,12 @@ static inline struct sdp_rc_conn *sdp_rc_conn(struct sdp_xprt_conn *xc)
 	return container_of(xc, struct sdp_rc_conn, xc);
 }
 
+/* The name of its device, for people. */
+static inline const char *sdp_rc_conn_device(const struct sdp_rc_conn *conn)
+{
+	return conn->dev ? dev_name(&conn->dev->device->dev) : "-";
+}
+
 /* main.c */
 extern struct workqueue_struct *sdp_rc_wq;
 
