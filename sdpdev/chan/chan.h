@@ -12,13 +12,13 @@
  * chan.c has its life, tx.c what is sent, rx.c what comes, mem.c memory that is read
  * or written.
  *
- * Locks: sdp_chan.lock is taken inside of a socket's, and nothing but what the transport's post
- * functions take is taken inside of it.  The user's functions are called without it, but for
- * stream() and spare().
+ * Locks: sdp_chan.lock is taken inside of a socket's lock.  Inside of it only the transport's post
+ * functions take locks.  The channel calls the user's functions without it, except stream() and
+ * spare().
  *
- * Lives: a channel has a reference of its user's, which sdp_chan_put() drops, one of the
- * transport's, until its part has been destroyed, and one while its work is queued.  Bytes that
- * came outlive it: they are in memory of the kernel's own.
+ * Lifetimes: the user has a reference to the channel, which sdp_chan_put() drops; the transport has
+ * one until its part has been destroyed; and there is one while the channel's work is queued.
+ * Received bytes outlive the channel: they are in memory of the kernel's own.
  */
 #ifndef _SDP_CHAN_H
 #define _SDP_CHAN_H

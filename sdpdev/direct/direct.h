@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Direct SDP: sockets of family 27 that speak Annex A4 to peers of any make, without TCP
- * underneath.  What the network stack decides about packets does not concern them, so an
- * administrator has to want them: net.sdp.direct.
+ * underneath.  They bypass the network stack and its rules for packets, so an administrator has to
+ * enable them: net.sdp.direct.
  *
  *	family.c	the family, and what is common to all of its sockets
  *	call.c		connect, listen, accept, shutdown, close
@@ -29,14 +29,14 @@
  * fin_came.
  *
  * Locks, outermost first: the socket's own (lock_sock()), for connect, bind, listen, accept and
- * close; sdp_direct.send or .receive, for who writes or reads; sdp_direct.lock, with bottom
- * halves off, for what the channel changes; the channel's.  sdp_direct_accepts is for the
- * queues of listeners, and sdp_direct_bounds for addresses: nothing is taken inside of either.
+ * close; sdp_direct.send or .receive, for calls that write or read; sdp_direct.lock, with bottom
+ * halves off, for members that the channel changes; the channel's lock.  sdp_direct_accepts guards
+ * the queues of listeners, and sdp_direct_bounds the addresses: no lock is taken inside of either.
  *
- * Lives: a program's socket has a reference to its struct sock, and each link has one until its
- * channel is free.  A socket has a reference to its link's channel until the channel is over.
- * A connection that nobody has accepted has a reference of its listener's queue, and one to its
- * listener.  Each struct sock keeps the module.
+ * Lifetimes: a program's socket has a reference to its struct sock, and each link has one until its
+ * channel is free.  A socket has a reference to its link's channel until the channel is over.  The
+ * queue of the listener has a reference to a connection that no program has accepted yet, and that
+ * connection has one to its listener.  Each struct sock holds a reference to the module.
  */
 #ifndef _SDP_DIRECT_H
 #define _SDP_DIRECT_H

@@ -128,7 +128,7 @@ static void sdp_joined_acked(struct sdp_chan *chan, u32 count, bool more)
 {
 	struct sdp_joined *j = sdp_joined_of(chan);
 
-	/* The third proof, this end's first message if it asked, is none of the switch's. */
+	/* The third proof, this end's first message if it asked, is none of the offload layer's. */
 	sdp_carrier_acked(j->c, chan->accepts ? count : count - 1, more);
 }
 
@@ -374,12 +374,12 @@ int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *x
 	if (!j)
 		return -ENOMEM;
 	j->peer = peer;
-	/* The switch's reference, beside this function's. */
+	/* The offload layer's reference, beside this function's. */
 	refcount_inc(&j->chan.refs);
 	c = version ? sdp_carrier_answer(ops, ev->net, &join, &j->answer, j) :
 		      ERR_PTR(-EPROTONOSUPPORT);
 	if (IS_ERR(c)) {
-		/* No carrier: the switch has not taken its reference. */
+		/* No carrier: the offload layer has not taken its reference. */
 		sdp_chan_put(&j->chan);
 		err = PTR_ERR(c);
 		sdp_joined_refuse(xc, &join, err);

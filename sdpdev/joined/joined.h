@@ -153,7 +153,7 @@ struct sdp_joined_bufs {
  * @ready: the carrier can be used: softirq, or open()
  * @deadline: of the third proof
  *
- * Lives as long as its channel, of which the switch has the user's reference until
+ * Lives as long as its channel, of which the offload layer has the user's reference until
  * ops->end().
  */
 struct sdp_joined {

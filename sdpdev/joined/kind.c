@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The kinds of carriers that are joined connections, one for each struct sdp_xprt_ops.by, and
- * what the switch calls: what it sends.
+ * what the offload layer calls: what it sends.
  */
 #include <linux/module.h>
 #include <linux/sdp_sock.h>
@@ -11,7 +11,7 @@
 
 static struct sdp_xprt_port *sdp_joined_port;
 
-/* --- what the switch calls ----------------------------------------------------- */
+/* --- what the offload layer calls ---------------------------------------------- */
 
 static bool sdp_joined_fits_ib(struct net *net, const struct net_device *dev)
 {

@@ -122,8 +122,8 @@ void sdp_carrier_put(struct sdp_carrier *c)
 EXPORT_SYMBOL_GPL(sdp_carrier_put);
 
 /*
- * A carrier with two references, the switch's and the module's; NULL without memory.  The socket is
- * locked.
+ * A carrier with two references, the offload layer's and the module's; NULL without memory.  The
+ * socket is locked.
  */
 struct sdp_carrier *sdp_carrier_new(struct sdp_lane *lane, const struct sdp_carrier_ops *ops,
 				    gfp_t gfp)
@@ -225,7 +225,7 @@ EXPORT_SYMBOL_GPL(sdp_carrier_joined);
 /**
  * sdp_carrier_arrived() - a message has come
  * @c: the carrier
- * @skb: the message, which is the switch's from now on
+ * @skb: the message, which is the offload layer's from now on
  *
  * Context: any that may take the socket's spinlock.
  */
@@ -248,7 +248,7 @@ EXPORT_SYMBOL_GPL(sdp_carrier_arrived);
  * sdp_carrier_acked() - the peer has taken in messages
  * @c: the carrier
  * @mseq: so many since the carrier was joined
- * @more: the caller has more to tell, so the switch need not look yet
+ * @more: the caller has more to tell, so the offload layer need not look yet
  *
  * Context: any that may take the socket's spinlock.
  */

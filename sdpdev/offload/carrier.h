@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the switch and a carrier of messages say to each other.
+ * The interface between the offload layer and a carrier of messages.
  *
  * A carrier brings messages from one end of a TCP connection to the other one: all of them, once,
- * in order, until it is lost.  It knows no socket and no stream.  The switch decides what goes by
- * it, keeps what the peer has not acknowledged, and goes back to TCP when the carrier is lost.
+ * in order, until it is lost.  It knows neither sockets nor streams.  The offload layer decides
+ * which bytes go by the carrier, keeps the bytes that the peer has not acknowledged, and returns to
+ * TCP when the carrier is lost.
  *
- *	the switch			a carrier's module
+ *	the offload layer		a carrier's module
  *	ops->ask()			asks the peer; sdp_carrier_joined() or sdp_carrier_lost()
  *					sdp_carrier_refused(): lost, and the peer has said why
- *					of a peer's request: sdp_carrier_answer(), which may say no
- *	ops->send()			a message; its bytes stay as they are, unless they are lent:
- *					a program may write to its own, or to a file
- *					sdp_carrier_arrived(): one from the peer
+ *					sdp_carrier_answer(): a peer asks; the layer may refuse
+ *	ops->send()			sends a message.  Its bytes do not change, unless they are
+ *					lent: a program may write to its own memory, or to a file
+ *					sdp_carrier_arrived(): a message from the peer
  *	ops->taken()			tells the peer, whose carrier calls sdp_carrier_acked()
- *	ops->freed()			tells the peer that there is room for others
- *					sdp_carrier_room(): send() that said -EAGAIN would not now
- *	ops->end()			sdp_carrier_lost(): it is over, ended by either side
- *					sdp_carrier_changed(): what was out of reach may be there
+ *	ops->freed()			tells the peer that there is room for more messages
+ *					sdp_carrier_room(): send() has returned -EAGAIN, and would
+ *					not do so now
+ *	ops->end()			sdp_carrier_lost(): either side has ended it
+ *					sdp_carrier_changed(): peers may have come within reach
  *
- * The switch takes in what has come, and so acknowledges it, whether the program reads or not.
- * What the program has not read limits what the peer may send: ops->freed() comes later then.
+ * The offload layer accepts and acknowledges messages whether the program reads or not.  Bytes
+ * that the program has not read limit what the peer may send: ops->freed() then comes later.
  *
- * The switch calls with the lock of the connection's socket held, in any context, so no operation
- * sleeps.  A carrier's module calls without a lock that its operations take.  What it calls is
- * queued where the socket is in use.
+ * The offload layer calls with the lock of the connection's socket held, in any context, so no
+ * operation may sleep.  When a carrier's module calls, it holds no lock that its operations take.
+ * If the socket is in use, the layer queues the call.
  */
 #ifndef _SDP_OFFLOAD_CARRIER_H
 #define _SDP_OFFLOAD_CARRIER_H
@@ -47,11 +49,11 @@ struct sdp_lane;
 struct sock;
 
 /**
- * struct sdp_join - which connection is to be joined, and the proof that the asker has it
+ * struct sdp_join - the connection to join, and the proof that the asker has it
  * @from: address of the end that asks; IPv4 as ::ffff:0:0/96
- * @to: of the other end
- * @from_port: and its port
- * @to_port: and that one's
+ * @to: address of the other end
+ * @from_port: port of the end that asks
+ * @to_port: port of the other end
  * @ifindex: device by which the connection's packets leave; the asker's own number for it
  * @nonce: the asker's, which grows with each request; of an answer a random one
  * @terms: what else an end says of itself by which the other one is bound, as the carrier's module
@@ -161,7 +163,7 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @name: what tools call it
  * @owner: the module
  * @kind: SDP_SOCK_BY_*, which programs and administrators see
- * @rank: where more than one would do, the switch asks the lowest; memory of the host has 0
+ * @rank: if several kinds fit, the offload layer asks for the lowest; memory of the host has 0
  * @terms: of the kind, see struct sdp_join
  * @most: as sdp_carrier.most, unless that is lower
  * @tail: likewise
@@ -169,18 +171,18 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  *	an RCU read section.  NULL: any connection could.
  * @ask: ask the peer of a connection.  Returns 0, or -errno if it cannot be asked.
  * @send: send a message, of which the carrier clones what it keeps.  Returns 0; -EAGAIN if there
- *	is no room, and the carrier calls sdp_carrier_room() later; -ENOMEM: the switch tries
- *	again; another error if it is lost.  One without bytes should find room even if nobody
- *	reads those with bytes.
+ *	is no room, and the carrier calls sdp_carrier_room() later; -ENOMEM: the offload layer
+ *	tries again; another error if the carrier is lost.  A message without bytes should find
+ *	room even if the peer's program does not read.
  * @busy: are messages on their way?  Then the carrier calls sdp_carrier_room() when none are.
  *	NULL: it does not know.
- * @taken: the switch has taken in so many messages more, which the peer may be told
- * @freed: there is room for so many messages more than when the carrier was joined; each that
- *	was taken in is counted, once, and those without bytes at once.  NULL: the carrier does
- *	not count them.
- * @end: the switch uses it no more.  The module calls sdp_carrier_put() when it has no
+ * @taken: the offload layer has accepted so many more messages, which the module may acknowledge
+ * @freed: there is room for so many more messages than when the carrier was joined; the layer
+ *	counts each accepted message once, and those without bytes at once.  NULL: the carrier
+ *	does not count them.
+ * @end: the offload layer does not use it any more.  The module calls sdp_carrier_put() when it has no
  *	reference to the carrier any more.
- * @list: the switch's
+ * @list: the offload layer's
  */
 struct sdp_carrier_ops {
 	const char *name;
@@ -200,7 +202,7 @@ struct sdp_carrier_ops {
 	struct list_head list;
 };
 
-/* What has happened to a carrier, and the switch has not looked at; bits. */
+/* What has happened to a carrier, and the offload layer has not looked at; bits. */
 enum sdp_carrier_event {
 	SDP_CARRIER_JOINED,
 	SDP_CARRIER_ROOM,
@@ -209,7 +211,7 @@ enum sdp_carrier_event {
 
 /**
  * struct sdp_carrier - a carrier of one connection
- * @refs: the switch has one, and the module one from ask() or sdp_carrier_answer() on
+ * @refs: the offload layer has one, and the module one from ask() or sdp_carrier_answer() on
  * @ops: its kind
  * @priv: the module's
  * @most: bytes of a message that others follow, at most; the module may lower it before
@@ -223,7 +225,7 @@ enum sdp_carrier_event {
  * @key: both initial sequence numbers
  * @refusal: enum sdp_refusal, of a carrier that was not joined
  * @retry: jiffies before which the peer is not to be asked again
- * @joined: the switch knows that it is; under the socket's lock
+ * @joined: the offload layer knows that it is; under the socket's lock
  * @judged: what others may learn of it has been drawn; under the socket's lock
  * @sent: messages that were sent; under the socket's lock
  * @own: memory for the next message to be sent, or NULL; likewise
@@ -231,9 +233,9 @@ enum sdp_carrier_event {
  * @bytes: theirs
  * @spare: memory for the next message that comes, or NULL; taken and put by xchg()
  * @lock: for @sk, @lane and @inbox
- * @sk: the connection's socket; NULL when the switch has ended it
- * @lane: what the switch has for it; as @sk
- * @inbox: messages that the switch has not looked at
+ * @sk: the connection's socket; NULL when the offload layer has ended it
+ * @lane: what the offload layer has for it; as @sk
+ * @inbox: messages that the offload layer has not looked at
  * @events: bits of enum sdp_carrier_event; changed by atomic operations
  * @acked: messages that the peer has taken in; written by the module alone, without a lock
  */

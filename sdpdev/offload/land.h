@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A reader's memory that a sender copies to (land.c), within the switch.
+ * A reader's memory that a sender copies to (land.c), within the offload layer.
  */
 #ifndef _SDP_OFFLOAD_LAND_H
 #define _SDP_OFFLOAD_LAND_H

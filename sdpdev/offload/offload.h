@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The switch under a TCP socket with the ULP "sdp": where the socket's bytes go.
+ * The offload layer: it decides whether the bytes of a TCP socket with the ULP "sdp" go by TCP or
+ * by a carrier.
  *
- * A connection is a TCP connection from its first packet to its last.  When both of its ends
- * are on this kernel, each direction may move to a pipe in kernel memory, and comes back to
- * TCP by one way, sdp_tx_return().  Only the sender of a direction decides on either.
+ * A connection is a TCP connection from its first packet to its last.  If both of its ends are on
+ * this kernel, each direction may move to a pipe in kernel memory.  Each return to TCP goes through
+ * sdp_tx_return().  Only the sender of a direction decides about moves and returns.
  *
  *	sendmsg -> tx.c -- TCP's own queue ----- packets ----- TCP's queue -- rx.c -> recvmsg
  *	                 \------------------ pipe.c ------------------------/
  *
  * pair.c finds the other end, gate.c says whether a connection may be moved, and move.c moves it
- * and brings it back.  Programs may map a pipe and work on it themselves: share.c.  only.c has
- * what differs where no byte may go by TCP (SDP_MODE_ONLY).
+ * and brings it back.  Programs may map a pipe and work on it themselves: share.c.  only.c has the
+ * code for connections that may send no byte by TCP (SDP_MODE_ONLY).
  *
- * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock while nobody
- * owns it), sdp_table_lock or sdp_seek_lock, sdp_pipe.lock, and what a wake-up takes:
- * sk_callback_lock to read, wait queues.  No call holds two sockets' locks.  What a sender or a
- * reader changes without sdp_pipe.lock belongs to the lock of its own socket.
+ * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock if no call owns
+ * the socket), sdp_table_lock or sdp_seek_lock, sdp_pipe.lock, and the locks of a wake-up:
+ * sk_callback_lock for reading, wait queues.  No call holds the locks of two sockets.  If a sender
+ * or a reader changes a member without sdp_pipe.lock, its own socket's lock guards that member.
  *
- * Lives: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
- * clone() to its release(); RCU frees it.  A pair belongs to both ends' sdp_sock; it points to
- * a socket only for as long as that socket's sdp_sock lives.
+ * Lifetimes: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
+ * clone() to its release(); RCU frees it.  A pair belongs to the sdp_sock of both ends; it points
+ * to a socket only as long as that socket's sdp_sock lives.
  */
 #ifndef _SDP_OFFLOAD_H
 #define _SDP_OFFLOAD_H
@@ -45,11 +46,11 @@ struct sdp_lane;
  * @SDP_STAY_NOT: it does not: the direction has moved
  * @SDP_STAY_YOUNG: it has not carried enough yet
  * @SDP_STAY_PASSING: TCP has to deliver something, or a call to end, before it moves
- * @SDP_STAY_PEER: the other end is no endpoint of this kernel
+ * @SDP_STAY_PEER: the other end was not found
  * @SDP_STAY_LIVE: it had a connection before it had the ULP
  * @SDP_STAY_WEAK: its initial sequence number may be known to others
  * @SDP_STAY_STATE: it is not established
- * @SDP_STAY_OPS: others' operations are in front of it
+ * @SDP_STAY_OPS: another part of the kernel has replaced its operations
  * @SDP_STAY_KERNEL: a client in the kernel has its own callbacks on it
  * @SDP_STAY_REPAIR: TCP_REPAIR is, or was, on
  * @SDP_STAY_SIGNED: MD5 or AO keys
@@ -59,11 +60,11 @@ struct sdp_lane;
  * @SDP_STAY_STAMPS: SO_TIMESTAMP, SO_TIMESTAMPING
  * @SDP_STAY_READS: SO_RCVLOWAT, SO_PEEK_OFF
  * @SDP_STAY_URGENT: urgent data was sent
- * @SDP_STAY_CAPTURE: somebody captures on the way
+ * @SDP_STAY_CAPTURE: a program captures packets on the way
  * @SDP_STAY_MEMORY: memory is short
  * @SDP_STAY_STALL: the reader does not read
  * @SDP_STAY_CLOSED: shut down, or closed
- * @SDP_STAY_TOUCH: it passes by TCP, as it does now and then
+ * @SDP_STAY_TOUCH: a message goes by TCP, as one does every net.sdp.touch seconds
  * @SDP_STAY_ULP: another ULP was asked for
  * @SDP_STAY_NEVER: the program or a rule says so
  * @SDP_STAY_ONLY: no byte may go by TCP, and one has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the switch: a connection's sending direction moves, stays or comes back.
+ * Tracepoints of the offload layer: a connection's sending direction moves, stays or comes back.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sdp

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the protocol (sdpdev.ko) and its transports (sdp_ib.ko and others, side by side).
+ * The interface between the protocol (sdpdev.ko) and its transports (sdp_ib.ko and others).
+ * Several transports may be loaded at the same time.
  *
- * A transport carries messages reliably and in order between two endpoints
- * that are named by IP addresses and ports, and tells what happens by typed
- * events.  Nothing of the transport's own kind (no queue pair, GID or path)
- * crosses this line, and the transport does not look into messages or private
- * data: both stay as the protocol wrote them, byte order included.
+ * A transport carries messages reliably and in order between two ends, whose names are IP addresses
+ * and ports.  It reports everything that happens by typed events.  This interface contains no type
+ * of the transport's own (no queue pair, GID or path).  The transport does not look into messages
+ * or private data: both stay as the protocol wrote them, including the byte order.
  *
- * Contexts: functions marked (sleeps) are called from process context without
- * spinlocks.  The others may be called with bottom halves off and under the
- * protocol's spinlock, so they must not sleep and must not call back before
- * they return.  The protocol calls the post functions and buf_take() in no other way.
- * Upcalls say in which context they come.
+ * Contexts: the protocol calls functions marked (sleeps) from process context, without spinlocks.
+ * It may call the others with bottom halves off and under its own spinlock, so they must not sleep,
+ * and must not call back before they return.  It calls the post functions and buf_take() in no
+ * other way.  The comment of each upcall names its context.
  *
- * Messages are what every transport carries.  What it can do besides, one end's access to the
- * other's memory, is optional: see enum sdp_xprt_caps.
+ * Every transport carries messages.  Access to the other end's memory is optional: see enum
+ * sdp_xprt_caps.
  */
 #ifndef _SDP_TRANSPORT_H
 #define _SDP_TRANSPORT_H

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to this folder: which TCP sockets become endpoints although nobody has asked for it.
+ * Private to this folder: which TCP sockets become endpoints although their programs do not ask.
  *
  *	attach.c	looks at each socket that is about to connect or listen
  *	rule.c		what a rule says of a call and a port
  *	tree.c		rules of processes, which their children inherit
  *	group.c		rules of control groups and of users
  *	hook.c		tracepoints
- *	mode.c		what comes of all that rules say, and of what the program says
+ *	mode.c		the mode of a socket, from all rules and from the program
  *
- * A rule says "move", "now", "only" or "never".  A socket becomes an endpoint where the rule of
- * its process, its control group or its user says so, or net.sdp.attach, and no rule says never.
- * "only" counts more than all others.
+ * A rule says "move", "now", "only" or "never".  A socket becomes an endpoint if the rule of its
+ * process, its control group or its user says so, or net.sdp.attach, and if no rule says "never".
+ * "only" wins over all others.
  *
- * Nothing here costs anything before there is a rule: attach.c holds its tracepoint only as
- * long as somebody has asked for it by sdp_attach(), and tree.c those of fork and exit only
- * as long as a process has a rule.  To switch a tracepoint stops the whole machine for a
- * moment, and everybody may set a rule: so they go off SDP_HOOK_IDLE after the last rule, and
- * a user who sets and removes rules all the time switches nothing.
+ * Without rules this code costs nothing: attach.c holds its tracepoint only as long as
+ * a caller of sdp_attach() needs it, and tree.c holds those of fork and exit only as long as a
+ * process has a rule.  Enabling or disabling a tracepoint stops the whole machine for a
+ * moment, and every user may set a rule.  So tracepoints are disabled only SDP_HOOK_IDLE after the
+ * last rule, and a user who sets and removes rules all the time causes no change.
  *
  * Locks: sdp_net_lock, sdp_tree_mutex and sdp_group_mutex are taken from outside, one of
  * them at a time, and sdp_attach_lock inside.  A caller that looks for a rule holds

@@ -3,12 +3,13 @@
  * The socket front: a TCP socket with the ULP "sdp".
  *
  * The socket is the kernel's own TCP socket, with our struct proto and struct proto_ops in front
- * of TCP's.  Whatever they do not do themselves is TCP's.  Each wrapper first looks whether the
- * socket still has the ULP, and passes the call on if it has not: a socket can get them from a
- * listener whose child could not be given the ULP.
+ * of TCP's; TCP does everything that they do not do themselves.  Each wrapper first checks whether
+ * the socket still has the ULP.  If not, it passes the call on: the child of a listener has our
+ * operations even if it could not get the ULP.
  *
- * The module never writes a file, an inode, sk_wq, sk_user_data, or a callback that is not the
- * kernel's own: a connection that has a carrier hears of TCP's bytes first (lane.c).
+ * The module never writes a file, an inode, sk_wq or sk_user_data.  It writes a callback only if
+ * that callback is the kernel's own: a connection with a carrier is notified first of TCP's bytes
+ * (lane.c).
  */
 #ifndef _SDP_SOCK_H
 #define _SDP_SOCK_H

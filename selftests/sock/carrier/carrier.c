@@ -96,7 +96,7 @@ struct end {
 	u32 acked;		/* what this end knows of the other */
 	bool wants_room;
 	bool told;		/* that the carrier is lost */
-	bool ended;		/* by the switch */
+	bool ended;		/* by the offload layer */
 };
 
 /* @end[0] has asked.  Everything is under @lock. */
@@ -139,7 +139,7 @@ static void link_later(struct link *link, unsigned long delay)
 		link_put(link);
 }
 
-/* --- what the switch calls ----------------------------------------------------- */
+/* --- what the offload layer calls ---------------------------------------------- */
 
 static int carrier_ask(struct sdp_carrier *c, struct net *net, const struct sdp_join *join);
 
@@ -485,7 +485,7 @@ static int __init carrier_init(void)
 	return err;
 }
 
-/* Connections that have a carrier keep the module, through the switch. */
+/* Connections that have a carrier keep the module, through the offload layer. */
 static void __exit carrier_exit(void)
 {
 	sdp_carrier_unregister(&ops);
