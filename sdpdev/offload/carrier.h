@@ -176,7 +176,7 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  *	room even if the peer's program does not read.
  * @busy: are messages on their way?  Then the carrier calls sdp_carrier_room() when none are.
  *	NULL: it does not know.
- * @taken: the offload layer has accepted so many more messages, which the module may acknowledge
+ * @taken: the offload layer has accepted so many more messages, which may be acknowledged
  * @freed: there is room for so many more messages than when the carrier was joined; the layer
  *	counts each accepted message once, and those without bytes at once.  NULL: the carrier
  *	does not count them.
