@@ -151,7 +151,7 @@ void ipoib_conn_suspect(struct ipoib_dev *priv, const union ib_gid *gid,
 }
 
 /*
- * A path is known anew. A connection stays on the path that it was opened with: it is closed if
+ * A path is known again. A connection stays on the path that it was opened with: it is closed if
  * that is another one now. One that has failed is tried again with the next packet, unless the peer
  * has refused it.
  */

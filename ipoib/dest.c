@@ -276,7 +276,7 @@ static void ipoib_dest_renew(struct ipoib_dest *d)
 	d->kind->renew(d);
 }
 
-/* Forgets all ways, and finds them anew. */
+/* Forgets all ways, and finds them again. */
 void ipoib_dest_renew_all(struct ipoib_dev *priv)
 {
 	ipoib_dest_for_each(priv, ipoib_dest_renew);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ethtool: who drives the interface, how fast the port is, what was lost.
+ * ethtool: the driver of the interface, the speed of the port, counters of lost packets, rings.
  */
 #include <linux/ethtool.h>
 

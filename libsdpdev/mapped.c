@@ -35,7 +35,7 @@
 #define TURNS_AGAIN	16	/* sleeps without any, until it tries that again */
 #define LOOKS		100	/* before each yield, if the other end may have another processor */
 #define LOCK_TURNS	64	/* yields to a thread that works on a half: then the system call */
-#define PAGE		4096	/* no page is smaller, and the first one is nobody's */
+#define PAGE		4096	/* no page is smaller, and the first one is never mapped */
 
 /*
  * The number of the process, in a page that fork(2) clears, as it takes the mappings away.  A
@@ -323,7 +323,7 @@ static size_t put(const struct sdp_fast *fast, struct half *tx, const struct iov
 		n = 0;
 	if (n) {
 		copy(fast, tx, head, iov, n, true);
-		/* The bytes are there: pairs with the acquire of who reads the head. */
+		/* The bytes are there: pairs with the acquire of the thread that reads the head. */
 		if (!__atomic_compare_exchange_n(&shared->head, &head, head + n, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			n = 0;
@@ -380,7 +380,7 @@ static ssize_t take(const struct sdp_fast *fast, struct half *rx, const struct i
 		return 0;
 	copy(fast, rx, tail, iov, n, false);
 	/*
-	 * The bytes are copied: pairs with the acquire of who writes there.  If it fails, they
+	 * The bytes are copied: pairs with the acquire of the writer there.  If it fails, they
 	 * were not ours, and those that we remember to be there may be others now.
 	 */
 	if (__atomic_compare_exchange_n(&shared->tail, &tail, tail + n, false, __ATOMIC_ACQ_REL,
@@ -399,7 +399,7 @@ static void tell_room(struct sdp_fast *fast, struct half *rx, __u64 used)
 		kick(fast, SDP_RING_ROOM);
 }
 
-/* Does somebody want an event for whatever comes behind what is read? */
+/* Does a program rely on an event for later bytes? */
 static bool watched(struct half *rx)
 {
 	return mapped(rx) && load(&rx->shared->watched);

@@ -57,7 +57,7 @@ __hidden void sdp_mapped_begin(struct sdp_fast *fast, int fd);
 /* Attaches, with SDP_ATTACH_* or zero; false with errno as SDP_IOC_ATTACH and mmap(2) have it. */
 __hidden bool sdp_mapped_attach(struct sdp_fast *fast, int device, unsigned int flags);
 
-/* The structure is the caller's again; nobody is in a call with it. */
+/* The structure is the caller's again; no thread is in a call with it. */
 __hidden void sdp_mapped_end(struct sdp_fast *fast);
 
 /* Which halves are open: SDP_RING_*.  They may be closed again already. */

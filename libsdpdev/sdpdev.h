@@ -2,10 +2,10 @@
 /*
  * libsdpdev: TCP sockets with the upper layer protocol "sdp".
  *
- * Nobody needs this library to use such a socket: see sdp_sock(7).  The library sends and receives
- * without system calls (sdp_fast_*), asks what carries a connection (sdp_info), and sets rules
- * (sdp_set_rule).  Several threads may make every call at once, but for sdp_fast_close(): see
- * libsdpdev(3).
+ * A program needs no library to use such a socket: see sdp_sock(7).  The library sends and
+ * receives without system calls (sdp_fast_*), asks for the carrier of a connection (sdp_info), and
+ * sets rules (sdp_set_rule).  Several threads may make all calls at once, except sdp_fast_close():
+ * see libsdpdev(3).
  */
 #ifndef SDPDEV_H
 #define SDPDEV_H
@@ -19,17 +19,17 @@
 extern "C" {
 #endif
 
-/* Of this file; sdp_version() tells that of the library. */
+/* Of this file; sdp_version() returns that of the library. */
 #define SDPDEV_VERSION_MAJOR	2
 #define SDPDEV_VERSION_MINOR	0
 #define SDPDEV_VERSION		(SDPDEV_VERSION_MAJOR << 16 | SDPDEV_VERSION_MINOR)
 
 unsigned int sdp_version(void);
 
-/* What older stacks call AF_INET_SDP: TCP with the protocol, or direct SDP; sdp_sock(7). */
+/* Older stacks call it AF_INET_SDP: TCP with the ULP, or direct SDP; see sdp_sock(7). */
 #define AF_INET_OFFLOAD		27
 
-/* A socket whose bytes go by rings where they can. */
+/* The rings of a socket; if it has none, the calls below make system calls. */
 struct sdp_fast;
 
 struct sdp_fast *sdp_fast_open(int fd, unsigned int flags);
@@ -38,7 +38,7 @@ ssize_t sdp_fast_recv(struct sdp_fast *fast, void *buf, size_t len, int flags);
 unsigned int sdp_fast_state(struct sdp_fast *fast);
 void sdp_fast_close(struct sdp_fast *fast);
 
-/* @size is sizeof(*info): a library or a kernel may know less of it, or more. */
+/* @size is sizeof(*info): an older kernel fills in less of it, a newer one writes no more. */
 int sdp_info(int fd, struct sdp_sock_info *info, size_t size);
 
 int sdp_set_rule(const struct sdp_rule *rule);

@@ -262,7 +262,7 @@ struct ipoib_conn {
  * struct ipoib_cm - an interface's part of connected mode
  * @able:	the adapter has what it takes
  * @has_srq:	it can share receive buffers; where that fails, this is false until the
- *		interface comes up anew. Under @setup, as what follows, or before others
+ *		interface comes up again. Under @setup, as what follows, or before others
  *		know of the interface
  * @pages:	in a receive buffer
  * @max_len:	what it holds

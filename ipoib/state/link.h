@@ -19,7 +19,7 @@ struct ipoib_dev;
 enum ipoib_flush {
 	IPOIB_FLUSH_NONE,
 	IPOIB_FLUSH_LIGHT,	/* paths may have changed: ask again */
-	IPOIB_FLUSH_NORMAL,	/* the port was away: everything anew but the QP */
+	IPOIB_FLUSH_NORMAL,	/* the port was away: everything again but the QP */
 	IPOIB_FLUSH_HEAVY,	/* P_Key or queue pair: down and up */
 };
 

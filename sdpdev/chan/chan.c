@@ -88,7 +88,7 @@ void sdp_chan_end(struct sdp_chan *chan)
 }
 
 /*
- * A channel that a peer has asked for counts as nobody's share any more.  It has been open.  Any
+ * A channel that a peer has asked for counts as no user's share any more.  It has been open.  Any
  * context but hard interrupts.
  */
 void sdp_chan_disown(struct sdp_chan *chan)

@@ -130,7 +130,7 @@ struct sdp_chan;
  *	context
  * @over: the transport's part is over, or never came about.  Once, in process context, and
  *	perhaps after sdp_chan_end()
- * @free: nobody has a reference any more
+ * @free: the last reference is gone
  */
 struct sdp_chan_user {
 	bool takes;
@@ -156,7 +156,7 @@ struct sdp_chan_user {
  * @over_told: the user knows that it is over
  * @deaf: a message broke the rules
  * @lost: its device goes, or the transport
- * @disown: the work is to tell the transport that it counts as nobody's share
+ * @disown: the work is to tell the transport that it counts as no user's share
  * @drains: it is over, and waits for what is on its way
  * @begun: the work has begun it; the work's
  * @late: the peer is to be told now what was taken in

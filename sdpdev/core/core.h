@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The base of sdpdev: counters, parameters, pages that senders copy into, and who pays for memory
- * that programs map.
+ * The base of sdpdev: counters, parameters, pages that senders copy into, and the accounts of
+ * memory that programs map.
  *
  * Counters are per processor, and accounts are atomic: a caller may be in any context and hold any
  * lock, unless a function's own comment says otherwise.

@@ -178,7 +178,7 @@ int sdp_direct_request_addrs(const void *pdata, unsigned int len,
 }
 
 /*
- * A peer asks, within SDP_XPRT_CONNECT_REQUEST.  Zero; -ENOENT: nobody listens; or another errno
+ * A peer asks, within SDP_XPRT_CONNECT_REQUEST.  Zero; -ENOENT: no socket listens; or another errno
  * that refuses it.
  */
 int sdp_direct_request(struct sdp_xprt_conn *xc, const struct sdp_xprt_event *ev)

@@ -251,7 +251,7 @@ struct sock *sdp_direct_accept(struct sock *sk, int flags, int *err)
 	}
 }
 
-/* Nobody listens any more. */
+/* The socket does not listen any more. */
 static void sdp_direct_unlisten(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);

@@ -118,7 +118,7 @@ struct sdp_direct_link {
  * @bound: in the table of those that have an address; sdp_direct_bounds
  * @port: where a listener listens; the socket's own lock
  * @payer: whose share of an adapter its connections take; set before they can be made
- * @parent: the listener, held, while nobody has accepted it; sdp_direct_accepts
+ * @parent: the listener, held, until a program has accepted it; sdp_direct_accepts
  * @queue: in the listener's @children; sdp_direct_accepts
  * @children: established, and not accepted; sdp_direct_accepts
  */
@@ -172,7 +172,7 @@ static inline struct sdp_direct *sdp_direct(const struct sock *sk)
 	return (struct sdp_direct *)sk;
 }
 
-/* Of a packet in sk_receive_queue: where the bytes begin that nobody has read. */
+/* Of a packet in sk_receive_queue: where the unread bytes begin. */
 static inline u32 *sdp_direct_off(struct sk_buff *skb)
 {
 	return (u32 *)skb->cb;

@@ -154,7 +154,7 @@ static const struct proto_ops sdp_direct_ops = {
 	.mmap		= sock_no_mmap,
 };
 
-/* A socket for a program's @sock, or for nobody yet if that is NULL; NULL without memory. */
+/* A socket for a program's @sock, or for none yet if that is NULL; NULL without memory. */
 struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 {
 	struct sock *sk = sk_alloc(net, SDP_DIRECT_FAMILY, GFP_KERNEL, &sdp_direct_proto, kern);
@@ -166,7 +166,7 @@ struct sock *sdp_direct_make(struct net *net, struct socket *sock, int kern)
 	sk->sk_destruct = sdp_direct_destruct;
 	/* What waits to be sent is the program's control group's. */
 	sk->sk_allocation = GFP_KERNEL_ACCOUNT;
-	/* Whoever sees IPPROTO_TCP, BPF for one, takes it for a struct tcp_sock. */
+	/* Code that sees IPPROTO_TCP, such as BPF, would take it for a struct tcp_sock. */
 	sk->sk_protocol = IPPROTO_SDP;
 	mutex_init(&direct->send);
 	mutex_init(&direct->receive);

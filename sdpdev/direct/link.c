@@ -169,7 +169,7 @@ static bool sdp_direct_data(struct sock *sk, struct sdp_chan *chan)
 	return !sdp_src_is_out(&direct->src);
 }
 
-/* The channel ends where nobody needs it any more; the socket's lock held. */
+/* The channel ends if the link does not need it any more; the socket's lock held. */
 static void sdp_direct_finish(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -236,9 +236,9 @@ struct sdp_direct_link *sdp_direct_detach(struct sock *sk, int err)
 	return link;
 }
 
-/* --- who has not been accepted ------------------------------------------------------ */
+/* --- connections that no program has accepted yet ----------------------------------- */
 
-/* Lets accept(2) have a connection; false if nobody listens any more. */
+/* Lets accept(2) have a connection; false if its listener is gone. */
 static bool sdp_direct_offer(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -431,9 +431,9 @@ const struct sdp_chan_user sdp_direct_user = {
 	.free		= sdp_direct_free,
 };
 
-/* --- when nobody has the socket any more ---------------------------------------------- */
+/* --- after the last reference to the socket ------------------------------------------- */
 
-/* Nobody has a socket any more. */
+/* The last reference to a socket is gone. */
 void sdp_direct_drop(struct sock *sk)
 {
 	struct sdp_direct *direct = sdp_direct(sk);
@@ -458,7 +458,7 @@ void sdp_direct_drop(struct sock *sk)
 	spin_unlock_bh(&direct->lock);
 }
 
-/* There was no memory, or a connection that nobody has takes too long to end. */
+/* There was no memory, or a connection without a program takes too long to end. */
 void sdp_direct_late(struct timer_list *timer)
 {
 	struct sock *sk = timer_container_of(sk, timer, sk_timer);

@@ -48,7 +48,7 @@ void sdp_direct_list(struct sock *sk)
 	spin_unlock_bh(&sockets->lock);
 }
 
-/* The reverse, when nobody has a reference any more. */
+/* The reverse, after the last reference. */
 void sdp_direct_unlist(struct sock *sk)
 {
 	struct sdp_direct_net *sockets = sdp_direct_net(sock_net(sk));

@@ -72,7 +72,7 @@ static bool sdp_direct_bytes(struct sock *sk, struct sk_buff *skb, const struct 
 		return false;
 	}
 	sdp_sink_stream(&direct->sink);
-	/* Nobody will read them, as it is said; TCP answers late data with a reset, too. */
+	/* The program will not read them, as it has said; TCP answers late data by a reset, too. */
 	if (sk->sk_shutdown == SHUTDOWN_MASK) {
 		sdp_direct_abort(sk, ECONNRESET);
 		return false;

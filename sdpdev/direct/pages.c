@@ -95,7 +95,7 @@ int sdp_direct_pin(struct sdp_direct_pages *p, struct sdp_chan *chan, const stru
 	return err;
 }
 
-/* The memory is nobody's but the program's again. */
+/* Gives the memory back to the program. */
 void sdp_direct_unpin(struct sdp_direct_pages *p)
 {
 	if (p->known)

@@ -131,7 +131,7 @@ static int sdp_direct_queue(struct sock *sk, struct page_frag *frag, u32 n)
 	return sock_error(sk) ?: -EPIPE;
 }
 
-/* No room: whoever polls is to hear of it when there is. */
+/* No room: a program that polls is to be woken when there is. */
 static int sdp_direct_no_room(struct sock *sk)
 {
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);

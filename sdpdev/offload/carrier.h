@@ -89,7 +89,7 @@ struct sdp_join {
 /**
  * enum sdp_refusal - why a carrier was not joined
  * @SDP_REFUSED_LATER: it may be asked again when more bytes have come from the peer
- * @SDP_REFUSED_NO_SERVICE: nobody there answers such requests
+ * @SDP_REFUSED_NO_SERVICE: the peer has no service for such requests
  * @SDP_REFUSED_VERSION: no version that both know
  * @SDP_REFUSED_NEVER: this connection is not to have one
  * @SDP_REFUSED_PROOF: a proof was wrong: something lies between the ends
@@ -180,8 +180,8 @@ static inline struct sdp_lane_msg *sdp_lane_msg(const struct sk_buff *skb)
  * @freed: there is room for so many more messages than when the carrier was joined; the layer
  *	counts each accepted message once, and those without bytes at once.  NULL: the carrier
  *	does not count them.
- * @end: the offload layer does not use it any more.  The module calls sdp_carrier_put() when it has no
- *	reference to the carrier any more.
+ * @end: the offload layer does not use it any more.  The module calls sdp_carrier_put() when it
+ *	has no reference to the carrier any more.
  * @list: the offload layer's
  */
 struct sdp_carrier_ops {

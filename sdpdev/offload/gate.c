@@ -151,7 +151,7 @@ static bool sdp_gate_stamps(const struct sock *sk)
 	return sock_flag(sk, SOCK_RCVTSTAMP) || READ_ONCE(sk->sk_tsflags);
 }
 
-/* Somebody captures at a device, or at one that it is a port of. */
+/* A program captures at a device, or at one that it is a port of. */
 static bool sdp_gate_nit(struct net_device *dev)
 {
 	while (dev && !dev_nit_active(dev))

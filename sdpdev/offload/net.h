@@ -25,8 +25,8 @@ struct sdp_order;
  * @only_wait: seconds in which a connection of SDP_MODE_ONLY has to find its other end
  * @direct: not zero: sockets of family 27 are direct SDP, and not TCP
  * @zcopy: bytes of a message of direct SDP from which the peer may read them; 0: never
- * @capture: not zero: connections return to TCP while somebody captures packets on their way
- * @idle: seconds after which a carrier goes that nobody uses; 0: it stays
+ * @capture: not zero: connections return to TCP while a program captures packets on their way
+ * @idle: seconds after which an end gives up an idle carrier; 0: never
  * @joins: carriers of a kind that are asked for in a second, at most; 0: any number
  * @order: kinds of carriers that are used, and in which order; NULL: all, as they rank
  * @avoid: peers that are not asked; NULL before any was.  Set once.

@@ -77,8 +77,8 @@ enum sdp_half {
  * @landed: bytes that went there, and never were in the pipe; under @lock
  * @lands: the reader has waited for large messages of late; the sender's
  * @deep: jiffies until which the sender does not wait for such a reader, or 0; the sender's
- * @want_room: somebody waits until there is room
- * @stalled: full for a while, and nobody reads: what the sender has goes to TCP, with more room
+ * @want_room: a thread waits until there is room
+ * @stalled: full for a while, and not read: what the sender has goes to TCP, with more room
  * @tx_half: enum sdp_half of the sender's program; under @lock
  * @rx_half: and of the reader's; while it is lent @claim and @tail are one, under @lock
  * @shared: what programs see of it, in a page of its own; NULL if no program has ever mapped

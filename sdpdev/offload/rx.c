@@ -46,7 +46,7 @@ size_t sdp_rx_queued(const struct sdp_sock *ss)
 	return pipe ? sdp_pipe_queued(pipe, READ_ONCE(tcp_sk(ss->sk)->rcv_nxt)) : 0;
 }
 
-/* Somebody polls the endpoint.  Any context, in an RCU read section. */
+/* A program polls the endpoint.  Any context, in an RCU read section. */
 void sdp_rx_watch(const struct sdp_sock *ss)
 {
 	struct sdp_pipe *pipe = sdp_sock_rx(ss);

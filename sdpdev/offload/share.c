@@ -127,7 +127,7 @@ void sdp_share_show(struct sdp_pipe *pipe)
 static void sdp_share_lend_tx(struct sdp_pipe *pipe)
 {
 	sdp_share_show(pipe);
-	/* Somebody may have looked already, when all senders were in the kernel. */
+	/* A poll may have looked already, when all senders were in the kernel. */
 	WRITE_ONCE(pipe->shared->want_data, 1);
 	WRITE_ONCE(pipe->tx_half, SDP_HALF_LENT);
 	/* The words before it are there.  Pairs with the sending program's barrier. */
@@ -160,7 +160,7 @@ bool sdp_share_watched(const struct sock *sk)
 }
 
 /*
- * Somebody polls the reader's socket.  An epoll set with EPOLLET gets an event for all that comes
+ * A program polls the reader's socket.  An epoll set with EPOLLET gets an event for all that comes
  * after the program's last call, and the program may leave bytes in the ring.  Any context.
  */
 void sdp_share_watch(const struct sdp_pipe *pipe, const struct sock *sk)
@@ -309,7 +309,7 @@ size_t sdp_share_used(const struct sdp_pipe *pipe)
 }
 
 /*
- * Somebody is going to wait for more bytes.  The caller looks once more after this.  Any context.
+ * A thread is going to wait for more bytes.  The caller looks once more after this.  Any context.
  */
 void sdp_share_want_data(const struct sdp_pipe *pipe)
 {
@@ -319,7 +319,7 @@ void sdp_share_want_data(const struct sdp_pipe *pipe)
 }
 
 /*
- * Somebody is going to wait for room.  The caller makes a full barrier after this, and looks once
+ * A thread is going to wait for room.  The caller makes a full barrier after this, and looks once
  * more.  Any context.
  */
 void sdp_share_want_room(const struct sdp_pipe *pipe)

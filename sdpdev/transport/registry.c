@@ -36,14 +36,14 @@ struct sdp_xprt {
 };
 
 /**
- * struct sdp_xprt_port - a port of a namespace that somebody listens on
+ * struct sdp_xprt_port - a port of a namespace on which the protocol listens
  * @node: in the table of all
- * @net: the namespace, which those who listen hold
+ * @net: the namespace, which the listeners hold
  * @port: host byte order
  * @count: how many listen there
  * @heard: by its number, each transport whose listen() returned zero
  *
- * Under sdp_xprt_mutex; lives as long as somebody listens there.
+ * Under sdp_xprt_mutex; lives as long as there are listeners.
  */
 struct sdp_xprt_port {
 	struct hlist_node node;
@@ -111,7 +111,7 @@ bool sdp_xprt_get(const struct sdp_xprt_ops *ops)
 void sdp_xprt_put(const struct sdp_xprt_ops *ops)
 {
 	rcu_read_lock();
-	/* It stays in the list at least as long as somebody has a reference. */
+	/* It stays in the list at least as long as there are references. */
 	sdp_xprt_drop(sdp_xprt_find(ops));
 	rcu_read_unlock();
 }

@@ -110,7 +110,7 @@ struct sdp_xprt_conn {
 
 /**
  * struct sdp_xprt_buf - a message buffer that the transport can send or receive
- * @list: free for whoever holds the buffer (the protocol, unless posted)
+ * @list: for use by the holder of the buffer (the protocol, unless it is posted)
  * @head: of a buffer to receive, where params.recv_head is not zero: where that many bytes
  *	go that a message begins with; else NULL
  * @data: kernel address of the message, or of what follows the bytes at @head: then it is
@@ -139,7 +139,7 @@ struct sdp_xprt_buf {
 
 /**
  * struct sdp_xprt_mem - memory of this host that a connection's transport knows
- * @list: free for whoever holds it (the protocol, unless posted)
+ * @list: for use by the holder of the memory (the protocol, unless it is posted)
  * @len: bytes
  * @key: what the peer has to name, with @addr; a number, in the host's byte order
  * @addr: how the peer calls the first byte
@@ -238,7 +238,7 @@ enum sdp_xprt_event_type {
  * enum sdp_xprt_reject - why a request was refused
  * @SDP_XPRT_REJECT_CONSUMER: by the peer's protocol (no listener, or Hello not
  *	acceptable); on InfiniBand reason code 28
- * @SDP_XPRT_REJECT_NO_SERVICE: the peer's transport has nobody listening
+ * @SDP_XPRT_REJECT_NO_SERVICE: nothing listens at the peer's transport
  * @SDP_XPRT_REJECT_STALE: the peer holds an old connection of that name
  * @SDP_XPRT_REJECT_OTHER: anything else
  */

@@ -109,7 +109,7 @@ static ssize_t link_enable_store(struct config_item *item, const char *page,
 
 CONFIGFS_ATTR(link_, enable);
 
-/* Store what a link is made of in one of its fields; it is trained anew. */
+/* Store what a link is made of in one of its fields; then train the link again. */
 static void change(struct softib_conf_link *conf, u8 *field, u8 value)
 {
 	struct softib_link *link = &conf->link;

@@ -50,7 +50,7 @@ struct softib_far_hdr {
  * @reserved:	zero when sent, ignored when received
  *
  * The physical link is up while both ends are ready and each has heard the
- * other's session. A session that neither side knew trains it anew.
+ * other's session. A session that neither side knew trains it again.
  */
 struct softib_far_hello {
 	__be32 session;

@@ -2,8 +2,8 @@
 /*
  * TCP's own functions, which the ULP's are made from.
  *
- * They are taken from sockets that nobody else has: not all of them are exported, and another
- * socket's may be somebody else's already.
+ * They are taken from sockets of the module's own: not all of them are exported, and another part
+ * of the kernel may already have replaced those of another socket.
  */
 #include <linux/net.h>
 

@@ -12,7 +12,7 @@
  * elsewhere in the kernel.
  *
  * A rule lasts until it is removed, or until the network namespace goes from which it was set,
- * so that nobody leaves rules behind.  The rule of a group that was removed says nothing any
+ * so that no namespace leaves rules behind.  The rule of a group that was removed says nothing any
  * more, and goes when more rules are set from that namespace: control groups tell no module of
  * their end.
  */

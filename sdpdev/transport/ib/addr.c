@@ -12,7 +12,7 @@
 
 /* A neighbour that has not answered by then is not there; as long as TCP's. */
 #define SDP_IB_NEIGH_MS		4000
-/* ib_sa repeats a query within this time; then it is asked anew. */
+/* ib_sa repeats a query within this time; then sdp_ib queries again. */
 #define SDP_IB_SA_MS		2000
 #define SDP_IB_SA_TRIES		3
 
@@ -176,7 +176,7 @@ void sdp_ib_addr_resolved(struct sdp_rc_conn *conn)
 		sdp_rc_conn_fail(conn, ret);
 }
 
-/* Under conn->mutex.  Positive: the SA is being asked again, or nobody waits for it. */
+/* Under conn->mutex.  Positive: the SA is being asked again, or no step waits for it. */
 static int sdp_ib_path_check(struct sdp_rc_conn *conn)
 {
 	struct sdp_ib_conn *ib = sdp_ib_conn(conn);

@@ -139,7 +139,7 @@ int sdp_ib_listen(struct net *net, u16 number)
 	if (port)
 		port->users++;
 	mutex_unlock(&sdp_ib_mutex);
-	/* Nobody else makes one: calls come one at a time. */
+	/* No other call makes one: the registry calls one at a time. */
 	return port ? 0 : sdp_ib_port_make(number);
 }
 
@@ -162,7 +162,7 @@ void sdp_ib_unlisten(struct net *net, u16 number)
  * sdp_ib_listen_dev() - a device has come: listen there
  * @dev: the device
  *
- * Makes it known to those who look for one as well.
+ * From then on sdp_ib_dev_by_gid() finds the device, too.
  */
 void sdp_ib_listen_dev(struct sdp_ib_dev *dev)
 {
@@ -179,7 +179,7 @@ void sdp_ib_listen_dev(struct sdp_ib_dev *dev)
  * sdp_ib_unlisten_dev() - a device goes: do not listen there any more
  * @dev: the device
  *
- * When it returns no request is under way, and nobody finds the device any more.
+ * When it returns, no request is under way, and sdp_ib_dev_by_gid() does not find the device.
  */
 void sdp_ib_unlisten_dev(struct sdp_ib_dev *dev)
 {

@@ -67,7 +67,7 @@ void sdp_rdma_dev_add(struct sdp_rdma_dev *dev)
 }
 
 /**
- * sdp_rdma_dev_del() - a device goes: nobody finds it any more
+ * sdp_rdma_dev_del() - a device goes: sdp_rdma_dev_get() does not find it any more
  * @dev: the device
  */
 void sdp_rdma_dev_del(struct sdp_rdma_dev *dev)

@@ -37,11 +37,11 @@ struct sdp_rc_buf {
 
 /*
  * The control group that pays for it may be full: then there is no buffer, and
- * nobody is killed for it.
+ * no process is killed for it.
  */
 #define SDP_RC_BUF_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* The same where nobody may sleep; and a reserve is for those who cannot do without. */
+/* The same without sleeping, and without the reserves of memory, which others need more. */
 #define SDP_RC_TAKE_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /* --- memory --------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ struct page *sdp_rc_buf_take(struct sdp_xprt_conn *xc, struct sdp_xprt_buf *xb)
 		sdp_rc_data_free(buf, data);
 		return NULL;
 	}
-	/* Nobody has written to it since it came back: so this loses nothing. */
+	/* The CPU has not written to it since it came back: so this loses nothing. */
 	if (!buf->whole)
 		ib_dma_unmap_single(sdp_rc_buf_device(buf), dma, xb->size, buf->dir);
 	xb->data = data;

@@ -191,7 +191,7 @@ EXPORT_SYMBOL_GPL(sdp_rc_conn_attach);
 void sdp_rc_conn_asked(struct sdp_rc_conn *conn)
 {
 	spin_lock_bh(&sdp_rc_conns_lock);
-	/* Whoever destroys it waits for the lock in sdp_rc_conn_detach(). */
+	/* A call that destroys it waits for the lock in sdp_rc_conn_detach(). */
 	list_add_tail(&conn->list, &sdp_rc_conns);
 	sdp_rc_conn_post(conn, SDP_RC_EV_ADDR);
 	if (conn->dev->gone)

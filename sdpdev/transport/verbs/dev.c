@@ -152,7 +152,7 @@ EXPORT_SYMBOL_GPL(sdp_rc_dev_new);
  * sdp_rc_dev_end() - a device goes
  * @dev: the device, which gets no new connections
  *
- * Ends its connections, waits until nobody has a reference, and frees it.
+ * Ends its connections, waits until the last reference is gone, and frees it.
  */
 void sdp_rc_dev_end(struct sdp_rc_dev *dev)
 {

@@ -59,7 +59,7 @@ void sdp_rc_told_accepted(struct sdp_rc_conn *conn, const void *pdata, unsigned 
 {
 	if (!sdp_rc_keep(conn, pdata, len, 0))
 		return;
-	/* Nobody looks at them before the work has this event. */
+	/* No code looks at them before the work has this event. */
 	conn->reads_out = min(conn->reads_out, reads_out);
 	conn->reads_in = min(conn->reads_in, reads_in);
 	sdp_rc_conn_post(conn, SDP_RC_EV_REPLY);

@@ -196,7 +196,7 @@ static inline bool sdp_rc_dev_whole(const struct sdp_rc_dev *dev)
  * @list: in struct sdp_rc_conn.mrs; its mr_lock
  * @free: in struct sdp_rc_conn.free_mrs, where nothing uses it; its mr_lock
  * @mr: the device's
- * @valid: it is registered, or about to be; whoever uses it
+ * @valid: it is registered, or about to be; belongs to the user of the region
  */
 struct sdp_rc_mr {
 	struct list_head list;
