@@ -74,7 +74,7 @@ static long long talk(int n)
 }
 
 /* Of all threads. */
-static long sleeps(void)
+static long all_sleeps(void)
 {
 	struct rusage usage;
 
@@ -90,9 +90,9 @@ static void awake(void)
 		return;
 	one_processor();
 	c = conn_moved();
-	slept = -sleeps();
+	slept = -all_sleeps();
 	talk(ROUNDS);
-	slept += sleeps();
+	slept += all_sleeps();
 	if (slept > ROUNDS / 2)
 		wrong("%ld sleeps for %d round trips", slept, ROUNDS);
 	conn_close(&c);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,6 +111,14 @@ long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+long sleeps(void)
+{
+	struct rusage usage;
+
+	need(!getrusage(RUSAGE_THREAD, &usage));
+	return usage.ru_nvcsw;
 }
 
 void until_asleep(pid_t tid)

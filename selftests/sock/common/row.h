@@ -60,6 +60,12 @@ bool slow_kernel(void);
 /* Milliseconds of a clock that does not jump. */
 long long now_ms(void);
 
+/*
+ * How often this thread has slept: a call that waits does.  Times would not tell: a timer of the
+ * kernel's counts from its last tick, which may be long ago where other machines are busy.
+ */
+long sleeps(void);
+
 /* Until a thread of this process is in a call that waits. */
 void until_asleep(pid_t tid);
 

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,14 +47,6 @@ struct side {
 	long long calls;
 	long sleeps;
 };
-
-static long sleeps(void)
-{
-	struct rusage usage;
-
-	need(!getrusage(RUSAGE_THREAD, &usage));
-	return usage.ru_nvcsw;
-}
 
 /* A file that counts this thread's system calls, the read(2) of it too. */
 static int counter(void)

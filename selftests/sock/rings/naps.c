@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include "rows.h"
 
@@ -29,14 +28,6 @@ static void *sends(void *arg)
 	for (i = 0; i < WARM + MESSAGES; i++)
 		fast_put(&one.c.a, one.a, MESSAGE, 0);
 	return NULL;
-}
-
-static long sleeps(void)
-{
-	struct rusage usage;
-
-	need(!getrusage(RUSAGE_THREAD, &usage));
-	return usage.ru_nvcsw;
 }
 
 static void reads_until(uint64_t end)
