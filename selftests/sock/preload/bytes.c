@@ -176,6 +176,8 @@ static void by_rings(void)
 static void at_random(void)
 {
 	struct conn c = conn_ringed();
+	/* Bytes of each direction that the last send without MSG_MORE has pushed */
+	uint64_t pushed[2] = { c.a.out, c.b.out };
 	unsigned int seed = 1;
 	int i;
 
@@ -189,16 +191,25 @@ static void at_random(void)
 
 		if (there < 100000 && random32(&seed) % 2) {
 			n = 1 + random32(&seed) % (random32(&seed) % 8 ? 2000 : 100000);
-			put(from, n, random32(&seed) % 8 ? 0 : MSG_MORE);
+			flags = random32(&seed) % 8 ? 0 : MSG_MORE;
+			put(from, n, flags);
+			pushed[from->way] = flags ? pushed[from->way] : from->out;
 		} else if (there) {
 			n = 1 + random32(&seed) % there;
 			flags = in_flags[random32(&seed) % 6];
 			/* What is only looked at makes no room: this would wait for ever. */
 			if (plain && flags == (MSG_PEEK | MSG_WAITALL) && n > PEEK_ALL)
 				n = PEEK_ALL;
+			/* TCP keeps others until a timer of its own ends: nobody waits for them. */
+			if (pushed[from->way] <= to->in)
+				flags |= MSG_DONTWAIT;
+			else if (n > pushed[from->way] - to->in)
+				n = pushed[from->way] - to->in;
 			need(get(to, n, flags) != 0);
 		}
 	}
+	put(&c.a, 1, 0);
+	put(&c.b, 1, 0);
 	get_all(&c.b, c.a.out - c.b.in);
 	get_all(&c.a, c.b.out - c.a.in);
 	have_rings(2);
