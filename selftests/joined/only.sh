@@ -10,7 +10,7 @@ leave_it() {
 	all_nodes only_wait 5
 }
 
-plan 27
+plan 19
 trap leave_it EXIT
 check "only InfiniBand" only_ib
 check "the first byte waits two seconds at most" all_nodes only_wait 2

@@ -143,7 +143,7 @@ static void before_accept(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, listener;
 
-	if (plain || late)
+	if (plain)
 		return;
 	listener = sock_listen(8, &port);
 	c.a.fd = sock_new(NULL);
@@ -158,7 +158,7 @@ static void at_once(void)
 {
 	struct conn c;
 
-	if (plain || late)
+	if (plain)
 		return;
 	c = conn_modes(SDP_MODE_NOW, SDP_MODE_NOW);
 	carries(&c);
@@ -442,7 +442,7 @@ static void listens_already(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, listener;
 
-	if (plain || late)
+	if (plain)
 		return;
 	plain = true;
 	listener = sock_listen(4, &port);
@@ -463,7 +463,7 @@ static void options(void)
 	int fd, mode;
 	socklen_t len = sizeof(mode);
 
-	if (plain || late)
+	if (plain)
 		return;
 	fd = sock_new(NULL);
 	fails("a mode that is none", sock_mode(fd, SDP_MODE_NEVER + 1), EINVAL);
@@ -521,8 +521,6 @@ static void again(void)
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, closed, listener;
 
-	if (late)
-		return;
 	close(sock_listen(1, &closed));
 	c.a.fd = sock_new(NULL);
 	SAY(sock_connect(c.a.fd, closed));
@@ -554,7 +552,7 @@ static void late_client(void)
 	struct conn c;
 	char byte;
 
-	if (plain || !late)
+	if (plain)
 		return;
 	c = conn_modes(SDP_MODE_NOW, SDP_MODE_ONLY);
 	put(&c.a, 10, 0);
@@ -604,7 +602,7 @@ static void lost(void)
 {
 	struct conn c;
 
-	if (plain || !late || !test_carrier())
+	if (plain)
 		return;
 	c = conn_only();
 	carries(&c);
@@ -635,7 +633,7 @@ static void lost_while_full(void)
 	int status;
 	pid_t pid;
 
-	if (plain || !late || !test_carrier())
+	if (plain)
 		return;
 	c = conn_only();
 	carries(&c);
@@ -661,7 +659,7 @@ static void lost_for_good(void)
 	struct conn c;
 	char byte;
 
-	if (plain || !late || !test_carrier())
+	if (plain)
 		return;
 	c = conn_only();
 	carries(&c);
@@ -680,8 +678,6 @@ static const struct row rows[] = {
 	{ "the first byte does not go by TCP", first_byte },
 	{ "if either end says so", one_end },
 	{ "also if the server speaks first", server_first },
-	{ "and before it accepts", before_accept },
-	{ "a connection moves at once", at_once },
 	{ "without an endpoint there it fails", no_peer },
 	{ "which poll() tells", no_peer_polled },
 	{ "and so do reads", no_peer_read },
@@ -693,12 +689,29 @@ static const struct row rows[] = {
 	{ "an end behind bytes", half_close },
 	{ "a close behind bytes", closes },
 	{ "a reader that does not read", stalls },
+	{ "never is never", never_moves },
+	{ "streams", streams },
+	{ }
+};
+
+/* Of ends that share memory */
+static const struct row local_rows[] = {
+	{ "bytes before the server accepts", before_accept },
+	{ "a connection moves at once", at_once },
 	{ "modes", options },
 	{ "a socket that listens already", listens_already },
-	{ "never is never", never_moves },
 	{ "a socket that connects again", again },
-	{ "streams", streams },
+	{ }
+};
+
+/* Of others */
+static const struct row late_rows[] = {
 	{ "a client that sends by TCP first", late_client },
+	{ }
+};
+
+/* With a carrier that does what it is told */
+static const struct row lost_rows[] = {
 	{ "a carrier that is lost", lost },
 	{ "while its program waits for room", lost_while_full },
 	{ "one that is lost for good", lost_for_good },
@@ -707,8 +720,11 @@ static const struct row rows[] = {
 
 int main(int argc, char **argv)
 {
-	const struct row *const lists[] = { rows, NULL };
+	const struct row *lists[4] = { rows };
 
 	place_options(argc, argv);
+	lists[1] = late ? late_rows : local_rows;
+	if (late && test_carrier())
+		lists[2] = lost_rows;
 	return rows_main(lists, argv + optind);
 }

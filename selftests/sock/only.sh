@@ -7,7 +7,7 @@
 . "$(dirname "$0")/sock.sh"
 . "$(dirname "$0")/messages.sh"
 
-plan 61
+plan 52
 check "a machine" eval 'start && sysctl -q net.sdp.only_wait=1'
 within "mode" "$programs/only"
 check "a carrier" insmod "$module"
