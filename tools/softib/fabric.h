@@ -164,7 +164,7 @@ enum softib_trap {
 /**
  * struct softib_traps - traps of a node (IBA 13.4.9, 14.2.5.1)
  * @work:	sends the first pending one, and again until it is repressed
- * @pending:	mask of 1 << enum softib_trap
+ * @pending:	mask of 1 << enum softib_trap; kept for a manager that is still to come
  * @tid:	for each of them, the transaction ID of what is pending
  * @last_tid:	the last one that was given out
  * @changes:	OtherLocalChanges of trap 144
@@ -459,6 +459,7 @@ static inline bool softib_way_active(const struct softib_way *way)
 void softib_traps_init(struct softib_node *node);
 void softib_traps_stop(struct softib_node *node);
 void softib_trap(struct softib_node *node, enum softib_trap trap);
+void softib_traps_resume(struct softib_node *node);
 void softib_trap_repress(struct softib_node *node, const struct ib_smp *smp);
 
 /* switch.c */

@@ -212,6 +212,8 @@ static void note_changes(struct softib_port *port, const struct ib_port_info *ol
 		softib_port_event(port, IB_EVENT_SM_CHANGE);
 	if (in->clientrereg_resv_subnetto & 0x80)
 		softib_port_event(port, IB_EVENT_CLIENT_REREGISTER);
+	if (new->lid != old->lid || new->sm_lid != old->sm_lid)
+		softib_traps_resume(port->node);
 }
 
 /* The components that a port with a LID has: of an HCA, and a switch's own */

@@ -120,13 +120,18 @@ static struct softib_port *trap_port(struct softib_node *node)
 	return &node->ports[softib_is_switch(node) ? 0 : 1];
 }
 
+static bool has_manager(const struct softib_port *port)
+{
+	return port->info.lid && port->info.sm_lid;
+}
+
 /* See to the first that is pending, when its time has come. */
 static void send_later(struct softib_node *node)
 {
 	struct softib_traps *traps = &node->traps;
 	unsigned long now = jiffies;
 
-	if (!traps->pending)
+	if (!traps->pending || !has_manager(trap_port(node)))
 		return;
 	mod_delayed_work(system_wq, &traps->work,
 			 time_after(traps->next, now) ? traps->next - now : 0);
@@ -141,10 +146,7 @@ static void traps_work(struct work_struct *work)
 	struct sk_buff *skb = NULL;
 
 	spin_lock_irq(&softib_mgmt_lock);
-	if (!port->info.lid || !port->info.sm_lid)
-		/* There is no manager to tell; one that comes looks for itself. */
-		traps->pending = 0;
-	if (traps->pending) {
+	if (has_manager(port) && traps->pending) {
 		skb = build(node, port, __ffs(traps->pending));
 		traps->next = jiffies + subnet_timeout(port);
 		send_later(node);
@@ -182,6 +184,20 @@ void softib_trap_repress(struct softib_node *node, const struct ib_smp *smp)
 			__clear_bit(i, &traps->pending);
 	if (!(traps->pending & BIT(SOFTIB_TRAP_LOCAL_CHANGE)))
 		traps->changes = 0;
+	send_later(node);
+}
+
+/*
+ * A manager has told the node where it is. It may have looked at a port just before that changed,
+ * so it hears of all that is pending. It has the capability mask from the answer to what it has
+ * just set. softib_mgmt_lock is held.
+ */
+void softib_traps_resume(struct softib_node *node)
+{
+	struct softib_traps *traps = &node->traps;
+
+	if (!traps->changes)
+		__clear_bit(SOFTIB_TRAP_LOCAL_CHANGE, &traps->pending);
 	send_later(node);
 }
 
