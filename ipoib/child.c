@@ -13,6 +13,14 @@
  */
 #define IPOIB_NS_CHILDREN	16
 
+/* How many go at a time, after ipoib_child_delete(). Others get rtnl in between. */
+#define IPOIB_CHILDREN_BATCH	8
+
+static void ipoib_doomed_delete(struct work_struct *work);
+
+static LIST_HEAD(ipoib_doomed);	/* under rtnl */
+static DECLARE_WORK(ipoib_doomed_work, ipoib_doomed_delete);
+
 /*
  * The files in sysfs name a child by its P_Key alone. Children that get a name by rtnetlink may be
  * several of one P_Key, as with containers.
@@ -43,20 +51,36 @@ static unsigned int ipoib_child_count(struct ipoib_dev *parent)
 void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list)
 {
 	list_del_rcu(&priv->sibling);
+	list_del_init(&priv->doomed);
 	unregister_netdevice_queue(priv->dev, list);
 }
 
-/* The work holds a reference to the netdev. */
-static void ipoib_child_delete_work(struct work_struct *work)
+/*
+ * The end of rtnl waits for the references to these children, and sync_work has some: so this is
+ * not in the queue of that.
+ */
+static void ipoib_doomed_delete(struct work_struct *work)
 {
-	struct ipoib_dev *priv = container_of(work, struct ipoib_dev,
-					      delete_work);
+	struct ipoib_dev *priv, *next;
+	unsigned int n = 0;
+	LIST_HEAD(gone);
 
 	rtnl_lock();
-	if (priv->dev->reg_state == NETREG_REGISTERED)
-		ipoib_child_unregister(priv, NULL);
-	dev_put(priv->dev);
+	list_for_each_entry_safe(priv, next, &ipoib_doomed, doomed) {
+		ipoib_child_unregister(priv, &gone);
+		if (++n == IPOIB_CHILDREN_BATCH)
+			break;
+	}
+	unregister_netdevice_many(&gone);
+	if (!list_empty(&ipoib_doomed))
+		queue_work(system_unbound_wq, work);
 	rtnl_unlock();
+}
+
+/* Called after the last interface. */
+void ipoib_child_exit(void)
+{
+	cancel_work_sync(&ipoib_doomed_work);
 }
 
 /*
@@ -85,14 +109,13 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 	pkey |= IPOIB_FULL_MEMBER;
 	if (by_sysfs) {
 		other = ipoib_child_by_pkey(parent, pkey);
-		if (other && other->doomed)
+		if (other && !list_empty(&other->doomed))
 			return restart_syscall();
 		if (other || parent->pkey == pkey)
 			return -ENOTUNIQ;
 	}
 
 	priv->by_sysfs = by_sysfs;
-	INIT_WORK(&priv->delete_work, ipoib_child_delete_work);
 	priv->pkey = pkey;
 
 	err = register_netdevice(dev);
@@ -145,11 +168,10 @@ int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 
 	ASSERT_RTNL();
 	child = ipoib_child_by_pkey(parent, pkey | IPOIB_FULL_MEMBER);
-	if (!child || child->doomed)
+	if (!child || !list_empty(&child->doomed))
 		return -ENODEV;
-	child->doomed = true;
-	dev_hold(child->dev);
-	queue_work(ipoib_rtnl_wq, &child->delete_work);
+	list_add_tail(&child->doomed, &ipoib_doomed);
+	queue_work(system_unbound_wq, &ipoib_doomed_work);
 	return 0;
 }
 

@@ -223,7 +223,7 @@ int ipoib_claim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_grou
 	c->group = *group;
 	list_add_tail(&c->node, &priv->claims.list);
 	priv->claims.count++;
-	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
+	mod_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, 0);
 	return 0;
 }
 
@@ -241,7 +241,7 @@ int ipoib_unclaim(struct ipoib_dev *priv, struct sock *sk, const struct ipoib_gr
 		return -ENOENT;
 	}
 	ipoib_claim_drop(priv, c);
-	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
+	mod_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, 0);
 	return 0;
 }
 

@@ -181,7 +181,7 @@ static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 	ipoib_dest_unlink(d);
 	list_add_tail(&d->kill, &priv->dests.evicted);
 	priv->dests.evicted_count++;
-	queue_work(ipoib_wq, &priv->dests.evict_work);
+	queue_work(ipoib_ctl_wq, &priv->dests.evict_work);
 	ipoib_dest_drop_queue(d, &lost, IPOIB_TX_QUEUE_FULL);
 	return true;
 }

@@ -64,6 +64,7 @@ static void ipoib_init_priv(struct ipoib_dev *priv, struct net_device *dev,
 	spin_lock_init(&priv->link.bcast_lock);
 	mutex_init(&priv->link.ctl);
 	INIT_LIST_HEAD(&priv->children);
+	INIT_LIST_HEAD(&priv->doomed);
 	INIT_DELAYED_WORK(&priv->link.gc_work, ipoib_gc_work);
 	INIT_DELAYED_WORK(&priv->link.mcast_work, ipoib_mcast_list_work);
 	INIT_LIST_HEAD(&priv->claims.list);

@@ -79,8 +79,7 @@ struct ipoib_hdr {
  * @parent:	the port's own interface, with a reference from ndo_init until this
  *		one is freed; NULL if this is it
  * @by_sysfs:	a child that its P_Key names
- * @doomed:	@delete_work is under way; under rtnl
- * @delete_work: unregisters the child; holds the netdev
+ * @doomed:	among the children that a work is going to unregister; under rtnl
  * @list:	of the ports of one device; changed only as the device comes and goes
  * @children:	of a port's own interface; under rtnl, read under RCU
  * @sibling:	in @parent's @children
@@ -132,8 +131,7 @@ struct ipoib_dev {
 	struct ib_device *hca;
 	struct ipoib_dev *parent;
 	bool by_sysfs;
-	bool doomed;
-	struct work_struct delete_work;
+	struct list_head doomed;
 	struct list_head list;
 	struct list_head children;	/* rtnl, RCU */
 	struct list_head sibling;
@@ -325,6 +323,7 @@ int ipoib_child_register(struct ipoib_dev *parent, struct net_device *dev,
 			 struct netlink_ext_ack *extack);
 int ipoib_child_create(struct ipoib_dev *parent, u16 pkey);
 int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey);
+void ipoib_child_exit(void);
 void ipoib_child_unregister(struct ipoib_dev *priv, struct list_head *list);
 void ipoib_children_unregister(struct ipoib_dev *parent,
 			       struct list_head *list);

@@ -177,7 +177,7 @@ static void ipoib_gc_later(struct ipoib_dev *priv)
 	if (priv->link.up)
 		delay = min(IPOIB_GC_PERIOD, ipoib_idle() / 2);
 	/* One that is pending may be for much later. */
-	mod_delayed_work(ipoib_wq, &priv->link.gc_work, delay);
+	mod_delayed_work(ipoib_ctl_wq, &priv->link.gc_work, delay);
 }
 
 /* Forgets what is idle, and tries to bring up what is to be up and is not. */
@@ -192,7 +192,7 @@ void ipoib_gc_work(struct work_struct *work)
 		ipoib_conns_reap(priv);
 		ipoib_conns_in_reap(priv);
 		if (priv->link.mcast_short)
-			mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
+			mod_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, 0);
 		ipoib_gc_later(priv);
 	} else if (priv->link.admin_up) {
 		/* It comes up, or asks for this again. */

@@ -147,6 +147,7 @@ unregister_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 unregister_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_child_exit();
 	ipoib_debugfs_exit();
 	ipoib_work_exit();
 	return err;
@@ -158,6 +159,7 @@ static void __exit ipoib_module_exit(void)
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_child_exit();
 	ipoib_debugfs_exit();
 	ipoib_work_exit();
 }

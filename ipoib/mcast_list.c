@@ -54,7 +54,7 @@ int ipoib_mcast_start(struct ipoib_dev *priv)
 	memcpy(gid.raw, priv->broadcast + 4, sizeof(gid.raw));
 	if (!ipoib_mcast_listen(priv, &gid, 1))
 		return -ENOMEM;
-	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
+	mod_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, 0);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ void ipoib_mcast_list_work(struct work_struct *work)
 
 	mutex_lock(&priv->link.ctl);
 	if (ipoib_claims_look(priv))
-		queue_delayed_work(ipoib_wq, &priv->link.mcast_work, IPOIB_CLAIM_PERIOD);
+		queue_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, IPOIB_CLAIM_PERIOD);
 	if (priv->link.up)
 		ipoib_mcast_follow_list(priv);
 	mutex_unlock(&priv->link.ctl);

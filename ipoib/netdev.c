@@ -218,7 +218,7 @@ static void ipoib_set_rx_mode(struct net_device *dev)
 {
 	struct ipoib_dev *priv = ipoib_priv(dev);
 
-	mod_delayed_work(ipoib_wq, &priv->link.mcast_work, 0);
+	mod_delayed_work(ipoib_ctl_wq, &priv->link.mcast_work, 0);
 }
 
 static void ipoib_tx_timeout(struct net_device *dev, unsigned int txqueue)

@@ -6,29 +6,37 @@
 #include "ipoib.h"
 
 /*
- * All of the driver's work. flush_work, gc_work and evict_work wait for the works of
- * destinations, connections and what these receive; those wait for none of them.
+ * A work that waits for another one must not keep it from its turn: it would where each of
+ * thousands of interfaces has one. So works that wait for each other are in different queues,
+ * and these run no more of them at a time than is of use, as a worker is 26 KiB.
  */
+#define IPOIB_CTL_WORKS		32
+
 struct workqueue_struct *ipoib_wq;
+struct workqueue_struct *ipoib_ctl_wq;
 struct workqueue_struct *ipoib_rtnl_wq;
 
 int ipoib_work_init(void)
 {
 	ipoib_wq = alloc_workqueue(IPOIB_NAME, WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!ipoib_wq)
-		return -ENOMEM;
-	ipoib_rtnl_wq = alloc_workqueue(IPOIB_NAME "_rtnl", WQ_UNBOUND, 0);
-	if (!ipoib_rtnl_wq) {
-		destroy_workqueue(ipoib_wq);
-		return -ENOMEM;
-	}
-	return 0;
+	ipoib_ctl_wq = alloc_workqueue(IPOIB_NAME "_ctl", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				       IPOIB_CTL_WORKS);
+	ipoib_rtnl_wq = alloc_ordered_workqueue(IPOIB_NAME "_rtnl", 0);
+	if (ipoib_wq && ipoib_ctl_wq && ipoib_rtnl_wq)
+		return 0;
+	ipoib_work_exit();
+	return -ENOMEM;
 }
 
+/* Also of what ipoib_work_init() has made before it failed. */
 void ipoib_work_exit(void)
 {
-	destroy_workqueue(ipoib_rtnl_wq);
-	destroy_workqueue(ipoib_wq);
+	if (ipoib_rtnl_wq)
+		destroy_workqueue(ipoib_rtnl_wq);
+	if (ipoib_ctl_wq)
+		destroy_workqueue(ipoib_ctl_wq);
+	if (ipoib_wq)
+		destroy_workqueue(ipoib_wq);
 }
 
 /* Any context. All that is asked for before the flush begins is done in one go. */
@@ -43,7 +51,7 @@ void ipoib_flush(struct ipoib_dev *priv, enum ipoib_flush level)
 	if (priv->ud->rtnl)
 		ipoib_sync(priv);
 	else
-		queue_work(ipoib_wq, &priv->link.flush_work);
+		queue_work(ipoib_ctl_wq, &priv->link.flush_work);
 }
 
 /* Any context. */

@@ -66,8 +66,11 @@ struct ipoib_link {
 	struct delayed_work mcast_work;
 };
 
+/* For works that wait for no other work */
 extern struct workqueue_struct *ipoib_wq;
-/* For works that wait for rtnl, whose holders wait for works of the other one */
+/* For works that take ctl, whose holders wait for works of ipoib_wq */
+extern struct workqueue_struct *ipoib_ctl_wq;
+/* For works that take rtnl, one at a time; its holders wait for works of the other two */
 extern struct workqueue_struct *ipoib_rtnl_wq;
 
 /* work.c */
