@@ -166,6 +166,49 @@ ethtool_counters() {
 	[ "$(wc -w <<< "$all")" -gt 10 ] && none $(without Documentation/ipoib.rst <<< "$all")
 }
 
+# What the picture of ib_ipoib's files has, each with its line, and the functions that the files
+# have (T) and call (U)
+ipoib_calls() {
+	local file
+
+	sed -n '/^Calls go down/,/^If a file/{/^    /p}' Documentation/ipoib-inside.rst |
+		awk '{ for (i = 1; i <= NF; i++) print $i, "line", NR }'
+	for file in ipoib/*.c; do
+		file=$(basename "$file" .c)
+		echo "$file file"
+		nm "$build/$KERNEL/ipoib/$file.o" |
+			awk -v f="$file" '$(NF - 1) ~ /^[TU]$/ { print f, $(NF - 1), $NF }'
+	done
+}
+
+# No file of ib_ipoib calls one above its own line, but for the one that the page names; the
+# picture has all files, and no others.
+# shellcheck disable=SC2046
+ipoib_calls_down() {
+	none $(ipoib_calls | awk '
+		$2 == "line" { line[$1] = $3 }
+		$2 == "file" { files[$1] = 1 }
+		$2 == "T" { home[$3] = $1; n++ }
+		$2 == "U" { calls[$1 " " $3] = 1 }
+		END {
+			for (f in files)
+				if (f != "trace" && !(f in line))
+					print f ":no-line"
+			for (f in line)
+				if (!(f in files))
+					print f ":no-file"
+			for (c in calls) {
+				split(c, part)
+				to = home[part[2]]
+				if (to in line && line[to] < line[part[1]] &&
+				    c != "conn_out ipoib_conn_work")
+					print part[1] ":" part[2]
+			}
+			if (n < 100)
+				print "only:" n
+		}')
+}
+
 # Only the compatibility headers depend on the kernel's version.
 versions() {
 	! git grep -lE 'LINUX_VERSION_CODE|KERNEL_VERSION' -- '*.[ch]' ':!include/compat'
@@ -185,7 +228,7 @@ lengths() {
 		}')
 }
 
-plan 13
+plan 14
 check "the README's figure is that of the benchmark" figures
 check "tests that pages name are there" named_tests
 check "files that the README links are there" links
@@ -197,6 +240,7 @@ check "options of the virtual machine that pages name are there" vm_options
 check "counters are documented" counters
 check "tracepoints are documented" tracepoints
 check "counters of interfaces are documented" ethtool_counters
+check "calls within ib_ipoib go down, as the page pictures it" ipoib_calls_down
 check "only the compatibility headers depend on the kernel's version" versions
 check "no file and no function is longer than CONTRIBUTING says" lengths
 finish
