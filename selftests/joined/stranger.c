@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that asks for joined connections by rdma_cm, and has no right to any.  It succeeds if
- * each request is refused as it should be.
+ * A peer that asks for joined connections, and has no right to any.  It succeeds if each request
+ * is refused as it should be.
+ *
+ * Over RoCE it asks by rdma_cm.  Over iWARP it speaks MPA (RFC 5044) itself: siw does not look at
+ * an answer that comes together with the end of its TCP connection, as that of a refusal does if
+ * the machine is busy.
  *
  *	stranger ADDRESS PORT bytes|version|proof|flood|gone
  */
 #include <arpa/inet.h>
 #include <assert.h>
-#include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define FLOOD		400	/* more than wait to be looked at, at most */
-#define FLOOD_IWARP	60	/* siw gives a program 67 queue pairs */
+#define FLOOD_IWARP	200	/* the kernel's iw_cm drops what is more than 256 */
 #define GONE		30
 #define RESOLVE_MS	4000
 #define PATIENCE	100	/* seconds */
 #define REFUSED		28	/* by the protocol, as InfiniBand's CM calls it */
 #define PDATA		56	/* what rdma_cm leaves */
+#define MPA_REVISION	1
+#define MPA_REJECT	0x20
 
 /* A Join, as far as the transport carries it; numbers are big endian. */
 struct join {
@@ -37,10 +43,32 @@ struct join {
 
 static_assert(sizeof(struct join) == 44, "what the protocol calls so");
 
+/* What a request by MPA begins with, and its answer. */
+struct mpa {
+	char key[16];
+	uint8_t flags, revision;
+	uint16_t len;
+};
+
 /* What a refusal says: that there is no common version, or later. */
 enum { LATER = 1, VERSIONS = 2 };
 
+/* A request that waits for its answer: rdma_cm's, or a TCP connection that speaks MPA. */
+struct asked {
+	struct rdma_cm_id *id;
+	int fd;
+};
+
+/* How it was answered, and the first words. */
+struct answer {
+	bool refused;
+	int status;
+	unsigned int len;
+	uint8_t words[8];
+};
+
 static struct rdma_event_channel *channel;
+static bool iwarp;
 static struct sockaddr_in to = { .sin_family = AF_INET };
 
 static const struct join join = {
@@ -96,46 +124,59 @@ static struct rdma_cm_id *resolved(void)
 	return id;
 }
 
-static bool is_iwarp(const struct rdma_cm_id *id)
+/* Without as many bytes at the end as are to follow. */
+static int mpa_request(const void *pdata, unsigned int len, unsigned int less)
 {
-	return id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	struct mpa mpa = { .revision = MPA_REVISION, .len = htons(len) };
+	char bytes[sizeof(mpa) + PDATA];
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	memcpy(mpa.key, "MPA ID Req Frame", sizeof(mpa.key));
+	memcpy(bytes, &mpa, sizeof(mpa));
+	memcpy(bytes + sizeof(mpa), pdata, len);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) ||
+	    send(fd, bytes, sizeof(mpa) + len - less, MSG_NOSIGNAL) < 0)
+		die("a request by MPA");
+	return fd;
 }
 
-/* By the protocol: InfiniBand's manager says so, iWARP's has an errno of the device's choice. */
-static bool by_protocol(const struct rdma_cm_id *id, int status)
+static struct answer mpa_answer(int fd)
 {
-	return is_iwarp(id) ? status == -ECONNREFUSED || status == -ECONNRESET : status == REFUSED;
+	struct answer a = { .status = REFUSED };
+	char pdata[PDATA] = "";
+	struct mpa mpa;
+
+	if (recv(fd, &mpa, sizeof(mpa), MSG_WAITALL) != sizeof(mpa) ||
+	    memcmp(mpa.key, "MPA ID Rep Frame", sizeof(mpa.key)))
+		return a;
+	a.len = ntohs(mpa.len);
+	if (a.len > PDATA || recv(fd, pdata, a.len, MSG_WAITALL) != (ssize_t)a.len)
+		return a;
+	memcpy(a.words, pdata, sizeof(a.words));
+	a.refused = mpa.flags & MPA_REJECT;
+	return a;
 }
 
-/* iWARP's manager asks for a queue pair of the device. */
-static void with_qp(struct rdma_cm_id *id)
+/* Of any request */
+static struct answer cm_answer(void)
 {
-	static struct ibv_cq *cq;
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = 1, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
+	struct rdma_cm_event *event = next();
+	struct answer a = {
+		.refused = event->event == RDMA_CM_EVENT_REJECTED,
+		.status = event->status,
+		.len = event->param.conn.private_data_len,
 	};
 
-	if (!cq)
-		cq = ibv_create_cq(id->verbs, 2 * FLOOD_IWARP, NULL, NULL, 0);
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	if (!cq || rdma_create_qp(id, NULL, &attr))
-		die("rdma_create_qp");
+	if (a.len >= sizeof(a.words))
+		memcpy(a.words, event->param.conn.private_data, sizeof(a.words));
+	if (!a.refused)
+		fprintf(stderr, "%s\n", rdma_event_str(event->event));
+	rdma_ack_cm_event(event);
+	return a;
 }
 
-static void done(struct rdma_cm_id *id)
-{
-	if (id->qp)
-		rdma_destroy_qp(id);
-	rdma_destroy_id(id);
-}
-
-/* InfiniBand's takes any number for one: nobody will use it. */
-static void request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
+/* rdma_cm takes any number for that of a queue pair: nobody will use it. */
+static void cm_request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
 {
 	struct rdma_conn_param param = {
 		.private_data = pdata,
@@ -145,31 +186,52 @@ static void request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
 		.qp_num = 0x777,
 	};
 
-	if (is_iwarp(id))
-		with_qp(id);
 	if (rdma_connect(id, &param))
 		die("rdma_connect");
 }
 
-/* Is the request refused, and for this reason, if it says any? */
+/* Many are resolved first, so that they ask at once. */
+static struct asked prepared(void)
+{
+	return (struct asked){ .id = iwarp ? NULL : resolved(), .fd = -1 };
+}
+
+static void request(struct asked *r, const void *pdata, unsigned int len)
+{
+	if (iwarp)
+		r->fd = mpa_request(pdata, len, 0);
+	else
+		cm_request(r->id, pdata, len);
+}
+
+static struct answer answer(const struct asked *r)
+{
+	return iwarp ? mpa_answer(r->fd) : cm_answer();
+}
+
+static void done(struct asked *r)
+{
+	if (iwarp)
+		close(r->fd);
+	else
+		rdma_destroy_id(r->id);
+}
+
+/* Is the request refused by the protocol, and for this reason, if it says any? */
 static bool refused(const void *pdata, unsigned int len, uint8_t reason)
 {
-	struct rdma_cm_id *id = resolved();
-	struct rdma_cm_event *event;
-	const uint8_t *words;
+	struct asked r = prepared();
+	struct answer a;
 	bool right;
 
-	request(id, pdata, len);
-	event = next();
-	words = event->param.conn.private_data;
-	right = event->event == RDMA_CM_EVENT_REJECTED &&
-		by_protocol(id, event->status) &&
-		(!reason || (event->param.conn.private_data_len >= 8 && words[1] == reason));
+	request(&r, pdata, len);
+	a = answer(&r);
+	right = a.refused && a.status == REFUSED &&
+		(!reason || (a.len >= sizeof(a.words) && a.words[1] == reason));
 	if (!right)
-		fprintf(stderr, "%u bytes: %s, status %d\n", len, rdma_event_str(event->event),
-			event->status);
-	rdma_ack_cm_event(event);
-	done(id);
+		fprintf(stderr, "%u bytes: refused %d, status %d, %u bytes, reason %u\n", len,
+			a.refused, a.status, a.len, a.words[1]);
+	done(&r);
 	return right;
 }
 
@@ -208,41 +270,67 @@ static bool proof(void)
 /* Many at once: each is refused, be it that there are too many. */
 static bool flood(void)
 {
-	static struct rdma_cm_id *id[FLOOD];
-	unsigned int i, flood = FLOOD, n = 0;
-	struct rdma_cm_event *event;
+	const unsigned int flood = iwarp ? FLOOD_IWARP : FLOOD;
+	static struct asked r[FLOOD];
+	unsigned int i, n = 0;
 
-	for (i = 0; i < flood; i++) {
-		id[i] = resolved();
-		if (is_iwarp(id[i]))
-			flood = FLOOD_IWARP;
-	}
 	for (i = 0; i < flood; i++)
-		request(id[i], &join, sizeof(join));
-	for (i = 0; i < flood; i++) {
-		event = next();
-		n += event->event == RDMA_CM_EVENT_REJECTED;
-		rdma_ack_cm_event(event);
-	}
+		r[i] = prepared();
 	for (i = 0; i < flood; i++)
-		done(id[i]);
+		request(&r[i], &join, sizeof(join));
+	for (i = 0; i < flood; i++)
+		n += answer(&r[i]).refused;
+	for (i = 0; i < flood; i++)
+		done(&r[i]);
 	if (n < flood)
 		fprintf(stderr, "%u of %u were refused\n", n, flood);
 	return n == flood;
 }
 
+/*
+ * siw's listener ends with a connection that it has not accepted yet.  It has accepted these when
+ * it answers a later one.
+ */
+static bool mpa_gone(void)
+{
+	const char *last = (const char *)(&join + 1) - 1;
+	unsigned int i;
+	int fd[GONE];
+
+	for (i = 0; i < GONE; i++)
+		fd[i] = mpa_request(&join, sizeof(join), 1);
+	if (!proof())
+		return false;
+	for (i = 0; i < GONE; i++)
+		if (send(fd[i], last, 1, MSG_NOSIGNAL) != 1 || close(fd[i]))
+			die("the rest of a request");
+	return proof();
+}
+
 /* This end goes before it has the answer; the last one shows that the service is there. */
 static bool gone(void)
 {
-	struct rdma_cm_id *id;
+	struct asked r;
 	unsigned int i;
 
+	if (iwarp)
+		return mpa_gone();
 	for (i = 0; i < GONE; i++) {
-		id = resolved();
-		request(id, &join, sizeof(join));
-		done(id);
+		r = prepared();
+		request(&r, &join, sizeof(join));
+		done(&r);
 	}
 	return proof();
+}
+
+/* Which device has the route. */
+static bool is_iwarp(void)
+{
+	struct rdma_cm_id *id = resolved();
+	bool is = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+
+	rdma_destroy_id(id);
+	return is;
 }
 
 int main(int argc, char **argv)
@@ -261,6 +349,7 @@ int main(int argc, char **argv)
 		return 2;
 	to.sin_port = htons(atoi(argv[2]));
 	alarm(PATIENCE);
+	iwarp = is_iwarp();
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (!strcmp(argv[3], cases[i].name))
 			return !cases[i].run();
