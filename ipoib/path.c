@@ -12,6 +12,14 @@
 #include "ipoib.h"
 #include "trace.h"
 
+/*
+ * An event has an interface ask for all of its paths anew: so many a second, and so many before
+ * there are answers. What the subnet administrator cannot answer in time is asked again, and that
+ * would be ever more.
+ */
+#define IPOIB_REQUERY_RATE	2048
+#define IPOIB_REQUERIES		16
+
 static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 			      ib_sa_num_prs_t num_prs, void *context)
 {
@@ -26,6 +34,7 @@ static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 	trace_ipoib_path_answer(d, status, rec);
 	p->status = status;
 	p->asked = IPOIB_QUERY_ANSWERED;
+	atomic_dec(&d->priv->dests.asked);
 	if (d->state != IPOIB_DEST_DEAD)
 		mod_delayed_work(ipoib_wq, &d->work, 0);
 	/* Another query may begin, and with it another wait, when the lock is free. */
@@ -51,6 +60,7 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	spin_unlock(&priv->link.bcast_lock);
 
 	reinit_completion(&p->idle);
+	atomic_inc(&priv->dests.asked);
 	ipoib_count(priv, IPOIB_PATH_QUERIES);
 	trace_ipoib_path_query(&p->dest);
 	id = ib_sa_path_rec_get(&ipoib_sa_client, priv->hca, priv->port, &rec,
@@ -63,6 +73,7 @@ static int ipoib_path_ask(struct ipoib_path *p)
 		spin_lock_bh(&p->dest.lock);
 		p->asked = IPOIB_QUERY_NONE;
 		spin_unlock_bh(&p->dest.lock);
+		atomic_dec(&priv->dests.asked);
 		complete(&p->idle);
 		return id;
 	}
@@ -150,11 +161,35 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 	ipoib_dest_fail(d, ipoib_path_backoff(d->priv, silence, tries));
 }
 
+/*
+ * Has the work ask for one of all paths: at once if packets may have to wait for it, else at some
+ * time within a second or more, lest the whole fabric ask at once.
+ */
+static void ipoib_path_kick(struct ipoib_dest *d)
+{
+	unsigned int most = HZ + HZ * READ_ONCE(d->priv->dests.count) / IPOIB_REQUERY_RATE;
+	bool waits = !rcu_access_pointer(d->ah) && !ipoib_dest_is_own(d);
+
+	ipoib_dest_kick(d, waits ? 0 : get_random_u32_below(most));
+}
+
+/*
+ * Can the question wait until others are answered, because packets need not? Called under the
+ * destination's lock.
+ */
+static bool ipoib_path_may_wait(struct ipoib_path *p)
+{
+	struct ipoib_dest *d = &p->dest;
+
+	return p->ask && rcu_access_pointer(d->ah) && !ipoib_dest_is_own(d) &&
+	       atomic_read(&d->priv->dests.asked) >= IPOIB_REQUERIES;
+}
+
 static void ipoib_path_step(struct ipoib_path *p)
 {
 	struct ipoib_dest *d = &p->dest;
 	enum ipoib_query asked;
-	bool ask;
+	bool ask, later;
 	int err;
 
 	spin_lock_bh(&d->lock);
@@ -182,12 +217,15 @@ static void ipoib_path_step(struct ipoib_path *p)
 	spin_lock_bh(&d->lock);
 	if (asked == IPOIB_QUERY_ANSWERED)
 		p->tries = 0;
-	ask = p->ask || !skb_queue_empty(&d->queue);
+	later = ipoib_path_may_wait(p);
+	ask = !later && (p->ask || !skb_queue_empty(&d->queue));
 	p->asked = ask ? IPOIB_QUERY_SENT : IPOIB_QUERY_NONE;
-	ipoib_dest_set_asking(d, ask);
-	p->ask = false;
+	ipoib_dest_set_asking(d, ask || later);
+	p->ask = later;
 	spin_unlock_bh(&d->lock);
 
+	if (later)
+		ipoib_path_kick(d);
 	if (ask) {
 		err = ipoib_path_ask(p);
 		if (err)
@@ -208,28 +246,26 @@ static void ipoib_path_work(struct work_struct *work)
 
 /*
  * Asks again, while the old answer stays in use, after an event that may have changed
- * paths. Spread over a second, lest the whole fabric ask at once.
+ * paths.
  */
 static void ipoib_path_requery(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
-	bool waiting;
 
 	spin_lock_bh(&d->lock);
 	p->ask = true;
 	p->tries = 0;
 	ipoib_dest_forgive(d);
-	waiting = !skb_queue_empty(&d->queue);
 	spin_unlock_bh(&d->lock);
 
-	ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
+	ipoib_path_kick(d);
 }
 
 /* Forgets the answer; the next packet asks again. */
 static void ipoib_path_reset(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
-	bool waiting;
+	bool pending;
 
 	ipoib_dest_withdraw(d);
 
@@ -238,16 +274,20 @@ static void ipoib_path_reset(struct ipoib_dest *d)
 	p->ask = p->asked == IPOIB_QUERY_SENT;
 	p->tries = 0;
 	ipoib_dest_forgive(d);
-	waiting = !skb_queue_empty(&d->queue);
+	/* A packet would wait for a work that is for later. */
+	pending = ipoib_dest_is_asking(d) && p->asked != IPOIB_QUERY_SENT;
 	spin_unlock_bh(&d->lock);
 
-	if (waiting)
+	if (pending)
 		ipoib_dest_kick(d, 0);
 }
 
+/* What has no way asks when it is needed; but the own GID's path, whoever asks. */
 static void ipoib_path_refresh(struct ipoib_dest *d)
 {
-	if (time_before(jiffies, d->last_used + IPOIB_GC_PERIOD))
+	if (ipoib_dest_is_own(d) ||
+	    (rcu_access_pointer(d->ah) &&
+	     time_before(jiffies, d->last_used + IPOIB_GC_PERIOD)))
 		ipoib_path_requery(d);
 	else
 		ipoib_path_reset(d);
@@ -257,14 +297,13 @@ static void ipoib_path_refresh(struct ipoib_dest *d)
 static void ipoib_path_resume(struct ipoib_dest *d)
 {
 	struct ipoib_path *p = ipoib_to_path(d);
-	bool again = false, waiting;
+	bool again = false;
 
 	spin_lock_bh(&d->lock);
-	waiting = !skb_queue_empty(&d->queue);
 	if (ipoib_sa_silent(d->error) && p->asked != IPOIB_QUERY_SENT) {
 		/* A way that was found before the silence may be none any more. */
 		p->ask |= ipoib_dest_has_failed(d) && rcu_access_pointer(d->ah);
-		again = p->ask || waiting;
+		again = p->ask || !skb_queue_empty(&d->queue);
 		ipoib_dest_forgive(d);
 	}
 	/* A query that was sent in the silence may be lost: it is repeated soon then. */
@@ -273,7 +312,7 @@ static void ipoib_path_resume(struct ipoib_dest *d)
 	spin_unlock_bh(&d->lock);
 
 	if (again)
-		ipoib_dest_kick(d, waiting ? 0 : get_random_u32_below(HZ));
+		ipoib_path_kick(d);
 }
 
 static void ipoib_path_init(struct ipoib_dest *d)

@@ -132,6 +132,7 @@ struct ipoib_dest_kind {
  * @evicted_count: how many
  * @evict_work:	destroys them
  * @queued:	packets in all their queues
+ * @asked:	paths' questions under way
  * @ah_count:	address handles not yet destroyed
  * @seed:	of the hash; fixed, as what follows
  * @path_kind:	makes unicast destinations
@@ -147,6 +148,7 @@ struct ipoib_dests {
 
 	struct work_struct evict_work;
 	atomic_t queued;
+	atomic_t asked;
 	atomic_t ah_count;
 	u32 seed;
 	const struct ipoib_dest_kind *path_kind;
