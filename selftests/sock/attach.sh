@@ -309,6 +309,24 @@ l = [socket.create_server(("127.0.0.1", p)) for p in (7001, 7002)]
 c = client(7001), client(7001)
 c[1].connect(("127.0.0.1", 7002))
 print(c[1].getsockopt(257, 2))'
+	checked || check "nor does one that says only for an attempt of MPTCP" \
+		gives "ECONNREFUSED 1" move --only --connect --ports=7001 python3 -c '
+import errno, socket
+l, c = (socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) for i in range(2))
+l.bind(("127.0.0.1", 7002))
+l.listen()
+try:
+	c.connect(("127.0.0.1", 7001))
+except OSError as e:
+	print(errno.errorcode[e.errno], end=" ")
+c.connect(("127.0.0.1", 7002))
+a, _ = l.accept()
+a.send(b"x")
+c.settimeout(5)
+try:
+	print(len(c.recv(1)))
+except OSError:
+	print(0)'
 	check "only of a rule holds for a listener, too" \
 		gives "EPERM 2" "$sdprun" --only python3 -c '
 import errno, socket
@@ -701,7 +719,7 @@ fi
 ip link set lo up
 load
 
-plan $((136 - $(checked && echo 44 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
+plan $((137 - $(checked && echo 45 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
 processes
 calls_and_ports
 verdicts

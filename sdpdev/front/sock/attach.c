@@ -54,6 +54,8 @@ static void sdp_attach_look(void *data, const struct sock *sk, const int from, c
 		return;
 	if (from == TCP_SYN_SENT && to == TCP_ESTABLISHED && sdp_only_any())
 		sdp_attach_connected((struct sock *)sk);
+	if (to == TCP_CLOSE)
+		sdp_mode_over((struct sock *)sk);
 	if (from != TCP_CLOSE || (to != TCP_SYN_SENT && to != TCP_LISTEN))
 		return;
 	rcu_read_lock();

@@ -106,6 +106,21 @@ static void sdp_mode_deafen(struct sock *sk)
 }
 
 /*
+ * The attempt is over.  A socket without room is one that sdp_mode_deafen() has had, and its next
+ * attempt may be another rule's.  It gets what new sockets have.  The socket is locked.  Any
+ * context.
+ */
+void sdp_mode_over(struct sock *sk)
+{
+	if (sk->sk_rcvbuf)
+		return;
+	sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_rcvbuf, READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[1]));
+	sock_reset_flag(sk, SOCK_LINGER);
+	WRITE_ONCE(sk->sk_shutdown, 0);
+}
+
+/*
  * MPTCP's sockets of TCP are refused as they come.  This is the program's own, whose calls would
  * wait for them.  Where it connects its port is not known here: a rule that names ports says
  * nothing of it.

@@ -80,5 +80,6 @@ u32 sdp_group_said(const struct sock *sk, u32 call, u16 port);
 
 /* mode.c */
 void sdp_mode_attach(struct sock *sk, u32 said, bool connect);
+void sdp_mode_over(struct sock *sk);
 
 #endif /* _SDP_POLICY_H */
