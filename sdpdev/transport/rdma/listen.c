@@ -170,21 +170,26 @@ static void sdp_rdma_services_end(void)
 	}
 }
 
+/* A family whose port is taken does not keep the other one from its peers. */
 static int sdp_rdma_services_new(struct net *net)
 {
 	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons(sdp_rdma_port) };
 	struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons(sdp_rdma_port) };
 	struct sockaddr *any[] = { (struct sockaddr *)&any4, (struct sockaddr *)&any6 };
 	struct rdma_cm_id *id;
-	int i;
+	int i, err = 0;
 
 	for (i = 0; i < (ipv6_mod_enabled() ? 2 : 1); i++) {
 		id = sdp_rdma_service_new(net, any[i]);
-		if (IS_ERR(id))
-			return PTR_ERR(id);
-		sdp_rdma_service[i] = id;
+		if (!IS_ERR(id)) {
+			sdp_rdma_service[i] = id;
+			continue;
+		}
+		err = PTR_ERR(id);
+		pr_warn("sdp_rdma: port %u: cannot listen for %s: %d\n", sdp_rdma_port,
+			i ? "IPv6" : "IPv4", err);
 	}
-	return 0;
+	return sdp_rdma_service[0] || sdp_rdma_service[1] ? 0 : err;
 }
 
 /* Only the service has a listener, as no Hello fits. */
@@ -196,10 +201,8 @@ int sdp_rdma_listen(struct net *net, u16 number)
 		return -EOPNOTSUPP;
 	WRITE_ONCE(sdp_rdma_open, true);
 	ret = sdp_rdma_services_new(net);
-	if (!ret)
-		return 0;
-	sdp_rdma_unlisten(net, number);
-	pr_warn("sdp_rdma: port %u: cannot listen: %d\n", sdp_rdma_port, ret);
+	if (ret)
+		sdp_rdma_unlisten(net, number);
 	return ret;
 }
 
