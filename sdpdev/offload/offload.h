@@ -15,9 +15,11 @@
  * code for connections that may send no byte by TCP (SDP_MODE_ONLY).
  *
  * Locks, from the outside in: the socket's own lock (lock_sock(), or its spinlock if no call owns
- * the socket), sdp_table_lock or sdp_seek_lock, sdp_pipe.lock, and the locks of a wake-up:
- * sk_callback_lock for reading, wait queues.  No call holds the locks of two sockets.  If a sender
- * or a reader changes a member without sdp_pipe.lock, its own socket's lock guards that member.
+ * the socket), sdp_pipe.lock, and the locks of a wake-up: sk_callback_lock for reading, wait
+ * queues.  The other spinlocks of this layer come behind the socket's lock, too, and no other one
+ * of the layer is taken under them.  Nor is one taken under sk_callback_lock for writing.  No call
+ * holds the locks of two sockets.  If a sender or a reader changes a member without sdp_pipe.lock,
+ * its own socket's lock guards that member.
  *
  * Lifetimes: a struct sdp_sock belongs to its socket (icsk_ulp_data) from the ULP's init() or
  * clone() to its release(); RCU frees it.  A pair belongs to the sdp_sock of both ends; it points
