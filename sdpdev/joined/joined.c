@@ -367,8 +367,10 @@ int sdp_joined_answer(const struct sdp_carrier_ops *ops, struct sdp_xprt_conn *x
 	int err;
 
 	if (!sdp_joined_parse_req(ev->pdata, ev->pdata_len, xc->ops->names ? &names : NULL,
-				  &join, &peer, &version))
+				  &join, &peer, &version)) {
+		sdp_count(ev->net, SDP_CNT_LANE_BAD);
 		return -EPROTO;
+	}
 	join.ifindex = ev->ifindex;
 	j = sdp_joined_new(ev->net, &join, GFP_KERNEL);
 	if (!j)
