@@ -361,6 +361,7 @@ CALL(int, execveat, (int dir, const char *path, char *const argv[], char *const 
 		char **argv;						\
 		va_list args;						\
 		size_t n, i;						\
+		int ret;						\
 									\
 		va_start(args, arg);					\
 		for (n = 1; va_arg(args, char *); n++)			\
@@ -371,9 +372,9 @@ CALL(int, execveat, (int dir, const char *path, char *const argv[], char *const 
 		va_start(args, arg);					\
 		for (i = 1; i <= n; i++)				\
 			argv[i] = va_arg(args, char *);			\
-		n = call;						\
+		ret = call;						\
 		va_end(args);						\
-		return n;						\
+		return ret;						\
 	}
 
 LISTS(execl, execv(path, argv))
