@@ -45,7 +45,7 @@ static int option_done(int fd, int level, int name, const void *value, socklen_t
 	if (wish_read(level, name, value, len, &w, &join)) {
 		s = join ? table_make(fd, &why) : table_enter(fd);
 		if (why)
-			rule_tell(fd, &w.group, why);
+			rule_tell_covered(fd, &w.group, why);
 		if (s && join)
 			serve_join(s, &w);
 		else if (s && !join)

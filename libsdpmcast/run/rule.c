@@ -75,7 +75,7 @@ static bool has_port(const char *text, size_t len, unsigned int port)
 	return port >= first && port <= last;
 }
 
-/* @port is in the order of the network. */
+/* @port is in the order of the network; 0: it is not known yet, and may be any. */
 bool rule_covers(const struct sockaddr_storage *group, in_port_t port)
 {
 	bool covered = !groups || !*groups;
@@ -85,7 +85,7 @@ bool rule_covers(const struct sockaddr_storage *group, in_port_t port)
 		end = strchrnul(at, ',');
 		covered = has_prefix(group, at, end - at);
 	}
-	if (!covered || !ports || !*ports)
+	if (!covered || !port || !ports || !*ports)
 		return covered;
 	for (at = ports; at; at = *end ? end + 1 : NULL) {
 		end = strchrnul(at, ',');
@@ -130,6 +130,20 @@ void rule_tell(int sock, const struct sockaddr_storage *group, const char *why)
 		why ? "kernel" : "queue pair", why ? ": " : "", why ?: "");
 	close(fd);
 	errno = error;
+}
+
+/* As rule_tell(), of a socket that is not served, if the rule covers the group. */
+void rule_tell_covered(int sock, const struct sockaddr_storage *group, const char *why)
+{
+	struct sockaddr_storage own = {};
+	socklen_t len = sizeof(own);
+	struct in6_addr addr;
+	in_port_t port = 0;
+
+	if (!getsockname(sock, (struct sockaddr *)&own, &len))
+		addr_read(&own, &addr, &port);
+	if (rule_covers(group, port))
+		rule_tell(sock, group, why);
 }
 
 void rule_tell_lost(int sock, uint64_t count)

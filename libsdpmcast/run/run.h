@@ -117,6 +117,7 @@ void serve_done(struct served *s);
 void rule_start(void);
 bool rule_covers(const struct sockaddr_storage *group, in_port_t port);
 void rule_tell(int sock, const struct sockaddr_storage *group, const char *why);
+void rule_tell_covered(int sock, const struct sockaddr_storage *group, const char *why);
 void rule_tell_lost(int sock, uint64_t count);
 
 /* wish.c */

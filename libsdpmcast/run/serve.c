@@ -359,7 +359,7 @@ void serve_join(struct served *s, const struct wish *wish)
 
 	more = realloc(s->wishes, (s->wish_count + 1) * sizeof(*more));
 	if (!more) {
-		rule_tell(s->fd, &wish->group, NO_MEMORY);
+		rule_tell_covered(s->fd, &wish->group, NO_MEMORY);
 		return;
 	}
 	s->wishes = more;

@@ -87,6 +87,12 @@ told() {
 	until_true 10 logged a "by the kernel: $2" && end a
 }
 
+untold() {
+	local only="=239.78.0.0/16"
+
+	calls a poll && command_of a high && not test -e $folder/log.a && end a
+}
+
 only_ports() {
 	local ports=7402-7500
 
@@ -113,7 +119,7 @@ poor() {
 	return 1
 }
 
-plan 14
+plan 15
 row "recvmmsg()" receives mmsg
 row "threads" receives threads
 row "recvmsg() with little room tells what the kernel tells" little
@@ -128,6 +134,7 @@ row "sendmmsg() passes the socket: the kernel receives" returns pass 'two descri
 row "datagrams that fork() loses are told" lost
 row "a descriptor with a high number, and an epoll set with many" \
 	eval "told high 'the number of the descriptor' && told many 'an epoll set'"
+row "no line for a group that the rule leaves out" untold
 row "--ports" only_ports
 row "no memory for the library: the datagrams come, and a line says why" poor
 finish
