@@ -166,7 +166,8 @@ static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_
 		e->pause = 1;
 		group_set_way(e, g, SDPMCAST_QUEUE_PAIR);
 	} else if (g->way == SDPMCAST_QUEUE_PAIR) {
-		group_set_way(e, g, SDPMCAST_REFUSED);
+		group_set_way(e, g, SDPMCAST_JOINING);
+		group_unask(e, g);
 		group_start(e, g);
 	} else {
 		group_refused(e, g);

@@ -27,6 +27,8 @@
 /* --- why not ------------------------------------------------------------------ */
 
 static const char *const reasons[] = {
+	/* The first join, which nobody has answered yet, is not told. */
+	[SDPMCAST_JOINING] = "the membership is lost, and the library joins again",
 	[SDPMCAST_NO_DEVICE] = "the interface's device gives no queue pair",
 	[SDPMCAST_REFUSED] = "the subnet administrator or the adapter refused the join",
 	[SDPMCAST_FRAGMENTS] = "the datagrams are larger than the link's MTU",

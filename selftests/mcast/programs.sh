@@ -172,7 +172,8 @@ has_reports() {
 
 manager() {
 	python a poll 7400 $group && offloaded a && twenty a before && stop_sm && start_sm &&
-	until_true 20 member $sa 1 && twenty a behind && end a
+	until_true 20 member $sa 1 && twenty a behind &&
+	logged a 'by the kernel: the membership is lost' && end a
 }
 
 # All of it takes a minute and a half.
