@@ -3,7 +3,7 @@
 # An ordinary program that receives multicast, and one that sends it.
 #
 #	groups.py send INTERFACE PORT TEXT COUNT GROUP...: COUNT datagrams to each group
-#	groups.py HOW INTERFACE PORT[,PORT]... GROUP[@SOURCE]...: a line for each datagram that
+#	groups.py HOW INTERFACE PORT[,PORT]... [GROUP[@SOURCE]]...: a line for each datagram that
 #		comes: its length, source, group, TTL, flags and text; from a socket for each port.
 #		Each line of its input is a command: see told(). HOW it waits: see the end.
 #
@@ -86,7 +86,7 @@ def receive(s, flags=0):
 def open_sockets(index, ports, groups):
     found = []
     for port in ports:
-        s = socket.socket(family_of(groups[0]), socket.SOCK_DGRAM)
+        s = socket.socket(family_of((groups or [""])[0]), socket.SOCK_DGRAM)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # With the port before the groups, or behind.
         if port % 2 == 0:

@@ -176,6 +176,21 @@ manager() {
 	logged a 'by the kernel: the membership is lost' && end a
 }
 
+# Nobody answers the first join.
+refused() {
+	local status
+
+	stop_sm && python a poll 7400 $group && until_true 60 logged a 'refused the join'
+	status=$?
+	start_sm && [ $status -eq 0 ] && until_true 60 logged a "$group: by the queue pair" &&
+	offloaded a && twenty a behind && end a
+}
+
+# The socket is in an epoll set before its first join.
+early() {
+	python a epoll 7400 && command_of a join $group && offloaded a && twenty a early && end a
+}
+
 # All of it takes a minute and a half.
 if [ "$VARIANT" = ours ]; then
 	plan 5
@@ -186,11 +201,12 @@ if [ "$VARIANT" = ours ]; then
 	row "a group that only the program receives costs the interface nothing" costs_nothing
 	finish
 fi
-plan 22
+plan 24
 for how in block poll select epoll edge asyncio; do
 	row "datagrams come by the queue pair: $how" waits $how
 done
 row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
+row "an epoll set that has the socket before it joins" early
 row "IPv6" as_kernel 7400 $group6 $gid6
 row "a group that only the program receives costs the interface nothing" costs_nothing
 row "several groups and ports" several
@@ -206,4 +222,5 @@ row "groups that the rule leaves out" rule
 row "socat" by_socat
 row "iperf" by_iperf
 row "another subnet manager" manager
+row "a join that is refused is asked for again" refused
 finish
