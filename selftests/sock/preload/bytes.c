@@ -170,8 +170,19 @@ static void by_rings(void)
 
 /* --- any bytes --------------------------------------------------------------- */
 
-/* Fewer bytes than the receive buffer of TCP holds, in packets of any size. */
-#define PEEK_ALL	10000
+/*
+ * What is only looked at makes no room.  TCP may have none even for few more bytes, as a packet
+ * that was read in part takes as much as before.  Then a look at more than is there has no end.
+ */
+static size_t peek_all(const struct end *to, size_t n)
+{
+	int have = 0;
+
+	need(!ioctl(to->fd, FIONREAD, &have));
+	if (!have)
+		return 1;
+	return n < (size_t)have ? n : (size_t)have;
+}
 
 static void at_random(void)
 {
@@ -197,9 +208,8 @@ static void at_random(void)
 		} else if (there) {
 			n = 1 + random32(&seed) % there;
 			flags = in_flags[random32(&seed) % 6];
-			/* What is only looked at makes no room: this would wait for ever. */
-			if (plain && flags == (MSG_PEEK | MSG_WAITALL) && n > PEEK_ALL)
-				n = PEEK_ALL;
+			if (flags == (MSG_PEEK | MSG_WAITALL))
+				n = peek_all(to, n);
 			/* TCP keeps others until a timer of its own ends: nobody waits for them. */
 			if (pushed[from->way] <= to->in)
 				flags |= MSG_DONTWAIT;
