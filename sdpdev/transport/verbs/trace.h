@@ -38,7 +38,7 @@ TRACE_EVENT_CONDITION(sdp_rc_event,
 	TP_STRUCT__entry(
 		__field(const void *, conn)
 		__string(module, conn->kind->module)
-		__string(device, sdp_rc_conn_device(conn))
+		__array(char, device, IB_DEVICE_NAME_MAX)
 		__field(u32, port)
 		__array(u8, local, sizeof(struct sockaddr_in6))
 		__array(u8, peer, sizeof(struct sockaddr_in6))
@@ -48,7 +48,8 @@ TRACE_EVENT_CONDITION(sdp_rc_event,
 	TP_fast_assign(
 		__entry->conn = conn;
 		compat_assign_str(module, conn->kind->module);
-		compat_assign_str(device, sdp_rc_conn_device(conn));
+		/* A device may get another name meanwhile, of another length. */
+		strscpy(__entry->device, sdp_rc_conn_device(conn), IB_DEVICE_NAME_MAX);
 		__entry->port = conn->port;
 		memcpy(__entry->local, &conn->local, sizeof(struct sockaddr_in6));
 		memcpy(__entry->peer, &conn->peer, sizeof(struct sockaddr_in6));
@@ -56,7 +57,7 @@ TRACE_EVENT_CONDITION(sdp_rc_event,
 		__entry->error = ev->error;
 	),
 	TP_printk("conn=%p by=%s device=%s/%u local=%pISpc peer=%pISpc event=%s error=%d",
-		  __entry->conn, __get_str(module), __get_str(device), __entry->port,
+		  __entry->conn, __get_str(module), __entry->device, __entry->port,
 		  __entry->local, __entry->peer, show_sdp_rc_event(__entry->type),
 		  __entry->error)
 );

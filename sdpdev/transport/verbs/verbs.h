@@ -367,7 +367,7 @@ static inline struct sdp_rc_conn *sdp_rc_conn(struct sdp_xprt_conn *xc)
 /* The name of its device, for people. */
 static inline const char *sdp_rc_conn_device(const struct sdp_rc_conn *conn)
 {
-	return conn->dev ? dev_name(&conn->dev->device->dev) : "-";
+	return conn->dev ? conn->dev->device->name : "-";
 }
 
 /* main.c */
