@@ -62,6 +62,11 @@ enum sdp_counter {
 	 * a direction has stayed with TCP for, and one that it has come back for.
 	 */
 	SDP_CNT_MOVED = SDP_CNT_BAD + SDP_CNT_BAD_KINDS,
+	/* Bytes that did not go by TCP; those between two sockets of this kernel are counted within
+	 * seconds.
+	 */
+	SDP_CNT_SENT,
+	SDP_CNT_RECEIVED,
 	/* Messages, or parts, that a sender copied to the memory of a reader that waited. */
 	SDP_CNT_LANDED,
 	/* Messages of a carrier, or parts, whose bytes were not copied on this host. */
@@ -90,6 +95,7 @@ extern unsigned int sdp_user_mib, sdp_user_share;
 
 /* count.c */
 void sdp_count(const struct net *net, enum sdp_counter which);
+void sdp_count_add(const struct net *net, enum sdp_counter which, unsigned long n);
 unsigned long sdp_counter(const struct net *net, enum sdp_counter which);
 int sdp_count_init(void);
 void sdp_count_exit(void);

@@ -28,6 +28,14 @@ void sdp_count(const struct net *net, enum sdp_counter which)
 	this_cpu_inc(cn->here->n[which]);
 }
 
+/* As sdp_count(), of @n at once. */
+void sdp_count_add(const struct net *net, enum sdp_counter which, unsigned long n)
+{
+	const struct sdp_count_net *cn = net_generic(net, sdp_count_net_id);
+
+	this_cpu_add(cn->here->n[which], n);
+}
+
 unsigned long sdp_counter(const struct net *net, enum sdp_counter which)
 {
 	const struct sdp_count_net *cn = net_generic(net, sdp_count_net_id);

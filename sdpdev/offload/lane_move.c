@@ -196,8 +196,11 @@ static bool sdp_lane_append(struct sdp_sock *ss)
 		len = min_t(u32, skb->len - skip, sizeof(bytes));
 		skb_copy_bits(skb, skip, bytes, len);
 		n = sdp_tx_feed(ss->sk, bytes, len, tx->acked + len != tx->pos);
-		if (n > 0)
+		if (n > 0) {
 			sdp_half_tx_wrote(tx, n);
+			/* TCP counts them now. */
+			ss->sent -= n;
+		}
 	}
 	if (tx->state == SDP_HALF_TX_BACK)
 		return false;

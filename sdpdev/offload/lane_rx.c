@@ -177,6 +177,7 @@ static bool sdp_lane_take_data(struct sdp_lane *lane, struct sk_buff *skb)
 	WRITE_ONCE(lane->queued, lane->queued + skb->len - drop);
 	lane->memory += skb->truesize;
 	ss->received += skb->len - drop;
+	sdp_count_add(sock_net(ss->sk), SDP_CNT_RECEIVED, skb->len - drop);
 	lane->active = jiffies;
 	/* Keepalive's clock: the peer is alive. */
 	inet_csk(ss->sk)->icsk_ack.lrcvtime = tcp_jiffies32;

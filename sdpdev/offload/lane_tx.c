@@ -206,6 +206,7 @@ void sdp_lane_acked(struct sdp_lane *lane, u32 mseq)
 	if (lane->tx.state != SDP_HALF_TX_MOVED || pos == lane->tx.acked)
 		return;
 	lane->started = jiffies;
+	sdp_count_add(sock_net(sk), SDP_CNT_SENT, pos - lane->tx.acked);
 	lane->say_note |= sdp_half_tx_acked(&lane->tx, pos);
 	if (!sdp_lane_forget(lane, pos))
 		goto push;

@@ -478,6 +478,7 @@ static void sdp_pair_look(struct sdp_pair *pair, int i)
 	seen[0] = pipe->head;
 	seen[1] = pipe->tail;
 	sdp_land_age(pipe);
+	sdp_pipe_tell(pipe);
 	/* A program that sets O_ASYNC does not tell. */
 	if (sdp_pipe_shared(pipe) && pipe->rx)
 		sdp_share_watch(pipe, pipe->rx);

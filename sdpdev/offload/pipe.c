@@ -390,6 +390,22 @@ ssize_t sdp_pipe_peek(struct sdp_pipe *pipe, u64 pos, struct iov_iter *to, size_
 	return got || !n ? got : -EFAULT;
 }
 
+static void sdp_pipe_tell_one(const struct sock *sk, enum sdp_counter which, u64 now, u64 *told)
+{
+	/* What has come back to TCP is told already, and there is not less for that. */
+	if (sk && now > *told) {
+		sdp_count_add(sock_net(sk), which, now - *told);
+		*told = now;
+	}
+}
+
+/* Adds to the byte counters of the ends' namespaces.  The lock is held. */
+void sdp_pipe_tell(struct sdp_pipe *pipe)
+{
+	sdp_pipe_tell_one(pipe->tx, SDP_CNT_SENT, sdp_pipe_sent(pipe), &pipe->told[0]);
+	sdp_pipe_tell_one(pipe->rx, SDP_CNT_RECEIVED, sdp_pipe_received(pipe), &pipe->told[1]);
+}
+
 /* The sender is gone.  Any context. */
 void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 {
@@ -400,6 +416,7 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 	}
 	if (sdp_pipe_shared(pipe))
 		sdp_share_close_all(pipe);
+	sdp_pipe_tell(pipe);
 	pipe->tx = NULL;
 	/* Its bytes in the middle of a return go with it, as unsent ones of TCP do. */
 	if (pipe->state == SDP_PIPE_RETURNING)
@@ -418,6 +435,7 @@ void sdp_pipe_detach_rx(struct sdp_pipe *pipe)
 	if (sdp_pipe_shared(pipe))
 		sdp_share_close_all(pipe);
 	sdp_land_drop(pipe);
+	sdp_pipe_tell(pipe);
 	WRITE_ONCE(pipe->rx, NULL);
 	sdp_pipe_wake_tx(pipe);
 	spin_unlock_bh(&pipe->lock);

@@ -77,6 +77,8 @@ enum sdp_half {
  * @landed: bytes that went there, and never were in the pipe; under @lock
  * @lands: the reader has waited for large messages of late; the sender's
  * @deep: jiffies until which the sender does not wait for such a reader, or 0; the sender's
+ * @told: bytes that were sent, and received, when the namespaces' counters were told last; under
+ *	@lock
  * @want_room: a thread waits until there is room
  * @stalled: full for a while, and not read: what the sender has goes to TCP, with more room
  * @tx_half: enum sdp_half of the sender's program; under @lock
@@ -104,6 +106,7 @@ struct sdp_pipe {
 	struct sdp_landing *landing;
 	u64 landed;
 	unsigned long deep;
+	u64 told[2];
 	bool lands;
 	bool want_room;
 	bool stalled;
@@ -165,6 +168,7 @@ void sdp_pipe_page_free(struct page *page);
 void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *reader);
 void sdp_pipe_free(struct sdp_pipe *pipe);
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
+void sdp_pipe_tell(struct sdp_pipe *pipe);
 ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most, gfp_t gfp);
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len);
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);

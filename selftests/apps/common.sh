@@ -108,17 +108,26 @@ before_it() {
 	joined=$(counted carrier_joined)
 	bytes=$(port_bytes 1)
 	all_bytes=$(adapter_bytes)
+	sent_bytes=$(counted bytes_sent)
+	received_bytes=$(counted bytes_received)
 }
 
 # joined NAME CONNECTIONS KIB: so many connections at least were joined since, and so many KiB
-# went through node1's adapter that did not go through its interface
+# went through node1's adapter that did not go through its interface. The namespaces count as many,
+# without the headers of messages.
 joined() {
 	local made=$(($(counted carrier_joined) - joined)) port=$(($(port_bytes 1) - bytes))
 	local kib=$((($(adapter_bytes) - all_bytes - port) / 1024))
 
-	[ "$made" -ge "$2" ] && [ "$kib" -ge "$3" ]
+	local sent=$((($(counted bytes_sent) - sent_bytes) / 1024))
+	local received=$((($(counted bytes_received) - received_bytes) / 1024))
+
+	[ "$made" -ge "$2" ] && [ "$kib" -ge "$3" ] &&
+		[ $((sent * 2)) -ge "$3" ] && [ "$sent" -le "$kib" ] &&
+		[ $((received * 2)) -ge "$3" ] && [ "$received" -le "$kib" ]
 	result $? "$1: $2 connections or more over InfiniBand, $3 KiB or more"
-	echo "# $made connections, $kib KiB over InfiniBand, $((port / 1024)) KiB over IPoIB"
+	echo "# $made connections, $kib KiB over InfiniBand, $((port / 1024)) KiB over IPoIB;" \
+		"$sent KiB counted as sent, $received as received"
 }
 
 # start_sshd [RUNNER]: on port 2222 of node2, for who has the options in SSH

@@ -58,6 +58,8 @@ static void sdp_snmp_sockets(struct seq_file *seq)
 	unsigned int i;
 
 	sdp_snmp_line(seq, "moved", "", SDP_CNT_MOVED);
+	sdp_snmp_line(seq, "bytes_sent", "", SDP_CNT_SENT);
+	sdp_snmp_line(seq, "bytes_received", "", SDP_CNT_RECEIVED);
 	sdp_snmp_line(seq, "landed", "", SDP_CNT_LANDED);
 	sdp_snmp_line(seq, "lent", "", SDP_CNT_LENT);
 	sdp_snmp_line(seq, "carrier_bad", "", SDP_CNT_LANE_BAD);

@@ -28,18 +28,27 @@ struct sender {
 	void (*act)(struct sender *s);
 };
 
+/* A counter of the namespace */
+static long counter(const char *name)
+{
+	char line[128], word[64];
+	long value, now = 0;
+	FILE *f = fopen("/proc/net/sdp/snmp", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %ld", word, &value) == 2 && !strcmp(word, name))
+			now = value;
+	if (f)
+		fclose(f);
+	return now;
+}
+
 /* Messages that readers' memory has got, since this was asked last. */
 static long landed(void)
 {
 	static long last;
-	long now = 0, since;
-	char line[128];
-	FILE *f = fopen("/proc/net/sdp/snmp", "re");
+	long now = counter("landed"), since;
 
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "landed %ld", &now) != 1)
-		;
-	if (f)
-		fclose(f);
 	since = now - last;
 	last = now;
 	return since;
@@ -350,6 +359,36 @@ static void both_write(void)
 	want(&c.b, true);
 }
 
+static void counted_since(long sent, long received, long n)
+{
+	sent = counter("bytes_sent") - sent;
+	received = counter("bytes_received") - received;
+	if (!plain && (sent < n || received < n || sent > 2 * n || received > 2 * n))
+		wrong("of %ld bytes %ld are counted as sent and %ld as received", n, sent, received);
+}
+
+/* What the worker of the pairs has counted, and the rest at the end */
+static void counted(void)
+{
+	long sent, received, n = 20 * LARGE, i;
+	struct conn c;
+
+	sent = counter("bytes_sent");
+	received = counter("bytes_received");
+	c = conn_moved();
+	for (i = 0; i < 20; i++) {
+		put(&c.a, LARGE, 0);
+		get_all(&c.b, LARGE);
+	}
+	for (i = 0; !plain && i < 10000 && counter("bytes_received") - received < n; i++)
+		usleep(1000);
+	counted_since(sent, received, n);
+	put(&c.b, LARGE, 0);
+	get_all(&c.a, LARGE);
+	conn_close(&c);
+	counted_since(sent, received, n + LARGE);
+}
+
 const struct row land_rows[] = {
 	{ "a waiting reader's memory", whole },
 	{ "peeking and throwing away while waiting", elsewhere },
@@ -359,5 +398,6 @@ const struct row land_rows[] = {
 	{ "a return while a reader waits", comes_back },
 	{ "a reader that is killed", killed },
 	{ "both ends write before they read", both_write },
+	{ "bytes are counted", counted },
 	{ }
 };
