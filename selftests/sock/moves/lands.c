@@ -364,7 +364,7 @@ static void counted_since(long sent, long received, long n)
 	sent = counter("bytes_sent") - sent;
 	received = counter("bytes_received") - received;
 	if (!plain && (sent < n || received < n || sent > 2 * n || received > 2 * n))
-		wrong("of %ld bytes %ld are counted as sent and %ld as received", n, sent, received);
+		wrong("of %ld bytes %ld count as sent, %ld as received", n, sent, received);
 }
 
 /* What the worker of the pairs has counted, and the rest at the end */
