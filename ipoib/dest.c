@@ -284,8 +284,8 @@ void ipoib_dest_renew_all(struct ipoib_dev *priv)
 
 /* --- resolving ----------------------------------------------------------- */
 
-/* Called under the destination's lock. */
-static void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay)
+/* As ipoib_dest_kick(), under the destination's lock. */
+void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay)
 {
 	if (d->state == IPOIB_DEST_DEAD)
 		return;

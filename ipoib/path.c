@@ -168,9 +168,12 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 static void ipoib_path_kick(struct ipoib_dest *d)
 {
 	unsigned int most = HZ + HZ * READ_ONCE(d->priv->dests.count) / IPOIB_REQUERY_RATE;
-	bool waits = !rcu_access_pointer(d->ah) && !ipoib_dest_is_own(d);
+	bool waits;
 
-	ipoib_dest_kick(d, waits ? 0 : get_random_u32_below(most));
+	spin_lock_bh(&d->lock);
+	waits = !rcu_access_pointer(d->ah) && !ipoib_dest_is_own(d);
+	ipoib_dest_kick_locked(d, waits ? 0 : get_random_u32_below(most));
+	spin_unlock_bh(&d->lock);
 }
 
 /*

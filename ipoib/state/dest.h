@@ -185,6 +185,7 @@ struct ipoib_ah *ipoib_dest_queue(struct ipoib_dev *priv,
 void ipoib_dest_set_state(struct ipoib_dest *d, enum ipoib_dest_state state);
 void ipoib_dest_forgive(struct ipoib_dest *d);
 void ipoib_dest_set_asking(struct ipoib_dest *d, bool asking);
+void ipoib_dest_kick_locked(struct ipoib_dest *d, unsigned long delay);
 void ipoib_dest_kick(struct ipoib_dest *d, unsigned long delay);
 bool ipoib_dest_set_ah(struct ipoib_dest *d, struct ipoib_ah *ah,
 		       struct sk_buff_head *waiting, bool force);
