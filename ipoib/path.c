@@ -132,6 +132,7 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 
 	spin_lock_bh(&d->lock);
 	tries = ++p->tries;
+	p->asked = IPOIB_QUERY_NONE;
 	d->error = status;
 	again = silence && (own || tries < IPOIB_PATH_TRIES);
 	p->ask = again;
@@ -196,11 +197,10 @@ static void ipoib_path_step(struct ipoib_path *p)
 	int err;
 
 	spin_lock_bh(&d->lock);
+	/* Until it is used, or has failed, an event may find that the answer is an old one. */
 	asked = p->asked;
-	if (asked == IPOIB_QUERY_ANSWERED) {
-		p->asked = IPOIB_QUERY_NONE;
+	if (asked == IPOIB_QUERY_ANSWERED)
 		d->error = p->status;
-	}
 	spin_unlock_bh(&d->lock);
 	if (asked == IPOIB_QUERY_SENT)
 		return;		/* the answer runs this work again */
@@ -273,8 +273,8 @@ static void ipoib_path_reset(struct ipoib_dest *d)
 	ipoib_dest_withdraw(d);
 
 	spin_lock_bh(&d->lock);
-	/* A query that is under way may bring an old answer. */
-	p->ask = p->asked == IPOIB_QUERY_SENT;
+	/* A query that is under way, or has just been answered, may bring an old answer. */
+	p->ask = p->asked != IPOIB_QUERY_NONE;
 	p->tries = 0;
 	ipoib_dest_forgive(d);
 	/* A packet would wait for a work that is for later. */

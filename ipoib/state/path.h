@@ -17,7 +17,7 @@
 enum ipoib_query {
 	IPOIB_QUERY_NONE,	/* none is under way */
 	IPOIB_QUERY_SENT,	/* its answer runs the path's work */
-	IPOIB_QUERY_ANSWERED,	/* status and rec hold the answer */
+	IPOIB_QUERY_ANSWERED,	/* status and rec hold the answer, not yet used */
 };
 
 /**
