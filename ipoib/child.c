@@ -5,6 +5,7 @@
  */
 #include <linux/rtnetlink.h>
 
+#include "compat.h"
 #include "ipoib.h"
 
 /*
@@ -73,7 +74,7 @@ static void ipoib_doomed_delete(struct work_struct *work)
 	}
 	unregister_netdevice_many(&gone);
 	if (!list_empty(&ipoib_doomed))
-		queue_work(system_unbound_wq, work);
+		queue_work(system_dfl_wq, work);
 	rtnl_unlock();
 }
 
@@ -171,7 +172,7 @@ int ipoib_child_delete(struct ipoib_dev *parent, u16 pkey)
 	if (!child || !list_empty(&child->doomed))
 		return -ENODEV;
 	list_add_tail(&child->doomed, &ipoib_doomed);
-	queue_work(system_unbound_wq, &ipoib_doomed_work);
+	queue_work(system_dfl_wq, &ipoib_doomed_work);
 	return 0;
 }
 

@@ -44,9 +44,11 @@
 #define compat_exit_probe(fn)	void fn(void *data, struct task_struct *task)
 #endif
 
-/* What a work queue is that is not unbound. */
+/* Work queues that are not unbound, and that are.  Newer kernels warn of the old names. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
-#define WQ_PERCPU	0
+#define WQ_PERCPU		0
+#define system_percpu_wq	system_wq
+#define system_dfl_wq		system_unbound_wq
 #endif
 
 /*

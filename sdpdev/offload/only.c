@@ -299,7 +299,7 @@ void sdp_seek(struct sdp_sock *ss)
 		sdp_seekers.count++;
 		/* Work that is due at once is not put off by those that come. */
 		if (sdp_seek_pause != 1 || first)
-			mod_delayed_work(system_wq, &sdp_seek_later, 1);
+			mod_delayed_work(system_percpu_wq, &sdp_seek_later, 1);
 		sdp_seek_pause = 1;
 	}
 	spin_unlock_bh(&sdp_seek_lock);

@@ -18,7 +18,7 @@ static void kick(struct softib_far *far)
 	unsigned long now = jiffies;
 
 	lockdep_assert_held(&softib_mgmt_lock);
-	mod_delayed_work(system_wq, &far->work,
+	mod_delayed_work(system_percpu_wq, &far->work,
 			 time_after(far->rest, now) ? far->rest - now : 0);
 }
 
@@ -74,7 +74,7 @@ static void far_work(struct work_struct *work)
 	if (far->hello.session && time_before(deadline(far), next))
 		next = deadline(far);
 	far->rest = now + REST;
-	mod_delayed_work(system_wq, &far->work,
+	mod_delayed_work(system_percpu_wq, &far->work,
 			 time_after(next, now) ? next - now : 0);
 	spin_unlock_irq(&softib_mgmt_lock);
 
@@ -171,7 +171,7 @@ struct softib_far *softib_far_new(struct softib_link *link, u8 side,
 void softib_far_stop(struct softib_far *far)
 {
 	/* A link without a port is not ready, and that is news to the peer. */
-	mod_delayed_work(system_wq, &far->work, 0);
+	mod_delayed_work(system_percpu_wq, &far->work, 0);
 	flush_delayed_work(&far->work);
 	softib_udp_close(far);
 	cancel_delayed_work_sync(&far->work);

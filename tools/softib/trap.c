@@ -133,7 +133,7 @@ static void send_later(struct softib_node *node)
 
 	if (!traps->pending || !has_manager(trap_port(node)))
 		return;
-	mod_delayed_work(system_wq, &traps->work,
+	mod_delayed_work(system_percpu_wq, &traps->work,
 			 time_after(traps->next, now) ? traps->next - now : 0);
 }
 

@@ -96,7 +96,7 @@ void sdp_attach_only(void)
 {
 	mutex_lock(&sdp_attach_lock);
 	if (sdp_attach_ready && !sdp_hook_on(&sdp_attach_hook) && !sdp_attach_users)
-		mod_delayed_work(system_wq, &sdp_attach_work, SDP_HOOK_IDLE);
+		mod_delayed_work(system_percpu_wq, &sdp_attach_work, SDP_HOOK_IDLE);
 	mutex_unlock(&sdp_attach_lock);
 }
 
@@ -117,7 +117,7 @@ int sdp_attach(bool on)
 	if (!err)
 		sdp_attach_users += on ? 1 : -1;
 	if (!sdp_attach_users && sdp_attach_ready)
-		mod_delayed_work(system_wq, &sdp_attach_work, SDP_HOOK_IDLE);
+		mod_delayed_work(system_percpu_wq, &sdp_attach_work, SDP_HOOK_IDLE);
 	mutex_unlock(&sdp_attach_lock);
 	return err;
 }

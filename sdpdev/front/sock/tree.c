@@ -207,7 +207,7 @@ static void sdp_tree_fork(void *data, struct task_struct *parent, struct task_st
 /* The hooks go off after a while, unless there is a member by then. */
 static void sdp_tree_rest(void)
 {
-	mod_delayed_work(system_wq, &sdp_tree_work, SDP_HOOK_IDLE);
+	mod_delayed_work(system_percpu_wq, &sdp_tree_work, SDP_HOOK_IDLE);
 }
 
 static void sdp_tree_leave(const struct signal_struct *signal)
