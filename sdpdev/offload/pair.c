@@ -342,6 +342,7 @@ void sdp_pair_leave(struct sdp_sock *ss)
 		return;
 	ss->sent += sdp_pipe_sent(sdp_tx_pipe(ss, pair));
 	ss->received += sdp_pipe_received(sdp_rx_pipe(ss, pair));
+	sdp_pipe_tell_rest(sdp_rx_pipe(ss, pair), ss->sk);
 	WRITE_ONCE(ss->pair, NULL);
 	sdp_pair_put(pair);
 }

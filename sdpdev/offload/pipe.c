@@ -425,6 +425,12 @@ void sdp_pipe_detach_tx(struct sdp_pipe *pipe)
 	spin_unlock_bh(&pipe->lock);
 }
 
+/* A reader, whose TCP was over before it had read all, lets go: nothing else tells for it now. */
+void sdp_pipe_tell_rest(struct sdp_pipe *pipe, const struct sock *rx)
+{
+	sdp_pipe_tell_one(rx, SDP_CNT_RECEIVED, sdp_pipe_received(pipe), &pipe->told[1]);
+}
+
 /*
  * The reader is gone.  The sender brings its bytes back to TCP when it comes by, or else the pairs'
  * worker does.  Any context.

@@ -169,6 +169,7 @@ void sdp_pipe_init(struct sdp_pipe *pipe, struct sock *tx, struct sdp_sock *read
 void sdp_pipe_free(struct sdp_pipe *pipe);
 void sdp_pipe_set(struct sdp_pipe *pipe, enum sdp_pipe_state state);
 void sdp_pipe_tell(struct sdp_pipe *pipe);
+void sdp_pipe_tell_rest(struct sdp_pipe *pipe, const struct sock *rx);
 ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most, gfp_t gfp);
 bool sdp_pipe_publish(struct sdp_pipe *pipe, size_t len);
 bool sdp_pipe_has_room(struct sdp_pipe *pipe, int wake);

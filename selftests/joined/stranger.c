@@ -128,14 +128,14 @@ static struct rdma_cm_id *resolved(void)
 static int mpa_request(const void *pdata, unsigned int len, unsigned int less)
 {
 	struct mpa mpa = { .revision = MPA_REVISION, .len = htons(len) };
-	char bytes[sizeof(mpa) + PDATA];
+	char whole[sizeof(mpa) + PDATA];
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	memcpy(mpa.key, "MPA ID Req Frame", sizeof(mpa.key));
-	memcpy(bytes, &mpa, sizeof(mpa));
-	memcpy(bytes + sizeof(mpa), pdata, len);
+	memcpy(whole, &mpa, sizeof(mpa));
+	memcpy(whole + sizeof(mpa), pdata, len);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) ||
-	    send(fd, bytes, sizeof(mpa) + len - less, MSG_NOSIGNAL) < 0)
+	    send(fd, whole, sizeof(mpa) + len - less, MSG_NOSIGNAL) < 0)
 		die("a request by MPA");
 	return fd;
 }

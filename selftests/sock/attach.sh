@@ -544,7 +544,7 @@ groups() {
 	local groups=$work/cgroup
 
 	if checked; then
-		check "without control groups no rule" fails 125 "lacks what rules need" \
+		check "without control groups no rule" fails 125 "lacks a feature that rules need" \
 			"$sdprun" --cgroup="$work"
 		return
 	fi

@@ -66,7 +66,7 @@ checked() {
 		reported "leak: skbuff_head_cache: [0-9]* at the start, [0-9]* at the end"
 }
 
-planned=13
+planned=15
 [ "$KERNEL" != debug ] || planned=20
 plan $planned
 # Where KASAN has code in the place of the access, its own look faults.
@@ -117,6 +117,11 @@ other=$(log <<'EOF'
 EOF
 )
 check "another warning of rdmavt's is not" grep -q rvt_x <(echo "$other")
+queue='[    1.0] workqueue: work func ipoib_work [MODULE] enqueued on deprecated workqueue.'
+pass=$(log <<< "${queue/MODULE/rdmavt}")
+check "a queue that others use is let pass" test -z "$pass"
+other=$(log <<< "${queue/MODULE/ib_ipoib}")
+check "ours is not" grep -q ipoib_work <(echo "$other")
 both=$(log <<'EOF'
 [    1.0] ------------[ cut here ]------------
 [    1.0] memcpy: detected field-spanning write (size 72) of single field "&wqe->wr" at drivers/infiniband/sw/rdmavt/qp.c:2041 (size 40)

@@ -64,6 +64,11 @@ function flush() {
 	bad = 1
 }
 
+# Newer kernels tell of a module's use of what older ones had instead.
+/work func .*\[(ib_ipoib|sdp[a-z_]*|softib)\].* deprecated workqueue/ {
+	bad = 1
+}
+
 lines || bad {
 	block = block $0 "\n"
 	lines++

@@ -53,7 +53,7 @@ static void counted_once(void)
 		all += n;
 	need(errno == EAGAIN);
 	gate(&c.a, false);
-	while ((n = put_some(&c.a, 1, MSG_DONTWAIT)) < 0) {
+	while (put_some(&c.a, 1, MSG_DONTWAIT) < 0) {
 		need(errno == EAGAIN || errno == ENOBUFS);
 		n = get(&c.b, 20000, MSG_DONTWAIT);
 		need(n > 0 || errno == EAGAIN);
