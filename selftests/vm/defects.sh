@@ -67,7 +67,7 @@ checked() {
 }
 
 planned=15
-[ "$KERNEL" != debug ] || planned=20
+[ "$KERNEL" != debug ] || planned=22
 plan $planned
 # Where KASAN has code in the place of the access, its own look faults.
 provoked oops "kernel NULL pointer dereference\|general protection fault"
