@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * An event has an interface ask for all of its paths anew: so many a second, and so many before
- * there are answers. What the subnet administrator cannot answer in time is asked again, and that
- * would be ever more.
+ * After an event an interface queries all of its paths again: so many a second, and so many at a
+ * time. The subnet administrator would not answer more in time, and each query without an answer
+ * is repeated.
  */
 #define IPOIB_REQUERY_RATE	2048
 #define IPOIB_REQUERIES		16
@@ -163,8 +163,8 @@ static void ipoib_path_failed(struct ipoib_path *p, int status)
 }
 
 /*
- * Has the work ask for one of all paths: at once if packets may have to wait for it, else at some
- * time within a second or more, lest the whole fabric ask at once.
+ * Queues the work that asks for a path, when many paths are asked for: at once if packets may have
+ * to wait for the answer, else at a random time, so that not all of the fabric asks at once.
  */
 static void ipoib_path_kick(struct ipoib_dest *d)
 {
