@@ -35,7 +35,7 @@
  */
 struct next {
 	const char *name;
-	void *call;		/* NULL if nobody has looked */
+	void *call;		/* NULL before the first look */
 };
 
 #define NEXT(name_)							\

@@ -471,9 +471,9 @@ static bool look(const struct half *rx)
 }
 
 /*
- * Before it sleeps, it looks for what another processor sends, and lets others run, who may be the
- * sender on this processor: that costs less than to sleep and be woken.  As often as it has been
- * worth it.
+ * Before a reader sleeps, it looks for what another processor sends, and lets other threads run:
+ * the sender may be one of them.  That costs less than to sleep and be woken.  The reader does so
+ * as often as it has been worth it.
  */
 static ssize_t recv_soon(struct sdp_fast *fast, const struct iovec *iov, size_t n, size_t least)
 {

@@ -21,7 +21,7 @@ function called(test) {
 	return kernel " " test
 }
 
-# log_of NAME: the file; who runs a test by its name finds the log by the same name.
+# log_of NAME: the file. Its name is the test's.
 function log_of(name) {
 	gsub(/[ \/:]/, "-", name)
 	return logs "/" name (machine ~ /^again/ ? "-again" : "") ".log"

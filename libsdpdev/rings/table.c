@@ -388,8 +388,8 @@ void table_parent(void)
 }
 
 /*
- * A child has the descriptors of rings, no mapping, and no thread that could be in a call: what
- * its parent's threads were at in the slots is nobody's.
+ * A child has the descriptors of rings, no mapping, and no thread that could be in a call.  So it
+ * drops what its parent's threads were doing in the slots.
  */
 void table_child(void)
 {

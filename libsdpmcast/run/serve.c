@@ -3,7 +3,7 @@
  * A socket with an endpoint beside it. All under the socket's lock.
  *
  * The endpoint's descriptor is readable while there may be datagrams: either the adapter has
- * raised an event that nobody has read, or the eventfd says so. Only a look that finds nothing
+ * raised an event that no thread has read, or the eventfd says so. Only a look that finds nothing
  * takes both away, and then the adapter raises an event for the next datagram.
  */
 #define _GNU_SOURCE
@@ -27,7 +27,7 @@
 /* --- why not ------------------------------------------------------------------ */
 
 static const char *const reasons[] = {
-	/* The first join, which nobody has answered yet, is not told. */
+	/* The first join, as long as no answer has come, is not told. */
 	[SDPMCAST_JOINING] = "the membership is lost, and the library joins again",
 	[SDPMCAST_NO_DEVICE] = "the interface's device gives no queue pair",
 	[SDPMCAST_REFUSED] = "the subnet administrator or the adapter refused the join",
@@ -290,7 +290,7 @@ void serve_stop(struct served *s, const char *why)
 		s->e->changed = NULL;
 		groups_free(s->e);
 		pair_close(s->e);
-		/* Nobody reads these any more, and a thread may wait. */
+		/* No thread reads these any more, and one may wait. */
 		NEXT(epoll_ctl)(s->e->epoll, EPOLL_CTL_DEL, s->e->timer, NULL);
 		NEXT(epoll_ctl)(s->e->epoll, EPOLL_CTL_DEL, s->more, NULL);
 	}

@@ -32,7 +32,7 @@ static struct served *slots[SLOTS];
 static struct watch watches[WATCHES];
 static unsigned int watch_count;
 static pid_t owner;
-/* There was no memory for a socket, whose epoll sets nobody knows: no other is served. */
+/* A socket got no memory, so its epoll sets are not known: no other socket is served. */
 static bool blind;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 static __thread int cancel __attribute__((tls_model("initial-exec")));
@@ -142,7 +142,7 @@ static struct served *make(int fd, sa_family_t family, ino_t inode)
 	return s;
 }
 
-/* Takes a slot's socket out. Returns it if nobody else uses it. */
+/* Takes a slot's socket out. Returns it if no other thread uses it. */
 static struct served *take_out(int fd)
 {
 	struct served *s;

@@ -95,7 +95,7 @@ static struct sk_buff *sdp_chan_packet(struct sdp_chan *chan, struct sdp_xprt_bu
 	return skb;
 }
 
-/* Has the buffer a page that nobody else has, or gets it another one? */
+/* Has the buffer a page without other users, or does it get such a page? */
 static bool sdp_chan_renew(struct sdp_chan *chan, struct sdp_xprt_buf *buf)
 {
 	struct page *page = virt_to_page(buf->data);

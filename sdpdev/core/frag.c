@@ -78,7 +78,7 @@ static bool sdp_frag_is_free(struct page *page)
 }
 
 /*
- * Keeps the pages of @skb that nobody else has, for later messages.  All are from
+ * Keeps the pages of @skb that have no other user, for later messages.  All are from
  * sdp_frag_refill(), and the caller is about to free @skb.  Any context but hard interrupts.
  */
 void sdp_frag_keep(struct sk_buff *skb)

@@ -85,7 +85,7 @@ static enum sdp_stay sdp_lane_begin(struct sdp_sock *ss, const struct sdp_carrie
 	sdp_join_make(ss, c, &join);
 	c->ifindex = ifindex;
 	if (ops->ask(c, sock_net(ss->sk), &join)) {
-		/* Nobody else has it. */
+		/* There is no other reference. */
 		kfree(c);
 		return SDP_STAY_PEER;
 	}
@@ -110,7 +110,7 @@ enum sdp_stay sdp_lane_ask(struct sdp_sock *ss, const struct sdp_carrier_ops *op
 	sdp_sock_numbers(ss);
 	if (sdp_only(ss) && !sdp_only_fresh(ss))
 		return SDP_STAY_ONLY;
-	/* What the peer may send on another carrier comes on top of what nobody has read. */
+	/* What the peer may send on another carrier comes on top of the unread bytes. */
 	if (lane && (lane->carrier || !sdp_lane_takes(lane)))
 		return SDP_STAY_PEER;
 	stay = sdp_avoid(ss, ops->kind, ifindex, gfp);
@@ -161,7 +161,7 @@ static int sdp_ask_allowed(struct sdp_sock *ss, const struct sdp_ask *ask)
 	const struct sdp_join *join = ask->join;
 	const struct sdp_lane *lane = ss->lane;
 
-	/* Nobody has accepted a connection that has no socket. */
+	/* The program has not accepted a connection that has no socket. */
 	if (!ss->sk->sk_socket)
 		return -EBUSY;
 	if (!sdp_order_has(sock_net(ss->sk), ask->ops) || sdp_gate(ss, true))
@@ -236,7 +236,7 @@ void sdp_ask_release(struct sdp_sock *ss)
 	ask->c = sdp_lane_answer(ss, ask);
 }
 
-/* Has nobody answered yet?  The endpoint may be gone.  Context: the socket's spinlock. */
+/* Has no answer come yet?  The endpoint may be gone.  Context: the socket's spinlock. */
 static bool sdp_ask_waits(const struct sdp_ask *ask, const struct sdp_sock *ss,
 			  const struct sock *sk)
 {

@@ -9,7 +9,7 @@
  *	                 v        v   |              |
  *	                FIN       LOOSE -------------+
  *
- * TCP: TCP takes what the program sends.  MOVED: a carrier takes it, and nobody writes to TCP.
+ * TCP: TCP takes what the program sends.  MOVED: a carrier takes it, and TCP gets nothing.
  * LOOSE: the carrier is lost or was given up.  TCP is still left at @n, and another carrier may
  * go on from there.  BACK: the half returns; TCP gets the record and the bytes that the
  * receiver has not acknowledged.  FIN: TCP has got FIN, or has ended; TCP can end in any state.
@@ -31,7 +31,7 @@
  *	not sure	F, and what follows it		has F, or has nothing
  *
  * A receiver that has F compares.  A receiver that has nothing knows that the sender cannot be
- * sure.  So nobody waits for a confirmation, and no byte of the program looks like a record.
+ * sure.  So no end waits for a confirmation, and no byte of the program looks like a record.
  * FIN at @n ends the stream only if the receiver has nothing, or knows by a carrier that the stream
  * ends: a sender that has anything to bring back writes it before FIN.
  *

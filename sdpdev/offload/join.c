@@ -32,7 +32,7 @@ struct sdp_join_text {
 };
 
 /*
- * What both ends of a connection know, and nobody else.  The socket is locked; the numbers of an
+ * What only the two ends of a connection know.  The socket is locked; the numbers of an
  * accepted one do not change, so its spinlock is enough.
  */
 void sdp_join_key(struct sdp_sock *ss, siphash_key_t *key)

@@ -382,8 +382,8 @@ void sdp_lane_stop(struct sdp_lane *lane)
 /* --- the end ------------------------------------------------------------------- */
 
 /*
- * An end's TCP is over.  What has come can still be read.  The socket is locked, or nobody else has
- * it any more.
+ * An end's TCP is over.  What has come can still be read.  The socket is locked, or has no other
+ * user any more.
  */
 void sdp_lane_close(struct sdp_sock *ss)
 {

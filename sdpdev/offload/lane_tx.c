@@ -344,7 +344,7 @@ static ssize_t sdp_lane_take_in(struct sdp_lane *lane, struct sk_buff *skb, stru
 		sdp_lend_copied(msg->msg_ubuf);
 		return sdp_lane_fill(sk, skb, &msg->msg_iter, len);
 	}
-	/* A return depends on the first byte of all, which nobody may change meanwhile. */
+	/* A return depends on the first byte of all, which must not change meanwhile. */
 	if (lane->tx.pos == lane->tx.p0) {
 		first = sdp_lane_fill(sk, skb, &msg->msg_iter, 1);
 		if (first < 0)

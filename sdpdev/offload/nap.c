@@ -83,7 +83,7 @@ static bool sdp_nap_begin(const struct sdp_sock *ss)
 	wq = rcu_dereference(ss->sk->sk_wq);
 	if (pipe && wq && list_is_singular(&wq->wait.head) && !sock_flag(ss->sk, SOCK_FASYNC)) {
 		WRITE_ONCE(pipe->shared->want_data, 0);
-		/* Pairs with the sending program's barrier: a kick before this is for nobody. */
+		/* Pairs with the sending program's barrier: a kick before this wakes no thread. */
 		smp_mb();
 		ret = !sdp_share_used(pipe);
 	}

@@ -139,7 +139,7 @@ struct sdp_base {
 
 /**
  * enum sdp_sleeper - a call that waits for bytes, in the socket's wait queue
- * @SDP_SLEEPER_NONE: there is none, or nobody knows
+ * @SDP_SLEEPER_NONE: there is none, or it is not known
  * @SDP_SLEEPER_WAITS: it sleeps, or is about to
  * @SDP_SLEEPER_TOLD: it has been woken, and has not looked for bytes since; it is still in the
  *	queue

@@ -308,7 +308,7 @@ void sdp_sock_look(struct sdp_sock *ss)
 
 /*
  * An end's TCP is over, or has the connection to itself from now on.  Both ends can still read what
- * is in the pipes.  Any context; the socket is locked, or nobody else has it any more.
+ * is in the pipes.  Any context; the socket is locked, or has no other user any more.
  */
 void sdp_pair_close(struct sdp_sock *ss)
 {

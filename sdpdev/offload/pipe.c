@@ -111,7 +111,7 @@ ssize_t sdp_pipe_write(struct sdp_pipe *pipe, struct iov_iter *from, size_t most
 	/* Pairs with the release in sdp_pipe_read(). */
 	used = pipe->head - smp_load_acquire(&pipe->tail);
 	room = used < pipe->limit ? min_t(size_t, pipe->limit - used, most) : 0;
-	/* All has been read, so nobody looks at the pages: begin with the first one again. */
+	/* All has been read, so no reader looks at the pages: begin with the first one again. */
 	if (!used && !shared)
 		pipe->base = pipe->head;
 

@@ -30,7 +30,7 @@ struct sdp_user;
  * enum sdp_pipe_state - what a direction's sender does with its bytes
  * @SDP_PIPE_IDLE: they go by TCP
  * @SDP_PIPE_MOVED: they go by the pipe
- * @SDP_PIPE_RETURNING: the sender appends the bytes that nobody has read to TCP's queue, and
+ * @SDP_PIPE_RETURNING: the sender appends the unread bytes to TCP's queue, and
  *	sends nothing before all of them are there; if memory was short, the pairs' worker
  *	goes on
  * @SDP_PIPE_ENDED: the sender is gone; the reader still gets what is in the pipe
@@ -43,7 +43,7 @@ enum sdp_pipe_state {
 };
 
 /**
- * enum sdp_half - who works on a program's half of a mapped pipe
+ * enum sdp_half - the side that works on a program's half of a mapped pipe
  * @SDP_HALF_SHUT: the kernel
  * @SDP_HALF_TAKEN: the kernel, which gives it back when it can
  * @SDP_HALF_LENT: the program, and its word in struct sdp_shared counts

@@ -27,7 +27,7 @@ static bool sdp_spare_empty(struct sk_buff *skb)
 }
 
 /*
- * Nobody needs the message any more: the carrier keeps it, or it is freed.  The socket is locked.
+ * No end needs the message any more: the carrier keeps it, or it is freed.  The socket is locked.
  */
 void sdp_spare_sent(struct sdp_lane *lane, struct sk_buff *skb)
 {

@@ -6,12 +6,12 @@
  * each of them more than the switch does.  So a reader that is about to sleep first gives the
  * processor to the peer's thread, if that one is on this processor, ready to run, and within a call
  * that waits for bytes.  The reader stays ready to run and is in no wait queue meanwhile: the peer
- * finds nobody to wake.  No word passes between them, so there is nothing to order.  A reader that
- * has its turn again without bytes goes to sleep as always, and that one is woken.
+ * finds no thread to wake.  No word passes between them, so there is nothing to order.  A reader
+ * that has its turn again without bytes goes to sleep as always, and that one is woken.
  *
- * The scheduler decides who runs, and some kernels make a thread that gives its turn away wait for
- * longer than one that sleeps.  Beside others that are busy this would cost far more than it saves.
- * So a connection whose reader had to wait long does without for very many reads.
+ * The scheduler decides which thread runs, and some kernels make a thread that gives its turn away
+ * wait for longer than one that sleeps.  Beside busy threads this would cost far more than it
+ * saves.  So a connection whose reader had to wait long does without for very many reads.
  */
 #include <linux/sched.h>
 #include <linux/sched/clock.h>

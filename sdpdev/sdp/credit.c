@@ -18,7 +18,7 @@
  * buffers is news: of four buffers, one.  But one is enough only if stream bytes were in
  * it or it is new.  Otherwise it takes two.
  *
- * Nobody waits for ever.  At least two buffers are posted at any time: stream bytes leave
+ * No end waits for ever.  At least two buffers are posted at any time: stream bytes leave
  * them, and the buffer of any other message is posted again at once.  So whatever an end
  * sends, the peer can send two messages after it has taken that in, less those that were
  * under way meanwhile.
@@ -29,7 +29,7 @@
  * for an update.  A peer that has sent DisConn sends no stream bytes, and hears of news
  * only when its credits are at an end: it needs them to tell what its program reads.
  *
- * Nobody talks for ever.  While both programs sleep no stream bytes are read, so an end
+ * No end talks for ever.  While both programs sleep no stream bytes are read, so an end
  * sends one message for two that it has received, and each round has half as many as the
  * one before.  A peer of another make may send one for one: then half as many come back.
  *

@@ -3,8 +3,8 @@
  * The transports that there are: for the protocol, which is on this side of transport.h.
  * Transports include transport.h and share.h alone.
  *
- * A mutex serialises registration and the ports listened on; nobody may hold a lock that a
- * transport's upcall takes when calling sdp_xprt_listen() or sdp_xprt_unlisten().  The
+ * A mutex serialises registration and the ports listened on; a caller of sdp_xprt_listen() or
+ * sdp_xprt_unlisten() must not hold a lock that a transport's upcall takes.  The
  * list of transports is read under RCU.  A reference to a transport keeps it registered,
  * and its module loaded: each connection has one from its making until it is freed.
  */

@@ -37,7 +37,7 @@ static u32 sdp_share_has(struct sdp_xprt_share *share, u32 owner)
 	return entry ? xa_to_value(entry) : 0;
 }
 
-/* Counts one more; without @percent nobody owns it.  Context: sdp_xprt_dev.lock held. */
+/* Counts one more; without @percent it has no owner.  Context: sdp_xprt_dev.lock held. */
 static int sdp_share_take(struct sdp_xprt_share *share, u32 owner, u32 percent, u32 most)
 {
 	u32 has = sdp_share_has(share, owner) + 1;

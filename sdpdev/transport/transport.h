@@ -437,7 +437,7 @@ struct sdp_xprt_params {
  *	of @post_send
  * @post_read: read the bytes of @from into @mem, from byte @off on; SDP_XPRT_READ_DONE
  *	follows.  Possible and errors as of @post_send; -EINVAL where @mem is too small, or
- *	not for that; -EOPNOTSUPP where the peer's device lets nobody read.  What is posted
+ *	not for that; -EOPNOTSUPP if the peer's device allows no reads.  What is posted
  *	behind it may overtake it
  * @post_write: write bytes of @mem, from byte @off on, to all of @to; SDP_XPRT_WRITE_DONE
  *	follows.  As @post_read, but a message that is posted later arrives later: its

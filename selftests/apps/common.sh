@@ -130,7 +130,7 @@ joined() {
 		"$sent KiB counted as sent, $received as received"
 }
 
-# start_sshd [RUNNER]: on port 2222 of node2, for who has the options in SSH
+# start_sshd [RUNNER]: on port 2222 of node2, for clients with the options in SSH
 start_sshd() {
 	mkdir -p "$WORK/ssh" /run/sshd
 	grep -q ^sshd: /etc/passwd ||

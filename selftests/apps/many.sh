@@ -23,8 +23,8 @@ descriptors() {
 	echo "$n"
 }
 
-# Both workers run, and have opened what they will: they tell each other of themselves
-# when who listens has begun to.
+# Both workers run, and have opened all their files: they tell each other of themselves
+# when the one that listens has begun to.
 settled() {
 	local before=$fds
 

@@ -50,7 +50,7 @@ as_tcp() {
 	return 1
 }
 
-# The servers of that one, and who they are the parents of
+# The servers of that one, and their children
 SERVERS=()
 
 # serve NODE PORT COMMAND...: by $server; until it listens

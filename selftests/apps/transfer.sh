@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A large file each way between unmodified programs, over InfiniBand. How much goes by TCP does
-# not depend on how fast the machine is: nobody takes more than TCP's buffers hold before the
+# not depend on how fast the machine is: no end takes more than TCP's buffers hold before the
 # connection has a carrier, and the direction does not pass by TCP again.
 
 . "$(dirname "$0")/common.sh"

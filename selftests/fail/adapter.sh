@@ -186,7 +186,7 @@ spared() {
 
 # --- memory ----------------------------------------------------------------
 
-# Of who cannot wait for a page one in two gets none.
+# Every second allocation of a page that may not sleep fails.
 hungry() {
 	echo 50 > $debug/fail_page_alloc/probability
 	ping -q -f -c 100 -w 3 10.77.0.2
@@ -276,7 +276,7 @@ check "neither programs nor management have requests that fail" spared
 check "an adapter for packets in two pieces" replaced
 socat -u TCP4-LISTEN:7000,reuseaddr - > /tmp/got 2>&1 &
 check "no memory for a copy in one piece" copied
-# Where nobody came, it still listens.
+# If no request came, it still listens.
 kill $! 2> /dev/null
 wait
 finish

@@ -247,7 +247,7 @@ static bool after_mode(int ret)
 	return !act_datagram() && !act_up() && runs();
 }
 
-/* To somebody who is asked for first. */
+/* To a node whose address has to be asked for first. */
 static int act_send(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9) };

@@ -37,7 +37,7 @@ static inline void nth_late(int sig)
 	_exit(1);
 }
 
-/* Sleeping allocations fail, too, and nobody prints where. */
+/* Sleeping allocations fail, too, and the kernel does not print where. */
 static inline void nth_open(void)
 {
 	static const char *const settings[][2] = {

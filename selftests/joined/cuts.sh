@@ -20,7 +20,7 @@ is_cut() {
 	[ "$(< "$link/$1/cut")" = 1 ]
 }
 
-# Seconds after which nobody waits for a packet any more
+# Seconds after which no end waits for a packet any more
 OVER=12
 
 # cut_at END N: it has to be at the end of the test's connection.

@@ -32,7 +32,7 @@ static struct conn c;
  * struct fault - failures of the kernel's threads, or of softirqs
  * @name: what fails
  * @folder: the settings
- * @workers: in threads, also where they may sleep; otherwise where nobody may
+ * @workers: in threads, also where they may sleep; otherwise where sleep is not allowed
  * @bytes: that are allocated for each of what the folder counts, roughly: a step is so many fewer
  */
 struct fault {

@@ -44,7 +44,7 @@ begin() {
 	start "$@" && answer ready
 }
 
-# start [OPTION...]: likewise, but nobody waits for them.
+# start [OPTION...]: likewise, without waiting for them.
 start() {
 	local fifo=/tmp/talk.$$
 

@@ -28,7 +28,7 @@ port_active() {
 	[ "$(< "$hcas/$1/ports/1/state")" = "4: ACTIVE" ]
 }
 
-# ib_device: the IPoIB interface that nobody has given to a node yet
+# ib_device: the IPoIB interface that belongs to no node yet
 ib_device() {
 	nsenter -t 1 -n ip -o link show type ipoib | sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p' | grep .
 }

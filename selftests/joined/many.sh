@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Many connections lose their adapter together: all are with TCP soon, nobody floods the fabric,
+# Many connections lose their adapter together: all are with TCP soon, no end floods the fabric,
 # and they come back one after the other.
 
 . "$(dirname "$0")/lib.sh"
@@ -101,7 +101,7 @@ on_link queries ask by ib
 result $? "by InfiniBand again"
 [ "$ms" -ge $((1000 * (connections / joins - 2))) ]
 result $? "at a bounded rate"
-# One each; and who is refused asks again.
+# One each; and an end that is refused asks again.
 [ "$queries" -le $((connections + connections / 5)) ]
 result $? "hardly more queries than connections"
 check "all bytes are right" ask end

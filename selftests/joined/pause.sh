@@ -13,7 +13,7 @@ large*)	rounds=100 ;;
 esac
 export link
 
-# silence SECONDS: for so long every packet of node2's link is lost, and nobody is told
+# silence SECONDS: for so long every packet of node2's link is lost, without an event
 silence() {
 	local end
 

@@ -61,7 +61,7 @@ ask_one() {
 	ask "${@:2}"
 }
 
-# Node 2 has two neighbours. Nobody else sees that its adapter goes.
+# Node 2 has two neighbours. No other node sees that its adapter goes.
 around_two() {
 	adapter_goes && ask_one 1 by tcp && ask_one 2 by tcp
 }

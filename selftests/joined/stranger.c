@@ -175,7 +175,7 @@ static struct answer cm_answer(void)
 	return a;
 }
 
-/* rdma_cm takes any number for that of a queue pair: nobody will use it. */
+/* rdma_cm takes any number for that of a queue pair: it is never used. */
 static void cm_request(struct rdma_cm_id *id, const void *pdata, unsigned int len)
 {
 	struct rdma_conn_param param = {

@@ -49,7 +49,7 @@
 
 #define PORT		7777
 #define CONNECTIONS	10000
-/* Where there are more, nobody looks at each as soon as something has come. */
+/* If there are more, the kernel does not look at each as soon as something has come. */
 #define FEW		64
 /* Milliseconds between two looks, and those without a byte that are enough. */
 #define PACE		50
@@ -173,7 +173,7 @@ static int connected(const char *text, const char *netns)
 	socklen_t len = address(&a, text);
 	int fd = new_socket(netns);
 
-	/* Nobody answers who has which address while nothing passes. */
+	/* No neighbour answers queries for addresses while nothing passes. */
 	while (connect(fd, (struct sockaddr *)&a, len))
 		must(errno == EHOSTUNREACH);
 	return fd;

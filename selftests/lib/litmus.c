@@ -213,7 +213,7 @@ static void in_order(void)
 	printf("# %lu bytes\n", got);
 }
 
-/* --- who waits is woken ----------------------------------------------------- */
+/* --- a waiting thread is woken ---------------------------------------------- */
 
 /*
  * In each round either side stores its own word, then looks at the other's.  Both may see it, but

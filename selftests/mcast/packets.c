@@ -328,7 +328,7 @@ int main(void)
 	tap_plan(12);
 	ok(right_ones(), "packets that are right");
 	make_ipv4(&p, 0);
-	/* The encapsulation and the kind of service are nobody's business. */
+	/* The parser ignores the encapsulation and the kind of service. */
 	ok(flipped(&p, 5), "IPv4: each byte that is another");
 	make_ipv6(&p, 17);
 	ok(flipped(&p, 12), "IPv6: each byte that is another");

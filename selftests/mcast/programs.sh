@@ -176,7 +176,7 @@ manager() {
 	logged a 'by the kernel: the membership is lost' && end a
 }
 
-# Nobody answers the first join.
+# The first join gets no answer.
 refused() {
 	local status
 

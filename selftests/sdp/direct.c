@@ -220,7 +220,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* One who waits for room keeps nobody else waiting.  Returns bytes that there was room for. */
+/* A sender that waits for room keeps no other one waiting.  Returns bytes that had room. */
 static size_t test_beside(int fd)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -243,7 +243,7 @@ static size_t test_beside(int fd)
 	return sent;
 }
 
-/* Fills what there is room for, and nobody reads meanwhile. */
+/* Fills the room that there is, and the peer does not read meanwhile. */
 static void test_full(int l)
 {
 	static char out[8192];
@@ -456,7 +456,7 @@ static void test_users(void)
 	l = listen_direct(PORT + 6);
 	write_to(CONNECTIONS, "8");
 	must(seteuid(USER) == 0);
-	/* Those from before take a while to end; what there is stays, as nobody accepts it. */
+	/* Those from before take a while to end; what there is stays, as it is not accepted. */
 	for (n = 0; n < 2 && tries--; ) {
 		n += connect_many(fd + n, 8 - n);
 		error = errno;

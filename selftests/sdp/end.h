@@ -32,7 +32,7 @@ enum kind { SDP, TCP };
 static const char *const kind_name[] = { "sdp", "tcp" };
 
 #define SERVER4	"10.77.0.2"
-/* Milliseconds for what comes: only who waits in vain waits so long. */
+/* Milliseconds for what comes: only a wait in vain is so long. */
 #define SOON	30000
 
 /* Of this node. */

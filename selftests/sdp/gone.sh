@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # An adapter goes, and does not wait for a program that has not read what a connection
-# that has ended has left it, nor for who writes or reads with memory that never comes
+# that has ended has left it, nor for a call whose memory never comes
 # (the checked kernel is built without userfaultfd(2)).  A page that the protocol has taken
 # out of a buffer stays as it is.
 
@@ -55,7 +55,7 @@ check "bytes of a connection that was reset" read -r -t 60 -u "$held"
 if [ "$debug" -eq 0 ]; then
 	exec {stuck}< <(exec "$programs/traffic" stuck)
 	pids+=($!)
-	check "who writes and who reads wait for memory" read -r -t 60 -u "$stuck"
+	check "a write and a read wait for memory" read -r -t 60 -u "$stuck"
 fi
 check "its adapter goes" goes softib1
 check "so does its peer's" goes softib0

@@ -9,7 +9,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-/* A folder that nobody else has made. */
+/* A folder that no other program has made. */
 #define GROUPS		"/run/sdp-memory"
 #define PORT		31000
 #define CONNECTIONS	20

@@ -142,7 +142,7 @@ static void test_shutdown(enum kind k)
 	unpair(e);
 }
 
-/* Bytes that come when nobody reads any more. */
+/* Bytes that come when the program does not read any more. */
 static void test_late(enum kind k)
 {
 	int e[2];
@@ -637,7 +637,7 @@ static void test_processes(enum kind k)
 	unpair(e);
 }
 
-/* All that was written before close arrives, though nobody reads yet. */
+/* All that was written before close arrives, though the peer does not read yet. */
 static void test_close(enum kind k)
 {
 	size_t sent;
@@ -706,7 +706,7 @@ static void test_answered(enum kind k)
 	}
 	/* With TCP now and then the answer is still unsent at the reset, which drops it. */
 	ok(good >= (k == SDP ? rounds : rounds * 9 / 10),
-	   "%s: an answer to who writes on: %d of %d", kind_name[k], good, rounds);
+	   "%s: an answer to an end that writes on: %d of %d", kind_name[k], good, rounds);
 }
 
 static void test_listener(enum kind k)

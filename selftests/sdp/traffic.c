@@ -5,7 +5,7 @@
  * traffic N: N processes that connect, send, receive, close and begin again,
  * whatever happens to their connections, until they are killed
  *
- * traffic unread: a connection that its peer has reset, with a byte that nobody reads
+ * traffic unread: a connection that its peer has reset, with a byte that is never read
  *
  * traffic stuck: one with a writer and a reader whose memory never comes
  *

@@ -108,7 +108,7 @@ static bool lost(int fd)
 	       errno == ENETDOWN;
 }
 
-/* A port listened on in one namespace is nobody's in another, or somebody else's. */
+/* A port listened on in one namespace is free in another, or has another listener there. */
 static void test_namespaces(void)
 {
 	int end[2], other, same;

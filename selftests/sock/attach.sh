@@ -523,7 +523,7 @@ namespaces() {
 	ip -n other link set lo up
 	check "a namespace that attaches all" ip netns exec other sysctl -qw net.sdp.attach=1
 	check "does so" gives "$all" ip netns exec other "$attach"
-	check "but not for who says never" gives "$none" ip netns exec other \
+	check "but not for a program with the rule never" gives "$none" ip netns exec other \
 		"$sdprun" --never "$attach"
 	check "nor outside" gives "$none" "$attach"
 	check "a process's rule goes along into a namespace" gives "$all" \

@@ -171,7 +171,7 @@ static void captured(void)
 	say("all of it");
 }
 
-/* So does who captures where the packets pass by (gate.sh), but not elsewhere. */
+/* So does a capture where the packets pass by (gate.sh), but not elsewhere. */
 static void captured_between(void)
 {
 	struct conn c;

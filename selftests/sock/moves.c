@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	int c;
 
 	place_options(argc, argv);
-	/* Nobody copies to the memory of a reader on another host, who has rows of its own. */
+	/* A sender cannot copy to a reader on another host, which has rows of its own. */
 	for (c = 0; lists[c] != land_rows; c++)
 		;
 	lists[c] = late ? late_rows : land_rows;

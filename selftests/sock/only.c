@@ -403,7 +403,7 @@ static void closes(void)
 	no_segs(c.b.fd);
 	close(c.b.fd);
 
-	/* Bytes that nobody reads reset the connection. */
+	/* Unread bytes reset the connection. */
 	c = conn_only();
 	put(&c.a, 1000, 0);
 	arrived(&c.b, 1000);
@@ -530,7 +530,7 @@ static void again(void)
 	c.b.fd = accept(listener, NULL, NULL);
 	move(&c);
 
-	/* The socket that connected becomes one that listens to nobody, and connects again. */
+	/* The socket that connected listens in vain, and connects again. */
 	SAY(connect(c.a.fd, &none, sizeof(none)));
 	close(c.b.fd);
 	SAY(sock_connect(c.a.fd, port));
@@ -597,7 +597,7 @@ static void streams(void)
 	no_segs(c.b.fd);
 }
 
-/* What was lost with a carrier comes by the next one, though nobody calls. */
+/* What was lost with a carrier comes by the next one, without a call of a program. */
 static void lost(void)
 {
 	struct conn c;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the network stack decides when a connection is made, for sockets with the ULP as for
- * TCP's: a firewall, routes, IPsec, VRF, programs of control groups, ports, and who is shown as
- * the owner.  The connection is one between the namespaces red and blue (sock.sh).
+ * TCP's: a firewall, routes, IPsec, VRF, programs of control groups, ports, and the user that
+ * is shown as the owner.  The connection is one between the namespaces red and blue (sock.sh).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

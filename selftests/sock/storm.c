@@ -360,7 +360,7 @@ static void events(struct worker *w, int ms)
 			receive(w, e);
 		if (ev[i].events & EPOLLOUT && e->full)
 			send_some(w, e);
-		/* The last acknowledgment was lost: nobody has lost a byte. */
+		/* The last acknowledgment was lost: no byte was. */
 		if (ev[i].events & EPOLLERR && e->ended && e->shut)
 			w->late++;
 		else if (ev[i].events & EPOLLERR)

@@ -237,7 +237,7 @@ static void sends_pinned(void)
 	conn_close(&c);
 }
 
-/* Memory that is not there is lent to nobody: the notice comes, and the next call has its own. */
+/* Memory that is not there is not lent: the notice comes, and the next call has its own. */
 static void sends_nothing(void)
 {
 	static char bytes[5000];

@@ -117,7 +117,7 @@ assert not poll.poll(0), 'no third'
 os.close(fd)
 EOP
 
-# Several at once, each with all packets; one that nobody reads loses some.
+# Several at once, each with all packets; an unread one loses some.
 check "two captures at a time" python3 - <<'EOP'
 import os
 name = '/sys/kernel/debug/softib/capture'

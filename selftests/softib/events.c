@@ -290,7 +290,7 @@ static struct ibv_port_attr port_of(struct end *end)
 	return attr;
 }
 
-/* Entry 1 of a P_Key table that nobody has filled holds what matches nothing. */
+/* Entry 1 of a P_Key table that was never filled matches nothing. */
 static void test_pkey(void)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND };

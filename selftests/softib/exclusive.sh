@@ -23,7 +23,7 @@ answered() {
 }
 
 # give NAMESPACE HCA: while another HCA asks its port for counters. It always answers, also
-# when there is nobody to manage it in the kernel.
+# when nothing in the kernel manages it.
 give() {
 	local lid asker before status
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Packets for an HCA that its consumers have left are for nobody. When all HCAs go, the
+# Packets for an HCA without consumers are dropped. When all HCAs go, the
 # last one goes first; what the kernel says of that, the runner looks at.
 
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ under_way() {
 	[ "$(sed -n 's/^delayed //p' "$conf/links/softib1/b/counts")" -gt 100 ]
 }
 
-# From ib0 to ib1, whose address nobody is asked for.
+# From ib0 to ib1, whose address needs no query.
 flood() {
 	local to
 

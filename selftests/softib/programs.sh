@@ -15,7 +15,7 @@ cm_listens() {
 }
 
 # Does the switch carry the group from each node to the other? The subnet manager
-# answers who joins before it does, and leaves out a group with one member.
+# answers a join before it does so, and leaves out a group with one member.
 group_is_routed() {
 	local mlid
 

@@ -27,7 +27,7 @@
 #define OFFSET	sizeof(uint64_t)
 
 static struct end a;
-/* A page, and one behind it that nobody may write to */
+/* A page, and one behind it that must not be written to */
 static uint8_t *page;
 
 /*
@@ -185,7 +185,7 @@ static void *resize(void *arg)
 				   __ATOMIC_RELAXED);
 		if (ret && ret != EAGAIN)
 			change->wrong = true;
-		/* For who maps it where it is now */
+		/* For the thread that maps it at its present place */
 		sched_yield();
 	}
 	return NULL;

@@ -253,7 +253,7 @@ static void test_invalidate(void)
 }
 
 /* Without an LMC there are no path bits, whatever the consumer says: the LID would be
- * another port's, and the other end would not know who sends.
+ * another port's, and the other end would not know the sender.
  */
 static void test_path_bits(void)
 {
@@ -396,7 +396,7 @@ static void test_mix(int rounds)
 	ok(adds == rounds, "%d additions of %d, none twice", adds, rounds);
 }
 
-/* As many large reads as may be under way, whose responses nobody waits for */
+/* As many large reads as may be under way, whose responses the test does not wait for */
 static void test_reads(void)
 {
 	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ };

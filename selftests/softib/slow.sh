@@ -30,7 +30,7 @@ lid=$(($(< $hcas/softib1/ports/1/lid)))
 # The switch learns the way there a moment later.
 check "an HCA answers its managers" until_true 10 asked
 check "by itself, not by way of the kernel" not_by_kernel
-check "who sees that a request failed finds the queue pair in error" \
+check "a program that sees a failed request finds the queue pair in error" \
 	slowly softib_qp_error 20000 "$programs/rc"
 check "a queue pair in error is in no other state" \
 	slowly rvt_error_qp 20000 "$programs/rc" error

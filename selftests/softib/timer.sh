@@ -20,8 +20,8 @@ answered() {
 	"$programs/timer" > /tmp/timer || { cat /tmp/timer; return 1; }
 }
 
-# Again would be all of the message; a few may be the ports' own, which nobody
-# answers now.
+# Again would be all of the message; a few may be the ports' own, which get no
+# answer now.
 once() {
 	sent=$(sed -n 's/^packets //p' "$link/a/counts")
 	diag "$sent packets"

@@ -131,7 +131,7 @@ static void test_local_mcast(void)
 	post_recv(&c, 0, MTU + GRH);
 	fill(&a, 0, 30, 5);
 	ok(send_to(ah, 0xffffff, QKEY, 30) && quiet(&c, 100),
-	   "multicast is not for who did not attach");
+	   "multicast does not come to a queue pair that is not attached");
 	if (ibv_attach_mcast(c.qp, &mgid, 0xc123))
 		die("ibv_attach_mcast");
 	ok(send_to(ah, 0xffffff, QKEY, 30) && poll_for(&c, &wc, 20000) &&

@@ -38,7 +38,7 @@ mtu_is() {
 	ibv_devinfo -d softib1 | grep -q "active_mtu:[[:space:]]*$1 "
 }
 
-# enable_in NAMESPACE LINK: configfs is not seen by who enters by ip.
+# enable_in NAMESPACE LINK: a process that enters by ip does not see configfs.
 enable_in() {
 	nsenter --net=/run/netns/"$1" sh -c "echo 1 > $conf/links/$2/enable"
 }

@@ -220,7 +220,7 @@ bool poll_for(struct end *end, struct ibv_wc *wc, int ms)
 	bool late;
 	int n;
 
-	/* Once more after the time is over: who slept through it has not looked. */
+	/* Once more after the time is over: a thread that slept through it has not looked. */
 	do {
 		late = now_ms() >= deadline;
 		n = ibv_poll_cq(end->cq, 1, wc);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A peer that speaks SDP badly is refused or cut off, is counted, and harms
-# nobody else: a good connection works after each of its cases.
+# no other one: a good connection works after each of its cases.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -108,7 +108,7 @@ static const struct {
 	const char *name;
 	void (*spoil)(void);
 	unsigned int reason;	/* 0: the other side does not say */
-	const char *counter;	/* NULL: nobody counts it apart */
+	const char *counter;	/* NULL: it has no counter of its own */
 } requests[] = {
 	{ "a wrong proof", wrong_proof, REFUSED_LATER, NULL },
 	{ "a proof with the numbers in the other order", swapped_numbers, REFUSED_LATER, NULL },

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A peer that has asked for a connection and does not say that there is one, or says so late, holds
-# up nobody and is forgotten. A message of its own says so, too.
+# up no other one and is forgotten. A message of its own says so, too.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -33,9 +33,9 @@ stop_serving
 serve echo
 peer idle > /tmp/idle &
 idle=$!
-check "who never says that there is a connection is told that there is none" peer unsaid
+check "a peer that never says that there is a connection is told that there is none" peer unsaid
 wait $idle
-result $? "who says so may be silent for longer"
+result $? "a peer that says so may be silent for longer"
 diag "$(< /tmp/idle)"
 check "nothing is left of either" until_true 20 served 0
 stop_serving

@@ -73,7 +73,7 @@ extern struct rdma_cm_id *id;
 extern uint32_t mseq, last_rcvd;	/* sent last, received last */
 extern bool silent;			/* say nothing of how connecting failed */
 extern unsigned int peer_bufs;		/* receive buffers, as the HelloAck says */
-extern bool hold_rtu;			/* who connects has no RTU sent */
+extern bool hold_rtu;			/* the connecting end sends no RTU */
 extern uint16_t own_bufs;		/* what is said of the own ones in all messages */
 
 __attribute__((noreturn)) void die(const char *what);

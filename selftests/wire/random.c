@@ -157,7 +157,7 @@ static void send_data(void)
 	send_one(h, NULL, 0, h.len);
 }
 
-/* Keys and addresses are whatever comes to mind: nobody may use them. */
+/* Keys and addresses are random: they must not be used. */
 static void send_advert(void)
 {
 	unsigned char ext[20];

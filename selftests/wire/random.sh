@@ -65,7 +65,7 @@ before=$(qps)
 echo "# $messages messages, seed $seed, $peers peers"
 check "all ends as it should" peer random "$seed" "$messages" "$peers" "$length"
 diag "$(tail -n 1 <<< "$tap_output")"
-# A peer that has seen the end may be sooner than who counts it.
+# A peer may see the end before the kernel counts it.
 until_true 10 all_moved
 status=$?
 [ $status -eq 0 ] || diag "$(all_moved)"

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The checked kernel: $CACHE/kernel/debug, laid out as Debian's kernels are
-# (kernel.sh), and with vmlinux for who wants source lines. It is built from
+# (kernel.sh), and with vmlinux for source lines. It is built from
 # $CACHE/source/6.1 and tools/kernel/debug.config; another source or another
 # configuration makes another kernel beside it.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# To wait for what nobody tells of.
+# To wait for a state that causes no event.
 
 # Nothing ever comes out of it. A program that waits would take more of a slow machine
 # than most of what is waited for.

@@ -7,7 +7,7 @@
  * namespace that the network namespace belongs to.
  *
  * Unlike sock_diag(7), which waits for a call that keeps a socket before it tells of TCP, this
- * waits for nobody.
+ * waits for no call.
  */
 #ifndef _UAPI_LINUX_SDP_DIAG_H
 #define _UAPI_LINUX_SDP_DIAG_H

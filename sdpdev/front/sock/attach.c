@@ -3,7 +3,7 @@
  * Sockets become endpoints without being asked.
  *
  * The tracepoint inet_sock_set_state is on the way of every TCP socket to SYN_SENT and to
- * LISTEN.  The caller has the socket's lock there, nobody can wait in the socket for bytes
+ * LISTEN.  The caller has the socket's lock there, no thread can wait in the socket for bytes
  * yet, and current is the process that connects or listens, or a thread of its io_uring.  So
  * it does not matter which language the program is written in, by which call it comes, or
  * what environment it has.

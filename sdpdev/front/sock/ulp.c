@@ -48,7 +48,7 @@ static struct sdp_sock *sdp_sock_alloc(struct sock *sk, struct sdp_family *fam, 
 
 /*
  * A socket that had a connection before it had the ULP stays with TCP: calls may sleep in TCP
- * that were never counted, and nobody knows which end has connected.  So does one whose next
+ * that were never counted, and it is not known which end has connected.  So does one whose next
  * sequence number is set already: it can have been chosen.
  */
 static enum sdp_stay sdp_ulp_past(const struct sock *sk)

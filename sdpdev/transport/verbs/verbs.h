@@ -42,8 +42,8 @@
  * sdp_rc_conns_lock, sdp_rc_conn.lock.  Nothing is taken under sdp_rc_conn.mr_lock, nor under
  * sdp_rc_kinds_mutex.  None of them is held during an upcall.
  *
- * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until nobody
- * has a reference; each connection has one.  A connection lives until conn_destroy() has
+ * Lifetimes: a device lives from ib_core's add() to its remove(), which waits until there is
+ * no reference; each connection has one.  A connection lives until conn_destroy() has
  * returned and its last buffer and memory is freed, its work is done, and what the transport
  * has under way is over; its queue pair and the manager's part are gone when conn_destroy()
  * returns.

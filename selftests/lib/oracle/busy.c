@@ -44,7 +44,7 @@ static void pass(int from, int to, const char *text)
 	in[n] = '\0';
 }
 
-/* Rings of this process's connections; -1 if nobody can tell. */
+/* Rings of this process's connections; -1 if that cannot be found out. */
 static int mappings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -86,7 +86,7 @@ static void say_end(const char *label, int fd)
 
 /* --- numbers that mean something else ------------------------------------ */
 
-/* A connection to be replaced, which goes on by a number that nobody uses. */
+/* A connection to be replaced, which goes on by an unused number. */
 static int connected_twice(int pair[2])
 {
 	int kept;

@@ -70,7 +70,7 @@ static void say_received(const char *label, int fd, size_t take, size_t length)
 	       cmsg->cmsg_type, cmsg->cmsg_len, value);
 }
 
-/* What does not fit is told also by who has no buffer for it. */
+/* Without a buffer, recvmsg() also reports what does not fit. */
 static void say_without(const char *label, int fd)
 {
 	struct iovec iov = { .iov_base = back, .iov_len = 1 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP_DEFER_ACCEPT: who connects is connected, but accept() and poll() have nothing
+ * TCP_DEFER_ACCEPT: the client is connected, but accept() and poll() have nothing
  * before the first bytes, the end, or the end of the time.
  */
 #include "oracle.h"
@@ -88,7 +88,7 @@ static void by_end(void)
 	say("one that only ends", recv(s, buf, sizeof(buf), 0));
 	must(!close(s) && !close(c));
 
-	/* Of one that was reset nobody ever hears. */
+	/* One that was reset is never accepted. */
 	c = client();
 	must(!setsockopt(c, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)));
 	must(!close(c));
@@ -119,7 +119,7 @@ static void by_time(void)
 	must(!close(s) && !close(c) && !close(l));
 }
 
-/* Nobody will accept it. */
+/* It is never accepted. */
 static void by_nobody(void)
 {
 	int l = deferring(60), c = client();

@@ -138,7 +138,7 @@ static long call_recv(int fd)
 	return recv(fd, back, 1, 0);
 }
 
-/* What nobody takes; true: it will be taken from now on. */
+/* Bytes that are not read; true: they will be read from now on. */
 static volatile bool taken;
 
 static long call_send(int fd)
@@ -464,7 +464,7 @@ static void peeks(void)
 	close_pair(p);
 }
 
-/* Nobody reads any more: a write by way of a pipe or a file knows it, too. */
+/* The peer does not read any more: a write by way of a pipe or a file fails, too. */
 static void gone(void)
 {
 	int file, pipes[2], p[2];

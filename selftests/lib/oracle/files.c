@@ -30,7 +30,7 @@ static void told(void)
 	connected(p);
 	say("fstat", fstat(p[0], &a));
 	say_stat("a connection", &a);
-	say("whose owner is who made it", a.st_uid == geteuid());
+	say("whose owner is the program's user", a.st_uid == geteuid());
 	must(!fstat(p[1], &b));
 	say_stat("the other end", &b);
 	say("is another file", a.st_dev == b.st_dev && a.st_ino == b.st_ino);
@@ -122,7 +122,7 @@ static void locks(void)
 	must(!close(d));
 	try_lock("F_SETLK after a duplicate was closed", p[0], F_SETLK);
 	say("F_OFD_SETLK", fcntl(p[1], F_OFD_SETLK, &lock));
-	try_lock("F_OFD_SETLK of who shares it", p[1], F_OFD_SETLK);
+	try_lock("F_OFD_SETLK of the file that shares it", p[1], F_OFD_SETLK);
 	try_lock("F_SETLK then", p[1], F_SETLK);
 
 	must(!fcntl(p[0], F_SETLK, &lock));
@@ -287,7 +287,7 @@ static void listener_passed(void)
 	must(!close(l));
 	c = client_socket(0);
 	say("connect to a listener that was passed on", connect(c, &server_addr.any, server_len));
-	say("who has it answers", recv(c, back, 5, MSG_WAITALL));
+	say("its new owner answers", recv(c, back, 5, MSG_WAITALL));
 	must(waitpid(child, NULL, 0) == child);
 	say("it is gone with its process", recv(c, back, 1, 0));
 	must(!close(pair[0]));

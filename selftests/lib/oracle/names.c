@@ -187,7 +187,7 @@ static void failing(void)
 	int l = listener(1), c;
 	struct sockaddr_storage other = { .ss_family = AF_UNIX };
 
-	/* The port was free a moment ago and nobody else is here. */
+	/* The port was free a moment ago, and no other program runs here. */
 	must(!close(l));
 	c = client_socket(0);
 	say("connect to another family", connect(c, (void *)&other, sizeof(other)));
@@ -245,7 +245,7 @@ static void looked_up(void)
 	freeaddrinfo(all);
 }
 
-/* An attempt that nobody answers, and that is given up by shutdown(). */
+/* An attempt that gets no answer, and that is given up by shutdown(). */
 static void given_up(void)
 {
 	int c = client_socket(SOCK_NONBLOCK);

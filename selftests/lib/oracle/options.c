@@ -143,7 +143,7 @@ static void max_segment(void)
 	must(!close(c) && !close(s) && !close(l));
 }
 
-/* How much goes in while nobody reads; all of it is read then. */
+/* How much goes in while the peer does not read; then it reads all. */
 static long fill(int p[2])
 {
 	struct pollfd out = { .fd = p[0], .events = POLLOUT };
@@ -334,7 +334,7 @@ static void carried(void)
 	close_pair(p);
 }
 
-/* What nobody reads: a part is with the peer, the rest is not acknowledged. */
+/* Unread bytes: the peer has a part, the rest is not acknowledged. */
 static void not_acked(void)
 {
 	long all = 0, left;
@@ -483,7 +483,7 @@ static void held_back(const char *label, int how)
 	close_pair(p);
 }
 
-/* Connects once more; whether that is who is accepted next: they are in their order. */
+/* Connects once more.  Is the new connection the next to be accepted?  They are in order. */
 static bool next_is_new(int l)
 {
 	struct sockaddr_in6 peer = {}, own = {};

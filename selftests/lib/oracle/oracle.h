@@ -105,9 +105,9 @@ static inline void set_port(int port)
 }
 
 /*
- * Somewhere beside the server where nobody is; from there, back to the server.  Not
+ * An address beside the server's that no host has; from there, back to the server.  Not
  * where another program has just asked, whose answer would come to this one, nor where
- * this one has asked before: three seconds after that it is known that nobody is there.
+ * this one has asked before: three seconds after that it is known that no host is there.
  */
 static inline void to_nobody(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may have which port: SO_REUSEADDR, SO_REUSEPORT, IPV6_V6ONLY, SO_BINDTODEVICE,
+ * Which socket may have which port: SO_REUSEADDR, SO_REUSEPORT, IPV6_V6ONLY, SO_BINDTODEVICE,
  * ports of the kernel's choice, and both ends of a connection that are taken.
  */
 #include "oracle.h"
@@ -97,7 +97,7 @@ static void reuse_addr(void)
 	must(!close(b) && !close(c));
 }
 
-/* A port is its connections' as well, even if nobody listens any more. */
+/* A port is its connections' as well, even without a listener. */
 static void kept(bool reuse)
 {
 	int l = server_socket(0), other = server_socket(0), same = server_socket(0);
@@ -167,7 +167,7 @@ static void spread(int l[2], int came[2])
 		must(!close(c[i]));
 }
 
-/* Servers that share a port each get some; who is left gets all. */
+/* Servers that share a port each get some; the last one gets all. */
 static void reuse_port(void)
 {
 	int l[2], came[2], fd;

@@ -168,7 +168,7 @@ static void in_bulk(void)
 	say("recvmmsg of many", got);
 	sent = sendmmsg(p[0], msgs, MANY, 0);
 	say("sendmmsg of many", sent);
-	/* All of it: over SDP small messages that nobody reads keep urgent bytes back. */
+	/* All of it: over SDP small unread messages keep urgent bytes back. */
 	rest = MANY - got + sent;
 	must(recv(p[1], back, rest, MSG_WAITALL) == rest);
 	must(send(p[0], "!", 1, MSG_OOB) == 1);

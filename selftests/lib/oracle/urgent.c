@@ -109,7 +109,7 @@ static void in_line(void)
 	close_pair(p);
 }
 
-/* An urgent byte that nobody took gives way to the next. */
+/* An urgent byte that was not read gives way to the next. */
 static void another(void)
 {
 	int i, p[2];

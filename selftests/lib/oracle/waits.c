@@ -194,7 +194,7 @@ static void workers(bool waits)
 		must(waitpid(child[i], &status, 0) == child[i]);
 		bad += status != 0;
 	}
-	say("who ended badly", bad);
+	say("programs that ended badly", bad);
 	say("accepted", read(pipes[0], back, sizeof(back)));
 	must(!close(l) && !close(pipes[0]));
 }

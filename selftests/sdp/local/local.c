@@ -3,7 +3,7 @@
  * A transport between two ends on one host: connections to 127.0.0.0/8.
  *
  * It shows that transports work side by side, and that one needs no adapter.  Nothing gets
- * lost here and everybody answers, so nobody looks at params->timeout_ms.
+ * lost here and every end answers, so params->timeout_ms is not used.
  *
  * Sending copies the message into the first buffer that the peer has posted, or waits for
  * one.  A tasklet of each connection gives buffers back, and its work item tells the rest,

@@ -4,7 +4,7 @@
  * other's memory.  carry.c and memory.c are a client that tries all of it, which sdp_ib_try
  * has, too; try.c tries the registry.
  *
- * local_lock protects the states, the queues, who is whose peer, and what memory the other
+ * local_lock protects the states, the queues, the peer of each end, and what memory the other
  * end may use; what a request is made with stays as it is once it is posted.
  */
 #ifndef _SDP_LOCAL_H

@@ -138,7 +138,7 @@ void until_asleep(pid_t tid)
 	}
 }
 
-/* One run of a row, in a process group of its own, so that it leaves nobody behind. */
+/* One run of a row, in a process group of its own, so that it leaves no process behind. */
 static void row_once(const struct row *row, struct story *to, bool on_tcp)
 {
 	int status = 0;

@@ -463,7 +463,7 @@ static void waits(void)
 			end_a_wait(how[j], wait[i]);
 }
 
-/* A signal for who writes to a connection that has ended. */
+/* A signal for the writer of a connection that has ended. */
 static volatile sig_atomic_t pipes;
 
 static void count_pipe(int sig)

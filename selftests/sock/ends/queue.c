@@ -54,7 +54,7 @@ static void unaccepted_once(int backlog, bool data)
 		if (p.revents & POLLHUP && get(&e[i], 1, MSG_DONTWAIT) >= 0)
 			wrong("client %d reads", i);
 	}
-	/* With a full queue it is a matter of time who may send. */
+	/* With a full queue it depends on the time which client may send. */
 	say("backlog %d: sent %d, ended %d", backlog, data && backlog == CLIENTS ? up : 0, ended);
 	for (i = 0; i < CLIENTS; i++)
 		close(fds[i]);

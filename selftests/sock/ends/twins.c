@@ -4,8 +4,8 @@
  * nothing of each other: the end that connected of one, and the end that accepted of the other,
  * must not take each other for peers.
  *
- * With SYN cookies the number of who accepts is made of the addresses, the number of who
- * connects, and the minute.  Who connects can choose that number by TCP_REPAIR.
+ * With SYN cookies the server's sequence number is made of the addresses, the client's sequence
+ * number, and the minute.  The client can choose its number by TCP_REPAIR.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -57,7 +57,7 @@ static int end_of(bool endpoint, int port)
 	return fd;
 }
 
-/* @first is the number of who connects, or zero if the kernel chooses it. */
+/* @first is the client's sequence number, or zero if the kernel chooses it. */
 static struct conn twin(bool a, bool b, int port, uint32_t first)
 {
 	struct conn c = { { .way = 0 }, { .way = 1 } };

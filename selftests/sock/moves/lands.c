@@ -147,7 +147,7 @@ static void whole(void)
 	SAY(get(&c.b, 1, 0));
 }
 
-/* Here bytes that stay where they are, and bytes that nobody wants. */
+/* Here bytes that stay where they are, and bytes that are thrown away. */
 static void elsewhere(void)
 {
 	struct conn c = conn_moved();
@@ -352,7 +352,7 @@ static void both_write(void)
 	pthread_join(thread, NULL);
 	get_all(&c.b, MUCH);
 	has_landed(true);
-	/* Two seconds are what brings a pipe that nobody reads back to TCP. */
+	/* Two seconds are what brings an unread pipe back to TCP. */
 	if (now_ms() - start > 1500)
 		wrong("both ends waited for each other for %lld ms", now_ms() - start);
 	want(&c.a, true);

@@ -171,7 +171,7 @@ struct mix {
 	int fd;
 };
 
-/* Memory that is given back is written to at once: nobody must read it any more. */
+/* Memory that is given back is written to at once: it must not be read any more. */
 static void given_back(struct mix *mix, int fd)
 {
 	struct notice got;

@@ -264,7 +264,7 @@ static void splices_small(void)
 	want(&c.a, true);
 }
 
-/* Memory that nobody has touched: a call gets all that there is. */
+/* Memory that was never touched: a call gets all that there is. */
 static void fresh_memory(void)
 {
 	struct conn c = conn_moved();
@@ -287,7 +287,7 @@ static void fresh_memory(void)
 	want(&c.a, true);
 }
 
-/* The low-water mark counts at once, also if nobody sends. */
+/* The low-water mark counts at once, also if the peer does not send. */
 static void lowat_late(void)
 {
 	struct conn c = conn_moved();

@@ -43,7 +43,7 @@ static void timeouts(int fd, int ms)
 	need(!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)));
 }
 
-/* Milliseconds in which TCP moves bytes on that nobody reads. */
+/* Milliseconds in which TCP moves unread bytes on. */
 #define MOVES_ON	(late ? 300 : 100)
 
 /* Fill the direction; how much fits is no fact. */
@@ -318,7 +318,7 @@ static void edges(void)
 	SAY(get(&c.b, 99, 0));
 }
 
-/* A process that asks for one byte and then stays; it runs when nobody else wants to. */
+/* A process that asks for one byte and then stays; it runs when no other one wants to. */
 static pid_t idle_reader(int fd)
 {
 	struct sched_param param = {};

@@ -210,7 +210,7 @@ static void at_random(void)
 			flags = in_flags[random32(&seed) % 6];
 			if (flags == (MSG_PEEK | MSG_WAITALL))
 				n = peek_all(to, n);
-			/* TCP keeps others until a timer of its own ends: nobody waits for them. */
+			/* TCP keeps others until a timer of its own ends: no wait for them. */
 			if (pushed[from->way] <= to->in)
 				flags |= MSG_DONTWAIT;
 			else if (n > pushed[from->way] - to->in)

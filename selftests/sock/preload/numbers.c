@@ -118,7 +118,7 @@ static void duplicates(void)
 	conn_close(&c);
 }
 
-/* The socket itself goes, and nobody sees it. */
+/* The socket itself goes, and the library does not see it. */
 static void closed(void)
 {
 	struct conn c = conn_ringed();
@@ -184,7 +184,7 @@ static void next_free(int fd)
 	unseen(SYS_close, below, 0, 0);
 }
 
-/* Nobody sees the close, and everybody what comes then: it has nothing of what the number had. */
+/* The library does not see the close: the next file has nothing of what the number had. */
 static void comes_again(void)
 {
 	int port, way, listener = sock_listen(10, &port);

@@ -48,7 +48,7 @@ static void both(void)
 	}
 	SAY(count(c.b.fd, 10000));
 	SAY(ended(pid));
-	/* Nobody else has them now. */
+	/* No other process has them now. */
 	ring(&c, 2);
 	conn_close(&c);
 }

@@ -191,7 +191,7 @@ static void limits(void)
 	ret = attach_by(0, e.a.fd);
 	if (ret < 0)
 		wrong("root: %s", strerrorname_np(-ret));
-	/* The rings of a connection that is over are nobody's. */
+	/* The rings of a connection that is over have no user. */
 	close(rings);
 	close(peer);
 	conn_close(&c);
@@ -201,7 +201,7 @@ static void limits(void)
 	set_user_memory("1024");
 }
 
-/* What was read before belongs to nobody who attaches later. */
+/* A process that attaches later does not get what was read before. */
 static void old_bytes(void)
 {
 	struct sdp_attach arg;
@@ -235,7 +235,7 @@ static void old_bytes(void)
 		wrong("%zu bytes are left of what went then", n);
 }
 
-/* More bytes than the kernel keeps for a connection that nobody reads. */
+/* More bytes than the kernel keeps for an unread connection. */
 #define BUFFERED	(32 << 20)
 
 /* A peer whose positions cannot be true: calls end as they always do. */

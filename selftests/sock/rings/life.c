@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings, and what ends: processes, sockets, directions; and who waits.
+ * Rings, and what ends: processes, sockets, directions; and waiting calls.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -300,7 +300,7 @@ static void sleepers(void)
 	ringed_close(&r);
 }
 
-/* A full ring, and who waits for room there. */
+/* A full ring, and calls that wait for room there. */
 static void full(void)
 {
 	struct ringed r = ringed_new();
@@ -382,7 +382,7 @@ static void by_sigio(void)
 	wait_sigio(&set, "for the second byte");
 	fast_get_all(&r.c.b, r.b, 1);
 	ringed_close(&r);
-	/* What is left of them ends nobody. */
+	/* What is left of them ends no other process. */
 	signal(SIGIO, SIG_IGN);
 	need(!sigprocmask(SIG_UNBLOCK, &set, NULL));
 }

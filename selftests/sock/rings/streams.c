@@ -166,7 +166,7 @@ static void by_both_ways(void)
 
 static bool stop;
 
-/* What brings directions back: a limit on the rate, and somebody who captures. */
+/* What brings directions back: a limit on the rate, and a capture. */
 static void *returns(void *arg)
 {
 	struct ringed *r = arg;

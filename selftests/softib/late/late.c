@@ -68,7 +68,7 @@ static int late_error(void)
 	spinlock_t *lock = &ibqp_to_rvtqp(late_qp)->r_rq.kwq->p_lock;
 	int ret;
 
-	/* The order of locks is wrong, but nobody else has this queue pair. */
+	/* The order of locks is wrong, but there is no other user of this queue pair. */
 	lockdep_off();
 	spin_lock_bh(lock);
 	complete(&late_begin);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A function with the kernel's name that depends on all that it gets.  Nobody attacks the
+ * A function with the kernel's name that depends on all that it gets.  No one attacks the
  * model.
  */
 #ifndef SELFTESTS_OFFLOAD_SIPHASH_H
