@@ -179,7 +179,7 @@ static bool ipoib_dest_evict(struct ipoib_dev *priv, bool waiting)
 		return false;
 
 	ipoib_dest_unlink(d);
-	list_add_tail(&d->kill, &priv->dests.evicted);
+	list_add_tail(&d->age, &priv->dests.evicted);
 	priv->dests.evicted_count++;
 	queue_work(ipoib_ctl_wq, &priv->dests.evict_work);
 	ipoib_dest_drop_queue(d, &lost, IPOIB_TX_QUEUE_FULL);
@@ -199,10 +199,9 @@ static struct ipoib_dest *ipoib_dest_create(struct ipoib_dev *priv,
 		return NULL;
 
 	kind = ipoib_gid_is_mcast(gid) ? priv->dests.mcast_kind : priv->dests.path_kind;
-	d = kzalloc(kind->size, GFP_ATOMIC);
+	d = kind->create();
 	if (!d)
 		return NULL;
-	kind->init(d);
 
 	d->kind = kind;
 	d->priv = priv;
@@ -443,6 +442,13 @@ void ipoib_dest_fail(struct ipoib_dest *d, unsigned long backoff)
 
 /* --- removal ------------------------------------------------------------- */
 
+static void ipoib_dest_free(struct rcu_head *rcu)
+{
+	struct ipoib_dest *d = container_of(rcu, struct ipoib_dest, rcu);
+
+	d->kind->free(d);
+}
+
 /* Called under ctl. */
 static void ipoib_dest_destroy(struct ipoib_dest *d)
 {
@@ -460,7 +466,7 @@ static void ipoib_dest_destroy(struct ipoib_dest *d)
 
 	ipoib_dest_withdraw(d);
 	ipoib_dest_drop_queue(d, &d->queue, why);
-	kfree_rcu(d, rcu);
+	call_rcu(&d->rcu, ipoib_dest_free);
 }
 
 /* Of those that are out of the table. Called under ctl. */
@@ -468,7 +474,7 @@ static void ipoib_dest_destroy_all(struct list_head *kill)
 {
 	struct ipoib_dest *d, *next;
 
-	list_for_each_entry_safe(d, next, kill, kill)
+	list_for_each_entry_safe(d, next, kill, age)
 		ipoib_dest_destroy(d);
 }
 
@@ -513,7 +519,7 @@ void ipoib_dest_remove(struct ipoib_dev *priv,
 		if (!doomed(d))
 			continue;
 		ipoib_dest_unlink(d);
-		list_add_tail(&d->kill, &kill);
+		list_add_tail(&d->age, &kill);
 	}
 	ipoib_dest_take_evicted(priv, &kill);
 	spin_unlock_bh(&priv->dests.lock);

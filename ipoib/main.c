@@ -122,9 +122,12 @@ static int __init ipoib_module_init(void)
 	int err;
 
 	ipoib_param_init();
-	err = ipoib_work_init();
+	err = ipoib_path_init();
 	if (err)
 		return err;
+	err = ipoib_work_init();
+	if (err)
+		goto exit_path;
 
 	ipoib_debugfs_init();
 	ib_sa_register_client(&ipoib_sa_client);
@@ -150,6 +153,8 @@ unregister_sa:
 	ipoib_child_exit();
 	ipoib_debugfs_exit();
 	ipoib_work_exit();
+exit_path:
+	ipoib_path_exit();
 	return err;
 }
 
@@ -162,6 +167,7 @@ static void __exit ipoib_module_exit(void)
 	ipoib_child_exit();
 	ipoib_debugfs_exit();
 	ipoib_work_exit();
+	ipoib_path_exit();
 }
 
 module_init(ipoib_module_init);

@@ -453,12 +453,20 @@ static void ipoib_mcast_retry(struct ipoib_dest *d)
 		ipoib_dest_kick(d, 0);
 }
 
-static void ipoib_mcast_init(struct ipoib_dest *d)
+static struct ipoib_dest *ipoib_mcast_create(void)
 {
-	struct ipoib_mcast *m = ipoib_to_mcast(d);
+	struct ipoib_mcast *m = kzalloc(sizeof(*m), GFP_ATOMIC);
 
+	if (!m)
+		return NULL;
 	INIT_DELAYED_WORK(&m->dest.work, ipoib_mcast_work);
 	m->backoff = HZ;
+	return &m->dest;
+}
+
+static void ipoib_mcast_free(struct ipoib_dest *d)
+{
+	kfree(ipoib_to_mcast(d));
 }
 
 /* Leaves for good. */
@@ -471,8 +479,8 @@ static void ipoib_mcast_release(struct ipoib_dest *d)
 }
 
 const struct ipoib_dest_kind ipoib_mcast_kind = {
-	.size		= sizeof(struct ipoib_mcast),
-	.init		= ipoib_mcast_init,
+	.create		= ipoib_mcast_create,
+	.free		= ipoib_mcast_free,
 	.release	= ipoib_mcast_release,
 	.resume		= ipoib_mcast_retry,
 	.refresh	= ipoib_mcast_retry,

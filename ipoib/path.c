@@ -7,6 +7,8 @@
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "compat.h"
 #include "ipoib.h"
@@ -19,6 +21,8 @@
  */
 #define IPOIB_REQUERY_RATE	2048
 #define IPOIB_REQUERIES		16
+
+static struct kmem_cache *ipoib_path_cache;
 
 static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 			      ib_sa_num_prs_t num_prs, void *context)
@@ -37,8 +41,8 @@ static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 	atomic_dec(&d->priv->dests.asked);
 	if (d->state != IPOIB_DEST_DEAD)
 		mod_delayed_work(ipoib_wq, &d->work, 0);
-	/* Another query may begin, and with it another wait, when the lock is free. */
-	complete(&p->idle);
+	/* Removal waits; it frees the path when the lock is free. */
+	wake_up_var(&p->asked);
 	spin_unlock_bh(&d->lock);
 }
 
@@ -59,7 +63,6 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	rec.traffic_class = priv->link.bcast.traffic_class;
 	spin_unlock(&priv->link.bcast_lock);
 
-	reinit_completion(&p->idle);
 	atomic_inc(&priv->dests.asked);
 	ipoib_count(priv, IPOIB_PATH_QUERIES);
 	trace_ipoib_path_query(&p->dest);
@@ -74,7 +77,6 @@ static int ipoib_path_ask(struct ipoib_path *p)
 		p->asked = IPOIB_QUERY_NONE;
 		spin_unlock_bh(&p->dest.lock);
 		atomic_dec(&priv->dests.asked);
-		complete(&p->idle);
 		return id;
 	}
 	p->query_id = id;
@@ -318,14 +320,30 @@ static void ipoib_path_resume(struct ipoib_dest *d)
 		ipoib_path_kick(d);
 }
 
-static void ipoib_path_init(struct ipoib_dest *d)
+static struct ipoib_dest *ipoib_path_create(void)
 {
-	struct ipoib_path *p = ipoib_to_path(d);
+	struct ipoib_path *p = kmem_cache_zalloc(ipoib_path_cache, GFP_ATOMIC);
 
+	if (!p)
+		return NULL;
 	INIT_DELAYED_WORK(&p->dest.work, ipoib_path_work);
-	init_completion(&p->idle);
-	complete(&p->idle);
 	INIT_LIST_HEAD(&p->conns);
+	return &p->dest;
+}
+
+static void ipoib_path_free(struct ipoib_dest *d)
+{
+	kmem_cache_free(ipoib_path_cache, ipoib_to_path(d));
+}
+
+static bool ipoib_path_is_asked(struct ipoib_path *p)
+{
+	bool asked;
+
+	spin_lock_bh(&p->dest.lock);
+	asked = p->asked == IPOIB_QUERY_SENT;
+	spin_unlock_bh(&p->dest.lock);
+	return asked;
 }
 
 /* Ends the query under way, and the connections. */
@@ -338,15 +356,31 @@ static void ipoib_path_release(struct ipoib_dest *d)
 	if (p->asked == IPOIB_QUERY_SENT)
 		ib_sa_cancel_query(p->query_id, p->query);
 	spin_unlock_bh(&d->lock);
-	wait_for_completion(&p->idle);
+	/* With the lock: the answer has done with the path, then. */
+	wait_var_event(&p->asked, !ipoib_path_is_asked(p));
 	ipoib_conns_release(p);
 }
 
 const struct ipoib_dest_kind ipoib_path_kind = {
-	.size		= sizeof(struct ipoib_path),
-	.init		= ipoib_path_init,
+	.create		= ipoib_path_create,
+	.free		= ipoib_path_free,
 	.release	= ipoib_path_release,
 	.resume		= ipoib_path_resume,
 	.refresh	= ipoib_path_refresh,
 	.renew		= ipoib_path_reset,
 };
+
+int ipoib_path_init(void)
+{
+	/* The next size of kmalloc() is 512. */
+	ipoib_path_cache = KMEM_CACHE(ipoib_path, 0);
+	return ipoib_path_cache ? 0 : -ENOMEM;
+}
+
+/* There are no interfaces any more. */
+void ipoib_path_exit(void)
+{
+	/* Groups, too, are freed by a function of the module. */
+	rcu_barrier();
+	kmem_cache_destroy(ipoib_path_cache);
+}

@@ -64,9 +64,8 @@ enum ipoib_dest_state {
 /**
  * struct ipoib_dest - a GID that packets are sent to
  * @hash:	in ipoib_dests.table; changed under its lock, read under RCU
- * @age:	in ipoib_dests.ages; under its lock
- * @kill:	links those that were taken out of the table for removal
- * @rcu:	frees the destination after the last reader
+ * @age:	in ipoib_dests.ages; under its lock. Out of the table, it links those to destroy
+ * @rcu:	frees the destination after the last reader, where @age is no longer needed
  * @priv:	the interface
  * @kind:	what it is part of
  * @gid:	the key
@@ -86,9 +85,10 @@ enum ipoib_dest_state {
  */
 struct ipoib_dest {
 	struct hlist_node hash;
-	struct list_head age;
-	struct list_head kill;
-	struct rcu_head rcu;
+	union {
+		struct list_head age;
+		struct rcu_head rcu;
+	};
 	struct ipoib_dev *priv;
 	const struct ipoib_dest_kind *kind;
 	union ib_gid gid;
@@ -106,16 +106,17 @@ struct ipoib_dest {
 
 /**
  * struct ipoib_dest_kind - what a unicast destination does in its way, and a group in its
- * @size:	of the structure that the destination is the beginning of
- * @init:	of the memory, which is zero; under ipoib_dests.lock
+ * @create:	makes one, with the structure that it is the beginning of, or returns NULL; under
+ *		ipoib_dests.lock
+ * @free:	its memory, after the last reader
  * @release:	gives back what it has; its work has been cancelled for good
  * @resume:	the subnet administrator is back; under ipoib_dests.lock, as what follows
  * @refresh:	ways may have changed, but are usable until the new ones are known
  * @renew:	ways and memberships are none any more
  */
 struct ipoib_dest_kind {
-	size_t size;
-	void (*init)(struct ipoib_dest *d);
+	struct ipoib_dest *(*create)(void);
+	void (*free)(struct ipoib_dest *d);
 	void (*release)(struct ipoib_dest *d);
 	void (*resume)(struct ipoib_dest *d);
 	void (*refresh)(struct ipoib_dest *d);

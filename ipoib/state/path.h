@@ -5,7 +5,6 @@
 #ifndef _IPOIB_PATH_H
 #define _IPOIB_PATH_H
 
-#include <linux/completion.h>
 #include <rdma/ib_sa.h>
 
 #include "dest.h"
@@ -24,16 +23,17 @@ enum ipoib_query {
  * struct ipoib_path - unicast destination, resolved by a PathRecord query
  * @dest:	common part
  * @ask:	ask even if no packet waits; under dest.lock
- * @asked:	what became of the query; under dest.lock
+ * @asked:	what became of the query; under dest.lock, and removal waits for an answer
  * @tries:	attempts since the last success; under dest.lock
  * @status:	of the query; of the work unless it is sent, as is what follows
  * @rec:	the answer, if @status is 0; written under dest.lock, for other readers
  * @query:	for cancelling
  * @query_id:	for cancelling
- * @idle:	done when no query is under way, for removal to wait for
+ * @conn_count:	how many @conns; under dest.lock
  * @conns:	connections to its link-layer addresses; changed under dest.lock,
  *		read under RCU
- * @conn_count:	how many; under dest.lock
+ *
+ * There are thousands: ipoib.rst has what one takes beside the kernel's driver's.
  */
 struct ipoib_path {
 	struct ipoib_dest dest;
@@ -45,10 +45,9 @@ struct ipoib_path {
 	struct sa_path_rec rec;
 	struct ib_sa_query *query;
 	int query_id;
-	struct completion idle;
 
-	struct list_head conns;
 	unsigned int conn_count;
+	struct list_head conns;
 };
 
 /**
@@ -72,6 +71,10 @@ static inline struct ipoib_path *ipoib_to_path(struct ipoib_dest *d)
 
 extern struct ib_sa_client ipoib_sa_client;
 extern const struct ipoib_dest_kind ipoib_path_kind;
+
+/* path.c */
+int ipoib_path_init(void);
+void ipoib_path_exit(void);
 
 /* sa.c */
 bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec);
