@@ -96,7 +96,7 @@ void ipoib_dest_init(struct ipoib_dev *priv, const struct ipoib_dest_kind *path,
 
 static u32 ipoib_dest_hash(struct ipoib_dev *priv, const union ib_gid *gid)
 {
-	return jhash(gid->raw, sizeof(gid->raw), priv->dests.seed);
+	return jhash2((const u32 *)gid->raw, sizeof(gid->raw) / sizeof(u32), priv->dests.seed);
 }
 
 /* Called under rcu_read_lock() or dests.lock. */

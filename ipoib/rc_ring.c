@@ -69,20 +69,16 @@ static void ipoib_rc_slot_free(struct ipoib_rc_ring *ring,
 static int ipoib_rc_slot_post(struct ipoib_rc_ring *ring, unsigned int n)
 {
 	const struct ipoib_rc_slot *slot = &ring->slots[n];
-	struct ib_sge sge[IPOIB_RC_PAGES];
 	struct ib_recv_wr wr = {
 		.wr_id = n | IPOIB_WR_RECV,
-		.sg_list = sge,
+		.sg_list = ring->sge,
 		.num_sge = ring->pages,
 	};
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < ring->pages; i++) {
-		sge[i].addr = slot->addr[i];
-		sge[i].length = PAGE_SIZE;
-		sge[i].lkey = ring->priv->pd->local_dma_lkey;
-	}
+	for (i = 0; i < ring->pages; i++)
+		ring->sge[i].addr = slot->addr[i];
 	if (ring->srq)
 		err = ib_post_srq_recv(ring->srq, &wr, NULL);
 	else
@@ -231,6 +227,10 @@ struct ipoib_rc_ring *ipoib_rc_ring_alloc(struct ipoib_dev *priv,
 	ring->pages = priv->cm.pages;
 	INIT_DELAYED_WORK(&ring->refill, ipoib_rc_ring_work);
 	spin_lock_init(&ring->lock);
+	for (i = 0; i < ring->pages; i++) {
+		ring->sge[i].length = PAGE_SIZE;
+		ring->sge[i].lkey = priv->pd->local_dma_lkey;
+	}
 	for (i = 0; i < size; i++)
 		ring->idle[i] = i;
 	ring->idle_count = size;

@@ -93,6 +93,7 @@ struct ipoib_rc_slot {
  * @refill:	fills what could not be filled in softirq
  * @lock:	what follows, but for the slots that are posted
  * @dying:	no more is posted
+ * @sge:	of the slot that is being posted; only the addresses differ
  * @posted:	slots that the adapter has
  * @idle_count:	slots that it has not
  * @idle:	their numbers
@@ -108,6 +109,7 @@ struct ipoib_rc_ring {
 
 	spinlock_t lock;		/* what follows */
 	bool dying;
+	struct ib_sge sge[IPOIB_RC_PAGES];
 	unsigned int posted;
 	unsigned int idle_count;
 	u16 *idle;
