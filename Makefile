@@ -77,8 +77,9 @@ endif
 
 # Folders with modules; make MODDIRS=... builds only some.
 MODDIRS  := tools/softib tools/fuzz/quick ipoib sdpdev selftests/vm/provoke selftests/wire/answer \
-	    selftests/softib/late selftests/lib/slow selftests/ipoib/moderate selftests/ipoib/object \
-	    selftests/ipoib/opa selftests/ipoib/poor selftests/sdp/local selftests/sock/carrier
+	    selftests/softib/late selftests/lib/slow selftests/ipoib/hold selftests/ipoib/moderate \
+	    selftests/ipoib/object selftests/ipoib/opa selftests/ipoib/poor selftests/sdp/local \
+	    selftests/sock/carrier
 # Once is enough.
 ifeq ($(KERNEL),6.1)
   MODDIRS += selftests/ipoib/logged

@@ -68,9 +68,14 @@ failed() {
 	grep " ipoib_path_fail: dev ib0 netns $me " $tracing/trace | grep -v ' status -110 '
 }
 
+# stranger N: a neighbour without a path, 10.77.0.N
+stranger() {
+	ip neigh replace "10.77.0.$1" dev ib0 nud permanent \
+		lladdr "00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:$1"
+}
+
 no_path() {
-	ip neigh replace 10.77.0.98 dev ib0 nud permanent \
-		lladdr 00:00:00:77:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:98
+	stranger 98
 	ping -c 1 -W 1 10.77.0.98 > /dev/null
 	ip neigh del 10.77.0.98 dev ib0
 	soon path_answer 'gid fe80:.*:0098 status -[0-9]+ dlid 0x0000' &&
@@ -99,16 +104,74 @@ carrier_events() {
 }
 
 # A link that goes and comes.
-flush() {
+replug() {
 	local link=/tmp/config/softib/links/softib0
 
 	mkdir -p /tmp/config && mount -t configfs none /tmp/config || return
-	forget
 	echo 0 > "$link"/up
 	echo 1 > "$link"/up
 	umount /tmp/config
-	soon flush 'level (normal|heavy)$' && until_true 20 carrier &&
+}
+
+flush() {
+	forget
+	replug && soon flush 'level (normal|heavy)$' && until_true 20 carrier &&
 	soon carrier 'off$' && soon carrier 'on$'
+}
+
+# asked GID N: for its path, so many times
+asked() {
+	[ "$(grep -c " ipoib_path_query: dev ib0 netns $me gid $1" $tracing/trace)" -ge "$2" ]
+}
+
+# The event came when the answer had come and was not in use.
+in_time() {
+	awk -v gid="$1" -v slow="$2" '
+		{ for (i = 1; i < 7; i++) if ($i ~ /^[0-9]+[.][0-9]+:$/) now = $i + 0 }
+		/ipoib_path_answer: dev ib0 / && index($0, gid) && !came { came = now }
+		/ipoib_flush: dev ib0 .* normal$/ && came && !flushed { flushed = now }
+		END { print "answer", came, "event", flushed
+			exit !flushed || flushed > came + slow }' $tracing/trace
+}
+
+# An event forgets an answer that has just come, so the driver asks once more by itself: no
+# packet does, as nobody replies.
+old_answer() {
+	local gid status
+
+	gid=$(port_gid 4)
+	ip link set ib0 down && address_up node1 1 && until_true 10 carrier &&
+	ip neigh replace 10.77.0.96 dev ib0 nud permanent lladdr "$(lladdr node4)" &&
+	insmod "$BUILD/$KERNEL/selftests/lib/slow/slow.ko" us=2000000 \
+		function=ib_init_ah_attr_from_path || return
+	forget
+	echo > /dev/udp/10.77.0.96/9 && soon path_answer "gid $gid status 0" && replug &&
+	soon flush 'level normal$' && in_time "$gid" 2 && until_true 10 asked "$gid" 2
+	status=$?
+	rmmod slow
+	ip neigh del 10.77.0.96 dev ib0
+	until_true 30 carrier && return $status
+}
+
+# again: the subnet manager says that all is to be registered again, and that is seen.
+again() {
+	forget
+	"${0%/*}/portinfo.py" softib0 reregister 1 && soon flush 'level light$'
+}
+
+# A work that waits for rtnl keeps no other one from its turn, neither one that takes ctl
+# (flush) nor one of a destination.
+held() {
+	local status
+
+	stranger 97
+	insmod "$BUILD/$KERNEL/selftests/ipoib/hold/hold.ko" || return
+	again && again && { ping -c 1 -W 1 10.77.0.97 > /dev/null
+		soon path_answer 'gid fe80:.*:0097 status -[0-9]+ dlid 0x0000'; }
+	status=$?
+	rmmod hold
+	ip neigh del 10.77.0.97 dev ib0
+	return $status
 }
 
 # Nobody sends to it any more, and that is noticed from the next time on that the
@@ -186,7 +249,9 @@ each_packet() {
 with_data=$VM_BUILD/$VM_KERNEL/selftests/ipoib/logged/ib_ipoib_logged.ko
 # It is built for one kernel.
 logs=$([ "$VM_KERNEL" != 6.1 ] || echo 1)
-plan $((10 + logs))
+# The checked kernel has no kprobes.
+slow=$([ "$KERNEL" = debug ] || echo 1)
+plan $((11 + logs + slow))
 check "events are switched on" switch_on
 check "path: created, asked for, answered" traced path
 check "path: there is none" traced no_path
@@ -196,6 +261,9 @@ traced leave
 result $? "group: left, removed"
 check "carrier" traced carrier_events
 check "flush" traced flush
+[ -z "$slow" ] ||
+	check "an answer that is older than an event is asked for again" traced old_answer
+check "what waits for rtnl keeps no other work from its turn" traced held
 check "idle: forgotten" traced idle
 check "other interfaces can be filtered out" others
 check "nothing when switched off" switched_off

@@ -20,7 +20,7 @@ MODULE_PARM_DESC(function, "Its name");
 
 static uint us;
 module_param(us, uint, 0444);
-MODULE_PARM_DESC(us, "How much longer it takes, in microseconds, at most 100000");
+MODULE_PARM_DESC(us, "How much longer it takes, in microseconds, at most 2000000");
 
 static bool after;
 module_param(after, bool, 0444);
@@ -66,7 +66,7 @@ static struct kretprobe slow_probe = {
 
 static int __init slow_init(void)
 {
-	if (us > 100000)
+	if (us > 2000000)
 		return -EINVAL;
 	slow_probe.kp.symbol_name = function;
 	return register_kretprobe(&slow_probe);
