@@ -167,14 +167,6 @@ memory() {
 	echo $(($(in_use) - sm))
 }
 
-given_back() {
-	local now
-
-	now=$(memory)
-	echo "$now KiB, wanted $((base + SLACK))"
-	[ "$now" -le $((base + SLACK)) ]
-}
-
 # The kernel's driver has one file in debugfs for a name, also of children in two namespaces.
 silent() {
 	local known='^$'
@@ -204,8 +196,8 @@ check "the peers' are deleted" peers_gone
 timed "all are deleted" delete_all
 until_true 60 no_more "$base_objects" objects
 check "their objects are" no_more "$base_objects" objects
-until_true 60 given_back
-check "and their memory" given_back
+until_true 60 back_to $((base + SLACK)) memory
+check "and their memory" back_to $((base + SLACK)) memory
 check "without a warning" silent
 anew ""
 partitions

@@ -339,11 +339,11 @@ in_use() {
 	     END { print n }' /proc/meminfo /proc/zoneinfo
 }
 
-# back_to KIB: no more memory is in use than that.
+# back_to KIB [COMMAND]: no more memory is in use than that, as COMMAND counts it (in_use).
 back_to() {
 	local now
 
-	now=$(in_use)
+	now=$("${2:-in_use}")
 	echo "$now KiB, wanted $1"
 	[ "$now" -le "$1" ]
 }

@@ -174,14 +174,6 @@ memory() {
 	echo $(($(in_use) - programs))
 }
 
-given_back() {
-	local now
-
-	now=$(memory)
-	echo "$now KiB, wanted $((base + SLACK))"
-	[ "$now" -le $((base + SLACK)) ]
-}
-
 mlid=$(mlid)
 # The neighbour table is one for all namespaces.
 nsenter -t 1 -n sysctl -qw net.ipv4.neigh.default.gc_thresh3=100000
@@ -202,8 +194,8 @@ diag "all: $((peak - base)) KiB"
 [ $((peak - base)) -gt $((2 * SLACK * active / 16384)) ]
 result $? "they cost memory"
 check "they are forgotten" forgotten
-until_true 60 given_back
-check "which gives the memory back" given_back
+until_true 60 back_to $((base + SLACK)) memory
+check "which gives the memory back" back_to $((base + SLACK)) memory
 diag "left: $(($(memory) - base)) KiB"
 diag "$(< /tmp/costs)"
 { kill "$sa"; wait "$sa"; } 2> /dev/null
