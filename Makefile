@@ -235,14 +235,17 @@ bench bench-gate: setup-check
 
 install: install-modules install-user
 
-# By the kernel's build system, which signs and compresses as the kernel is configured. The
-# modules' own folder comes before the kernel's.
+# By the kernel's build system, which signs and compresses as the kernel is configured. If the
+# distribution has kept the key, as all do, nothing is signed. The modules' own folder comes before
+# the kernel's.
+MODULE_KEY = $(shell sed -n 's|^CONFIG_MODULE_SIG_KEY="\([^/:][^:]*\)"|\1|p' $(KDIR)/.config)
+UNSIGNED = $(if $(MODULE_KEY),$(if $(wildcard $(KDIR)/$(MODULE_KEY)),,CONFIG_MODULE_SIG_ALL=))
 install-modules:
 	+@$(MAKE) --no-print-directory modules MODDIRS='$(INSTALLED_MODDIRS)'
 	+@flock $(BUILD)/$(KNAME)/.lock $(INSIDE) $(MAKE) --no-print-directory \
 		-C $(KDIR) M=$(BUILD)/$(KNAME) MODDIRS='$(INSTALLED_MODDIRS)' $(KFLAGS) \
 		INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 \
-		DEPMOD=true modules_install
+		DEPMOD=true $(UNSIGNED) modules_install
 	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
 
 install-user: $(INSTALLED_PROGRAMS)
@@ -256,7 +259,7 @@ uninstall:
 	+@$(MAKE) -s --no-print-directory install DESTDIR=$(BUILD)/uninstall > /dev/null
 	@cd $(BUILD)/uninstall && \
 		find . -type f -o -type l | while read -r f; do rm -fv "$(DESTDIR)/$$f"; done && \
-		find . -depth -type d \( -path '*/sdpdev*' -o -path '*/updates/*' \) | \
+		find . -depth -type d \( -path '*/sdpdev*' -o -path '*/updates*' \) | \
 		while read -r d; do rmdir "$(DESTDIR)/$$d" 2> /dev/null || :; done
 	@rm -rf $(BUILD)/uninstall
 	$(if $(DESTDIR),,depmod $(call release,$(KDIR)))
