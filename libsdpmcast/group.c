@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -174,12 +175,18 @@ static void group_event(struct sdpmcast *e, struct group *g, enum rdma_cm_event_
 	}
 }
 
-/* The queue pair is of no use any more: all that it has received comes by the socket. */
+/*
+ * The queue pair is of no use any more: all that it has received comes by the socket. The
+ * descriptor of an adapter that is gone is readable for ever.
+ */
 void groups_lost(struct sdpmcast *e, enum sdpmcast_way why)
 {
 	struct group *g;
 
+	if (e->broken)
+		return;
 	e->broken = why;
+	epoll_ctl(e->epoll, EPOLL_CTL_DEL, e->comp->fd, NULL);
 	for (g = e->groups; g; g = g->next)
 		if (g->way == SDPMCAST_QUEUE_PAIR || g->way == SDPMCAST_JOINING)
 			group_set_way(e, g, why);

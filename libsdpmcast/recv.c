@@ -103,6 +103,7 @@ unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, uns
 	unsigned int looked = 0, got = 0, returned;
 	uint32_t back[BATCH];
 	struct ibv_wc wc[BATCH];
+	bool lost = false;
 	int i, count;
 
 	/* What others send may come for ever. */
@@ -114,17 +115,17 @@ unsigned int recv_completions(struct sdpmcast *e, struct sdpmcast_msg *msgs, uns
 		returned = 0;
 		for (i = 0; i < count; i++) {
 			if (wc[i].status != IBV_WC_SUCCESS)
-				e->broken = SDPMCAST_LOST;
+				lost = true;
 			else if (accept_datagram(e, &wc[i], &msgs[got]))
 				got++;
 			else
 				back[returned++] = wc[i].wr_id;
 		}
-		if (!e->broken)
+		if (!lost)
 			pair_post(e, back, returned);
 	}
-	if (e->broken)
-		groups_lost(e, e->broken);
+	if (lost)
+		groups_lost(e, SDPMCAST_LOST);
 	return got;
 }
 

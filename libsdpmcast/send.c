@@ -65,18 +65,18 @@ static int send_by_socket(struct sdpmcast *e, struct sockaddr_storage *to,
 static void reclaim(struct sdpmcast *e)
 {
 	struct ibv_wc wc[BATCH];
+	bool lost = false;
 	int i, count;
 
 	do {
 		count = ibv_poll_cq(e->send_cq, BATCH, wc);
 		for (i = 0; i < count; i++) {
 			e->send_tail = wc[i].wr_id;
-			if (wc[i].status != IBV_WC_SUCCESS)
-				e->broken = SDPMCAST_LOST;
+			lost |= wc[i].status != IBV_WC_SUCCESS;
 		}
 	} while (count == BATCH);
-	if (e->broken)
-		groups_lost(e, e->broken);
+	if (lost)
+		groups_lost(e, SDPMCAST_LOST);
 }
 
 /* How many slots are empty. Where none is, an event tells when one may be. */
