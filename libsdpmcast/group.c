@@ -83,6 +83,25 @@ void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way)
 		e->changed(e, g);
 }
 
+/*
+ * Has another group of the queue pair the same GID, which holds the last 80 bits of an address of
+ * IPv6? The adapter counts no members: to leave one group would be to leave both.
+ */
+static bool group_is_taken(const struct sdpmcast *e, const struct group *g)
+{
+	const struct group *other;
+	struct in6_addr own, addr;
+
+	addr_read(&g->addr, &own, NULL);
+	for (other = e->groups; other && e->family == AF_INET6; other = other->next) {
+		addr_read(&other->addr, &addr, NULL);
+		if (other != g && other->joined && other->receives &&
+		    !memcmp(&addr.s6_addr[6], &own.s6_addr[6], 10))
+			return true;
+	}
+	return false;
+}
+
 /* Asks the subnet administrator; an event tells the answer. */
 static bool group_ask(struct sdpmcast *e, struct group *g)
 {
@@ -94,7 +113,7 @@ static bool group_ask(struct sdpmcast *e, struct group *g)
 	};
 
 	g->again = false;
-	g->joined = !rdma_join_multicast_ex(e->id, &attr, g);
+	g->joined = !group_is_taken(e, g) && !rdma_join_multicast_ex(e->id, &attr, g);
 	return g->joined;
 }
 

@@ -44,7 +44,7 @@ enum sdpmcast_way {
 	SDPMCAST_QUEUE_PAIR,
 	SDPMCAST_JOINING,	/* the queue pair is still joining: by the socket for now */
 	SDPMCAST_NO_DEVICE,	/* the interface's device gives the program no queue pair */
-	SDPMCAST_REFUSED,	/* the subnet administrator or the adapter refused the join */
+	SDPMCAST_REFUSED,	/* the join is refused, or another group has the same GID */
 	SDPMCAST_FRAGMENTS,	/* its datagrams are larger than the link's MTU */
 	SDPMCAST_NO_GROUP,	/* the endpoint has neither joined the group nor sent to it */
 	SDPMCAST_LOST,		/* the queue pair or its adapter failed, or is gone */

@@ -176,6 +176,17 @@ manager() {
 	logged a 'by the kernel: the membership is lost' && end a
 }
 
+# Both groups have one GID: the second one comes by the queue pair once the first one is left.
+aliases() {
+	local alias=ff02::77:7
+
+	python a poll 7400 $group6 && offloaded a $group6 $gid6 && command_of a join $alias &&
+	until_true 10 logged a "$alias: by the kernel: .*has its GID" && twenty a near $alias &&
+	command_of a leave $alias && twenty a first $group6 && command_of a join $alias &&
+	twenty a both $group6 && command_of a leave $group6 && offloaded a $alias $gid6 &&
+	twenty a second $alias && end a
+}
+
 # The first join gets no answer.
 refused() {
 	local status
@@ -201,13 +212,14 @@ if [ "$VARIANT" = ours ]; then
 	row "a group that only the program receives costs the interface nothing" costs_nothing
 	finish
 fi
-plan 24
+plan 25
 for how in block poll select epoll edge asyncio; do
 	row "datagrams come by the queue pair: $how" waits $how
 done
 row "recvmsg() tells what the kernel tells" as_kernel 7400 $group $gid
 row "an epoll set that has the socket before it joins" early
 row "IPv6" as_kernel 7400 $group6 $gid6
+row "two IPv6 groups with one GID" aliases
 row "a group that only the program receives costs the interface nothing" costs_nothing
 row "several groups and ports" several
 row "sources" sources
