@@ -235,6 +235,16 @@ void group_events(struct sdpmcast *e)
 	groups_again(e);
 }
 
+/* Has the queue pair, with @more datagrams, been busy for so long that it is time for a look? */
+bool group_events_due(struct sdpmcast *e, unsigned int more)
+{
+	e->busy += more;
+	if (e->busy < BUSY)
+		return false;
+	e->busy = 0;
+	return true;
+}
+
 /* --- joining and leaving -------------------------------------------------- */
 
 static void store(struct sockaddr_storage *to, const struct sockaddr *from)

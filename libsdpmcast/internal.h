@@ -26,6 +26,8 @@
 #define SOCKET_SLOTS	32
 #define SOCKET_LEN	65536
 #define BATCH		32
+/* So many datagrams of the queue pair, and the memberships and the socket get a look. */
+#define BUSY		64
 /* Seconds between two joins of a group that is refused, at most. */
 #define MAX_PAUSE	16
 /* Packets that are on their way to the adapter, at most; a power of two. */
@@ -85,6 +87,7 @@ struct group {
  * @cq:		completions of what it receives
  * @send_cq:	and of what it sends
  * @pkey:	the partition of the queue pair when it was made
+ * @busy:	datagrams of the queue pair since that look
  * @broken:	why the queue pair receives nothing any more; SDPMCAST_QUEUE_PAIR while it does
  * @local:	the interface's address when the queue pair was made
  * @mr:		what of @memory the adapter knows: all but the socket's slots
@@ -126,6 +129,7 @@ struct sdpmcast {
 	struct ibv_cq *cq;
 	struct ibv_cq *send_cq;
 	uint16_t pkey;
+	unsigned int busy;
 	enum sdpmcast_way broken;
 	struct sockaddr_storage local;
 	struct ibv_mr *mr;
@@ -192,6 +196,7 @@ struct group *group_find(const struct sdpmcast *e, const struct sockaddr_storage
 bool group_wants(const struct group *g, const struct sockaddr_storage *source);
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way);
 void group_events(struct sdpmcast *e);
+bool group_events_due(struct sdpmcast *e, unsigned int more);
 void groups_lost(struct sdpmcast *e, enum sdpmcast_way why);
 void groups_free(struct sdpmcast *e);
 

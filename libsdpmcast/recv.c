@@ -191,32 +191,29 @@ static bool take_from_socket(struct sdpmcast *e, struct sdpmcast_msg *msg)
 
 /* --- both ------------------------------------------------------------------ */
 
-static unsigned int take_all(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
+static unsigned int take_from_pair(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
 {
-	unsigned int got = 0;
-
-	if (e->cq)
-		got = recv_completions(e, msgs, n);
-	while (got < n && e->free_count && take_from_socket(e, &msgs[got]))
-		got++;
-	return got;
+	return e->cq ? recv_completions(e, msgs, n) : 0;
 }
 
 /*
  * Up to @n datagrams. Where there are none, -1 and EAGAIN, and sdpmcast_fd() is readable
- * when there may be some.
+ * when there may be some. A call that finds some at the queue pair makes no system call, but
+ * what the queue pair brings for ever may not keep the rest from coming.
  */
 __public int sdpmcast_recv(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsigned int n)
 {
-	unsigned int got;
+	unsigned int got = take_from_pair(e, msgs, n);
 
-	got = take_all(e, msgs, n);
-	if (got)
+	if (got && !group_events_due(e, got))
 		return got;
 	group_events(e);
-	if (e->cq)
+	if (!got && e->cq) {
 		recv_rearm(e);
-	got = take_all(e, msgs, n);
+		got = take_from_pair(e, msgs, n);
+	}
+	while (got < n && e->free_count && take_from_socket(e, &msgs[got]))
+		got++;
 	if (got || !n)
 		return got;
 	errno = EAGAIN;

@@ -190,12 +190,13 @@ __public int sdpmcast_send(struct sdpmcast *e, const struct sockaddr *group,
 		errno = EAFNOSUPPORT;
 		return -1;
 	}
-	group_events(e);
 	memset(&to, 0, sizeof(to));
 	memcpy(&to, group, addr_len(e));
 	g = group_to_send(e, &to);
 	if (!g)
 		return -1;
+	if (g->way != SDPMCAST_QUEUE_PAIR || group_events_due(e, n))
+		group_events(e);
 	addr_set_port(&to, e->port);
 	while (done < n) {
 		sent = send_some(e, g, &to, datagrams + done, n - done);

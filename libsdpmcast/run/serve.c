@@ -407,8 +407,15 @@ bool serve_fill(struct served *s)
 
 	if (s->state != SERVED)
 		return false;
-	if (s->next < s->count || take(s))
+	if (s->next < s->count)
 		return true;
+	if (take(s)) {
+		if (group_events_due(s->e, s->count)) {
+			s->older = true;
+			group_events(s->e);
+		}
+		return true;
+	}
 	if (!is_readable(s->e->epoll))
 		return false;
 	if (NEXT(read)(s->more, &value, sizeof(value)) < 0 && errno != EAGAIN)
