@@ -56,6 +56,15 @@ void addr_read(const struct sockaddr_storage *from, struct in6_addr *addr, in_po
 		*port = from->ss_family == AF_INET ? in->sin_port : in6->sin6_port;
 }
 
+bool addr_is_multicast(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	return addr->ss_family == AF_INET ? IN_MULTICAST(ntohl(in->sin_addr.s_addr)) :
+	       IN6_IS_ADDR_MULTICAST(&in6->sin6_addr);
+}
+
 /* Where it has none. */
 void addr_set_port(struct sockaddr_storage *addr, in_port_t port)
 {

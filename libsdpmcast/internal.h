@@ -161,6 +161,7 @@ void addr_fill(struct sockaddr_storage *to, sa_family_t family, const struct in6
 	       in_port_t port);
 void addr_read(const struct sockaddr_storage *from, struct in6_addr *addr, in_port_t *port);
 void addr_set_port(struct sockaddr_storage *addr, in_port_t port);
+bool addr_is_multicast(const struct sockaddr_storage *addr);
 unsigned int addr_mtu(unsigned int ifindex);
 bool addr_of_interface(unsigned int ifindex, sa_family_t family, struct sockaddr_storage *to);
 bool addr_is_local(const struct sockaddr_storage *addr);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "internal.h"
 
@@ -158,6 +159,14 @@ static void read_destination(const struct sdpmcast *e, struct msghdr *hdr,
 	addr_fill(&msg->to, e->family, &to, e->port);
 }
 
+/* While the program has all slots of the socket, the socket's datagrams must not wake it. */
+static void watch_socket(const struct sdpmcast *e, bool watch)
+{
+	struct epoll_event event = { .events = watch ? EPOLLIN : 0 };
+
+	epoll_ctl(e->epoll, EPOLL_CTL_MOD, e->sock, &event);
+}
+
 static bool take_from_socket(struct sdpmcast *e, struct sdpmcast_msg *msg)
 {
 	union {
@@ -179,7 +188,8 @@ static bool take_from_socket(struct sdpmcast *e, struct sdpmcast_msg *msg)
 	len = recvmsg(e->sock, &hdr, 0);
 	if (len < 0)
 		return false;
-	e->free_count--;
+	if (!--e->free_count)
+		watch_socket(e, false);
 	msg->data = iov.iov_base;
 	msg->len = len;
 	msg->ttl = 0;
@@ -228,10 +238,13 @@ __public void sdpmcast_release(struct sdpmcast *e, const struct sdpmcast_msg *ms
 	unsigned int i, count = 0;
 
 	for (i = 0; i < n; i++) {
-		if (msgs[i].slot < SOCKET_SLOTS)
-			e->free[e->free_count++] = msgs[i].slot;
-		else
+		if (msgs[i].slot >= SOCKET_SLOTS) {
 			back[count++] = msgs[i].slot;
+		} else {
+			e->free[e->free_count++] = msgs[i].slot;
+			if (e->free_count == 1)
+				watch_socket(e, true);
+		}
 		if (count == BATCH) {
 			pair_post(e, back, count);
 			count = 0;

@@ -143,11 +143,14 @@ static int send_by_pair(struct sdpmcast *e, const struct group *g, struct sockad
 
 /* --- both ------------------------------------------------------------------ */
 
-/* How many of @datagrams go one way, from the first on; @by_pair says which. */
+/*
+ * How many of @datagrams go one way, from the first on; @by_pair says which. With a TTL of 0 no
+ * datagram may leave the host: the kernel knows.
+ */
 static unsigned int same_way(const struct sdpmcast *e, const struct group *g,
 			     const struct iovec *datagrams, unsigned int n, bool *by_pair)
 {
-	bool pair = g->way == SDPMCAST_QUEUE_PAIR && g->ah && !e->loop;
+	bool pair = g->way == SDPMCAST_QUEUE_PAIR && g->ah && !e->loop && e->ttl;
 	unsigned int i;
 
 	*by_pair = pair && datagrams[0].iov_len <= e->send_most;
@@ -192,6 +195,10 @@ __public int sdpmcast_send(struct sdpmcast *e, const struct sockaddr *group,
 	}
 	memset(&to, 0, sizeof(to));
 	memcpy(&to, group, addr_len(e));
+	if (!addr_is_multicast(&to)) {
+		errno = EINVAL;
+		return -1;
+	}
 	g = group_to_send(e, &to);
 	if (!g)
 		return -1;
