@@ -38,17 +38,23 @@ bool group_wants(const struct group *g, const struct sockaddr_storage *source)
 	return !g->source_count || source_find(g, source) >= 0;
 }
 
-/* The socket's filter, and the claim, as the way wants them. */
+/*
+ * The socket's filter, and the claim, as the way wants them. A program's socket may have joined on
+ * another interface than sdprun's library thinks.
+ */
 static void group_receive(struct sdpmcast *e, struct group *g)
 {
 	bool fits = !filter_set(e);
+	int err = 0;
 
 	if (g->way != SDPMCAST_QUEUE_PAIR)
 		return;
-	if (!fits) {
-		g->way = SDPMCAST_REFUSED;
+	if (fits)
+		err = claim_send(e, g, true);
+	if (!fits || (e->adopted && err == -EADDRNOTAVAIL)) {
+		g->way = fits ? SDPMCAST_NO_DEVICE : SDPMCAST_REFUSED;
 		filter_set(e);
-	} else if (!claim_send(e, g, true)) {
+	} else if (!err) {
 		e->stat.claimed++;
 	}
 }

@@ -20,6 +20,7 @@
 
 /* --- the loader and fork(2) ---------------------------------------------------- */
 
+/* And behind it, in the parent: another thread may have joined meanwhile. */
 static void before_fork(void)
 {
 	table_stop("the program forks");
@@ -30,7 +31,7 @@ static void start(void)
 {
 	next_find_all();
 	rule_start();
-	pthread_atfork(before_fork, NULL, table_fork_child);
+	pthread_atfork(before_fork, before_fork, table_fork_child);
 }
 
 /* --- options and addresses ------------------------------------------------------ */
@@ -162,10 +163,13 @@ RECEIVES(int, recvmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags
 			 struct timespec *timeout), msgs,
 	 left(s, receive_msgs(s, msgs, n, flags, timeout)), fd, msgs, n, flags, timeout)
 
-/* The kernel's queue is empty: the length of the next datagram of the queue pair. */
-static void add_length(struct served *s, int *length)
+/* @length is of the kernel's queue. What it tells of is what the next call receives. */
+static void set_length(struct served *s, int *length)
 {
-	if (*length == 0 && serve_fill(s))
+	bool some = serve_fill(s);
+
+	s->older = *length && (s->older || !some);
+	if (some && !s->older)
 		*length = s->msgs[s->next].len;
 	table_leave(s);
 }
@@ -177,7 +181,7 @@ __public int ioctl(int fd, unsigned long request, ...)
 	struct served *s = !ret && request == FIONREAD && arg ? table_enter(fd) : NULL;
 
 	if (s)
-		add_length(s, arg);
+		set_length(s, arg);
 	return ret;
 }
 
@@ -340,7 +344,19 @@ CALL(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags),
 
 #define EXEC	"the program executes another one"
 
-CALL(pid_t, _Fork, (void), before_fork(), NEXT(_Fork)())
+__public pid_t _Fork(void)
+{
+	pid_t pid;
+
+	before_fork();
+	pid = NEXT(_Fork)();
+	if (pid)
+		before_fork();
+	else
+		table_fork_child();
+	return pid;
+}
+
 CALL(int, execve, (const char *path, char *const argv[], char *const env[]),
 	table_stop(EXEC), NEXT(execve)(path, argv, env))
 CALL(int, execv, (const char *path, char *const argv[]), table_stop(EXEC),

@@ -121,10 +121,12 @@ static ssize_t deliver(struct served *s, struct msghdr *hdr, int flags)
 
 /* --- both ----------------------------------------------------------------- */
 
-/* Ends the call if the kernel's queue had something, or an error. */
+/* Ends the call if the kernel's queue had something, or an error. What is peeked comes next. */
 static bool from_kernel(struct served *s, struct msghdr *hdr, int flags, ssize_t *ret)
 {
 	*ret = NEXT(recvmsg)(s->fd, hdr, flags | MSG_DONTWAIT);
+	if (*ret >= 0 && (flags & MSG_PEEK))
+		s->older = true;
 	return *ret >= 0 || errno != EAGAIN;
 }
 

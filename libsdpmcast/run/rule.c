@@ -22,11 +22,19 @@
 static const char *groups, *ports, *log_file;
 static struct stat first_stderr;
 
+/* The program may write over its environment. */
+static const char *keep(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? strdup(value) : NULL;
+}
+
 void rule_start(void)
 {
-	groups = getenv("SDPMCAST_GROUPS");
-	ports = getenv("SDPMCAST_PORTS");
-	log_file = getenv("SDPMCAST_LOG");
+	groups = keep("SDPMCAST_GROUPS");
+	ports = keep("SDPMCAST_PORTS");
+	log_file = keep("SDPMCAST_LOG");
 	if (fstat(2, &first_stderr))
 		memset(&first_stderr, 0, sizeof(first_stderr));
 }

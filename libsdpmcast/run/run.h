@@ -32,8 +32,7 @@ enum state { IDLE, SERVED, STOPPED };
  * struct served - a UDP socket of the program that has joined a group, or is in an epoll set
  * @fd:		its descriptor
  * @inode:	of the socket: a number that is closed unseen may be another one
- * @refs:	the table, and calls that use it; under the table's lock, as @out
- * @out:	no longer in the table
+ * @refs:	the table, and calls that use it; under the table's lock
  * @lock:	all below
  * @state:	see above
  * @family:	the socket's
@@ -52,7 +51,8 @@ enum state { IDLE, SERVED, STOPPED };
  * @count:	behind the last
  * @told_lost:	how many datagrams a line has said to be lost
  * @taken:	when they were taken, if the program wants to know
- * @older:	the kernel's queue may have datagrams from before the queue pair's
+ * @older:	a call looks at the kernel's queue first: it may have datagrams from before the
+ *		queue pair's, the program has peeked at one, or the queue pair has had many
  * @pktinfo:	the program wants to know where a datagram went to
  * @ttl:	and its TTL
  * @stamp:	0, SO_TIMESTAMP or SO_TIMESTAMPNS
@@ -61,7 +61,6 @@ struct served {
 	int fd;
 	ino_t inode;
 	unsigned int refs;
-	bool out;
 
 	pthread_mutex_t lock;
 	enum state state;

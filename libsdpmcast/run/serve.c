@@ -29,9 +29,10 @@
 static const char *const reasons[] = {
 	/* The first join, as long as no answer has come, is not told. */
 	[SDPMCAST_JOINING] = "the membership is lost, and the library joins again",
-	[SDPMCAST_NO_DEVICE] = "the interface's device gives no queue pair",
-	[SDPMCAST_REFUSED] = "the subnet administrator or the adapter refused the join, or another "
-			     "group of the socket has its GID",
+	/* As the interface's driver says */
+	[SDPMCAST_NO_DEVICE] = "the socket has joined the group on another interface",
+	[SDPMCAST_REFUSED] =
+		"the SA or the adapter refused the join, or another group there has its GID",
 	[SDPMCAST_FRAGMENTS] = "the datagrams are larger than the link's MTU",
 	[SDPMCAST_LOST] = "the queue pair or its adapter has failed",
 	[SDPMCAST_MOVED] = "the subnet manager has moved the port's P_Keys",

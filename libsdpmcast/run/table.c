@@ -152,7 +152,6 @@ static struct served *take_out(int fd)
 	s = slots[fd];
 	if (s) {
 		__atomic_store_n(&slots[fd], NULL, __ATOMIC_RELEASE);
-		s->out = true;
 		last = !--s->refs;
 	}
 	pthread_mutex_unlock(&lock);
@@ -297,15 +296,22 @@ void table_stop(const char *why)
 			table_shared(fd, why);
 }
 
-/* Another thread of the parent may have had locks. */
+/*
+ * Another thread of the parent may have had locks, or have joined since table_stop(). Such an
+ * endpoint is the parent's, so this process leaves it alone.
+ */
 void table_fork_child(void)
 {
 	int fd;
 
 	pthread_mutex_init(&lock, NULL);
 	for (fd = 0; fd < SLOTS; fd++)
-		if (slots[fd])
+		if (slots[fd]) {
 			pthread_mutex_init(&slots[fd]->lock, NULL);
+			slots[fd]->state = STOPPED;
+			slots[fd]->e = NULL;
+			slots[fd]->why = "the program forks";
+		}
 	if (owner)
 		owner = getpid();
 }

@@ -40,13 +40,13 @@ static bool has_datagram(int fd)
 }
 
 /* Marks the sockets whose endpoints have something; how many of them were not marked before. */
-static int mark(struct pollfd *fds, const struct pollfd *own, nfds_t n)
+static int mark(struct pollfd *fds, nfds_t n)
 {
 	int more = 0;
 	nfds_t i;
 
 	for (i = 0; i < n; i++) {
-		if (own[i].fd < 0 || !has_datagram(fds[i].fd))
+		if (!(fds[i].events & READABLE) || !has_datagram(fds[i].fd))
 			continue;
 		if (!fds[i].revents)
 			more++;
@@ -81,8 +81,8 @@ static void end_of(const struct timespec *timeout, struct timespec *end)
 	}
 }
 
-/* @all has the program's descriptors, then the endpoints'. */
-static int wait_both(struct pollfd *fds, struct pollfd *all, nfds_t n,
+/* @all has the @n descriptors of the program, then those of @own endpoints. */
+static int wait_both(struct pollfd *fds, struct pollfd *all, nfds_t n, nfds_t own,
 		     const struct timespec *timeout, const sigset_t *mask)
 {
 	struct timespec end, rest = {};
@@ -98,15 +98,15 @@ static int wait_both(struct pollfd *fds, struct pollfd *all, nfds_t n,
 		for (i = 0; i < n; i++)
 			fds[i].revents = 0;
 		/* What is there already ends the call, but signals and others are looked at. */
-		more = mark(fds, all + n, n);
+		more = mark(fds, n);
 		if (more)
 			memset(&rest, 0, sizeof(rest));
-		ret = NEXT(ppoll)(all, 2 * n, timeout || more ? &rest : NULL, mask);
+		ret = NEXT(ppoll)(all, n + own, timeout || more ? &rest : NULL, mask);
 		if (ret < 0)
 			return ret;
 		for (i = 0; i < n; i++)
 			fds[i].revents = all[i].revents;
-		mark(fds, all + n, n);
+		mark(fds, n);
 		ret = 0;
 		for (i = 0; i < n; i++)
 			ret += !!fds[i].revents;
@@ -118,9 +118,8 @@ static int wait_both(struct pollfd *fds, struct pollfd *all, nfds_t n,
 int wait_poll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd few[2 * FEW], *all = few;
-	bool served = false;
-	int ret, error;
-	nfds_t i;
+	int ret, error, fd;
+	nfds_t i, own = 0;
 
 	if (n > FEW) {
 		all = n < SIZE_MAX / sizeof(*all) / 2 ? malloc(2 * n * sizeof(*all)) : NULL;
@@ -131,10 +130,11 @@ int wait_poll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, cons
 	}
 	for (i = 0; i < n; i++) {
 		all[i] = fds[i];
-		all[n + i] = (struct pollfd){ .fd = endpoint_of(&fds[i]), .events = POLLIN };
-		served |= all[n + i].fd >= 0;
+		fd = endpoint_of(&fds[i]);
+		if (fd >= 0)
+			all[n + own++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	}
-	ret = served ? wait_both(fds, all, n, timeout, mask) : NEXT(ppoll)(fds, n, timeout, mask);
+	ret = own ? wait_both(fds, all, n, own, timeout, mask) : NEXT(ppoll)(fds, n, timeout, mask);
 	error = errno;
 	if (all != few)
 		free(all);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -28,6 +29,9 @@
 #define EVER	"inherited"
 #define MANY	1100
 #define HIGH	70000
+/* Descriptors that a process may have, and poll(2) with more than half of them. */
+#define LIMIT	128
+#define MOST	100
 
 static struct sockaddr_in group, source;
 static int sock;
@@ -228,6 +232,22 @@ static void join_another(bool high)
 	join(fd);
 }
 
+/* What FIONREAD says, and what comes then. */
+static void next(bool length, int flags, bool receives)
+{
+	char data[100];
+	int len = -1;
+	ssize_t got;
+
+	if (length && ioctl(sock, FIONREAD, &len))
+		die("FIONREAD");
+	printf("next %d ", len);
+	got = receives ? recv(sock, data, sizeof(data), flags) : 0;
+	if (got < 0)
+		die("recv");
+	show(data, got);
+}
+
 static void command(const char *word)
 {
 	const struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -246,8 +266,14 @@ static void command(const char *word)
 		die("connect");
 	else if (!strcmp(word, "disconnect") && connect(sock, &none, sizeof(none)))
 		die("disconnect");
-	else if (!strcmp(word, "hold"))
-		holds = true;
+	else if (!strcmp(word, "hold") || !strcmp(word, "go"))
+		holds = word[0] == 'h';
+	else if (!strcmp(word, "peek"))
+		next(false, MSG_PEEK, true);
+	else if (!strcmp(word, "length"))
+		next(true, 0, false);
+	else if (!strcmp(word, "next"))
+		next(true, 0, true);
 	else if (!strcmp(word, "pass"))
 		pass();
 	else if (!strcmp(word, "high") || !strcmp(word, "many"))
@@ -274,17 +300,21 @@ static void read_command(void)
 	command(line);
 }
 
-static void by_poll(void)
+/* With @n descriptors, most of them none. */
+static void by_poll(int n)
 {
-	struct pollfd fds[2] = { { .fd = 0, .events = POLLIN },
-				 { .fd = sock, .events = POLLIN } };
+	struct pollfd fds[MOST] = { { .fd = 0, .events = POLLIN },
+				    { .fd = sock, .events = POLLIN } };
 	socklen_t size;
 	char data[100];
 	ssize_t len;
+	int i;
 
+	for (i = 2; i < n; i++)
+		fds[i].fd = -1;
 	for (;;) {
 		fds[1].revents = 0;
-		if (poll(fds, holds ? 1 : 2, -1) < 0)
+		if (poll(fds, holds ? 1 : n, -1) < 0)
 			die("poll");
 		if (fds[0].revents)
 			read_command();
@@ -297,15 +327,30 @@ static void by_poll(void)
 	}
 }
 
+/* As programs do that write their title over it */
+static void wipe(void)
+{
+	char **at;
+
+	for (at = environ; *at; at++)
+		memset(*at, 'x', strlen(*at));
+}
+
 int main(int argc, char **argv)
 {
+	const struct rlimit limit = { LIMIT, LIMIT };
+
 	if (argc == 3) {
 		sock = atoi(argv[2]);
 		say("done", "exec");
-		by_poll();
+		by_poll(2);
 	}
 	if (argc != 4 || inet_pton(AF_INET, argv[3], &group.sin_addr) != 1)
 		return 2;
+	if (!strcmp(argv[1], "wipe"))
+		wipe();
+	else if (!strcmp(argv[1], "limit") && setrlimit(RLIMIT_NOFILE, &limit))
+		die("setrlimit");
 	group.sin_family = AF_INET;
 	group.sin_port = htons(atoi(argv[2]));
 	sock = open_socket();
@@ -317,6 +362,6 @@ int main(int argc, char **argv)
 		by_little();
 	else if (!strcmp(argv[1], "threads"))
 		by_threads();
-	by_poll();
+	by_poll(strcmp(argv[1], "limit") ? 2 : MOST);
 	return 0;
 }

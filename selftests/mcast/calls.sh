@@ -119,13 +119,81 @@ poor() {
 	return 1
 }
 
-plan 15
+# say NAME WORD: as command_of, of a word that comes several times
+say() {
+	local before
+
+	before=$(grep -c "done $2" "$folder/$1")
+	echo "$2" > "$folder/to.$1"
+	until_true 10 eval "[ \$(grep -c 'done $2' '$folder/$1') -gt $before ]"
+}
+
+# near TEXT: by the kernel, from a socket of this host; and far TEXT by the queue pair
+near() {
+	python3 "$groups" send ib0 7400 "$1" 1 $group
+}
+
+far() {
+	send "$1" "${2-1}" && until_true 10 started b " $1 ${2-1}\$"
+}
+
+held() {
+	calls a poll && offloaded a && calls b poll && offloaded b && until_true 30 reached b &&
+	twenty a before && command_of a hold
+}
+
+# What the program has been told of comes next, also if the queue pair has had another one since.
+peeks() {
+	held && near early && say a peek && far distant && say a next && say a next &&
+	near close && say a length && far remote && say a next && say a next &&
+	same "$(grep '^next' $folder/a | tr '\n' ';')" "$(printf '%s;' \
+		'next -1 7 early 1' 'next 7 7 early 1' 'next 9 9 distant 1' \
+		'next 7 0 ' 'next 7 7 close 1' 'next 8 8 remote 1')" && end a b
+}
+
+# A busy queue pair: what the kernel has does not come last.
+busy() {
+	held && far many 200 && near early && command_of a go &&
+	until_true 10 started a ' many 200$' && until_true 10 started a ' early 1$' &&
+	same "$(tail -n 1 $folder/a)" '8 many 200' && end a b
+}
+
+# The late socket joins when the library has stopped the others.
+late() {
+	LD_PRELOAD=$VM_BUILD/selftests/mcast/late.so calls a poll && offloaded a &&
+	command_of a fork && until_true 10 started a '^late: joined' &&
+	same "$(grep -c 'by the kernel: the program forks' $folder/log.a)" 2 && end a ||
+		{ cat $folder/log.a $folder/a; return 1; }
+}
+
+# The route to the group is by another interface than its source address.
+elsewhere() {
+	local status
+
+	ip link add link ib0 name kid type ipoib && ip addr add 10.79.0.1/24 dev kid &&
+	ip link set kid up && ip route add 239.77.0.0/16 dev kid src 10.77.0.1 &&
+	begin a python3 "$groups" poll any 7400 $group &&
+	until_true 20 logged a 'by the kernel: the socket has joined the group on another' ||
+		{ cat $folder/a $folder/log.a; false; }
+	status=$?
+	end a
+	ip link del kid
+	return $status
+}
+
+plan 21
 row "recvmmsg()" receives mmsg
 row "threads" receives threads
 row "recvmsg() with little room tells what the kernel tells" little
 row "vfork() and execl(): the queue pair goes on" remains vfork
 row "system(): the queue pair goes on" remains system
 row "a connected socket" connected
+row "poll() with more than half of the descriptors that the limit allows" receives limit
+row "a program that writes over its environment" receives wipe
+row "a peek, FIONREAD, and the next call" peeks
+row "a busy queue pair does not keep the kernel's datagrams waiting" busy
+row "a thread that joins while another one forks" late
+row "the route is by another interface than its source" elsewhere
 row "execl(), execlp(), execle(): the kernel receives" executes execl execlp execle
 row "execv(), execvp(), execvpe(), execve(): the kernel receives" \
 	executes execv execvp execvpe execve

@@ -3,7 +3,7 @@
 # An ordinary program that receives multicast, and one that sends it.
 #
 #	groups.py send INTERFACE PORT TEXT COUNT GROUP...: COUNT datagrams to each group
-#	groups.py HOW INTERFACE PORT[,PORT]... [GROUP[@SOURCE]]...: a line for each datagram that
+#	groups.py HOW INTERFACE|any PORT[,PORT]... [GROUP[@SOURCE]]...: a line for each datagram that
 #		comes: its length, source, group, TTL, flags and text; from a socket for each port.
 #		Each line of its input is a command: see told(). HOW it waits: see the end.
 #
@@ -170,7 +170,8 @@ def by_asyncio(sockets, ready):
 
 
 def main():
-    how, index = sys.argv[1], socket.if_nametoindex(sys.argv[2])
+    how = sys.argv[1]
+    index = 0 if sys.argv[2] == "any" else socket.if_nametoindex(sys.argv[2])
     if how == "send":
         return send(index, int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6:])
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
