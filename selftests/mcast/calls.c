@@ -233,7 +233,7 @@ static void join_another(bool high)
 }
 
 /* What FIONREAD says, and what comes then. */
-static void next(bool length, int flags, bool receives)
+static void look(bool length, int flags, bool receives)
 {
 	char data[100];
 	int len = -1;
@@ -269,11 +269,11 @@ static void command(const char *word)
 	else if (!strcmp(word, "hold") || !strcmp(word, "go"))
 		holds = word[0] == 'h';
 	else if (!strcmp(word, "peek"))
-		next(false, MSG_PEEK, true);
+		look(false, MSG_PEEK, true);
 	else if (!strcmp(word, "length"))
-		next(true, 0, false);
+		look(true, 0, false);
 	else if (!strcmp(word, "next"))
-		next(true, 0, true);
+		look(true, 0, true);
 	else if (!strcmp(word, "pass"))
 		pass();
 	else if (!strcmp(word, "high") || !strcmp(word, "many"))
