@@ -8,8 +8,7 @@
 
 static void ipoib_ah_free(struct work_struct *work)
 {
-	struct ipoib_ah *ah = container_of(to_rcu_work(work), struct ipoib_ah,
-					   free_work);
+	struct ipoib_ah *ah = container_of(work, struct ipoib_ah, free_work);
 	struct ipoib_dev *priv = ah->priv;
 
 	rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
@@ -17,6 +16,14 @@ static void ipoib_ah_free(struct work_struct *work)
 	/* Nothing of the interface may be touched after the last one. */
 	if (atomic_dec_and_test(&priv->dests.ah_count))
 		wake_up_var(&priv->dests.ah_count);
+}
+
+static void ipoib_ah_free_later(struct rcu_head *rcu)
+{
+	struct ipoib_ah *ah = container_of(rcu, struct ipoib_ah, rcu);
+
+	INIT_WORK(&ah->free_work, ipoib_ah_free);
+	queue_work(ipoib_wq, &ah->free_work);
 }
 
 /* Returns a handle with one reference, the caller's, or an ERR_PTR(). May sleep. */
@@ -39,7 +46,6 @@ struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
 
 	ah->priv = priv;
 	refcount_set(&ah->refs, 1);
-	INIT_RCU_WORK(&ah->free_work, ipoib_ah_free);
 	atomic_inc(&priv->dests.ah_count);
 	return ah;
 }
@@ -48,5 +54,5 @@ struct ipoib_ah *ipoib_ah_create(struct ipoib_dev *priv,
 void ipoib_ah_put(struct ipoib_ah *ah)
 {
 	if (refcount_dec_and_test(&ah->refs))
-		queue_rcu_work(ipoib_wq, &ah->free_work);
+		call_rcu(&ah->rcu, ipoib_ah_free_later);
 }

@@ -187,9 +187,9 @@ static int ipoib_conn_open(struct ipoib_conn *c)
 	int err;
 
 	spin_lock_bh(&c->dest->lock);
-	rec = p->rec;
+	ipoib_sa_path_rec(p, &rec);
 	spin_unlock_bh(&c->dest->lock);
-	if (!ipoib_sa_path_ok(&p->dest, &rec))
+	if (!rec.ib.dlid)
 		return -EHOSTUNREACH;
 	/* ib_cm waits for multiples of it, which may be hours. */
 	rec.packet_life_time = min_t(u8, rec.packet_life_time,

@@ -205,7 +205,7 @@ static int ipoib_path_show(struct seq_file *s, void *v)
 
 	spin_lock_bh(&d->lock);
 	ipoib_dest_look(d, &info);
-	rec = p->rec;
+	ipoib_sa_path_rec(p, &rec);
 	tries = p->tries;
 	spin_unlock_bh(&d->lock);
 

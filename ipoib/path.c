@@ -24,18 +24,39 @@
 
 static struct kmem_cache *ipoib_path_cache;
 
+static void ipoib_path_set_route(struct ipoib_path *p, struct sa_path_rec *rec)
+{
+	p->route = (struct ipoib_route) {
+		.flow_label		= rec->flow_label,
+		.dlid			= rec->ib.dlid,
+		.slid			= rec->ib.slid,
+		.pkey			= rec->pkey,
+		.hop_limit		= rec->hop_limit,
+		.traffic_class		= rec->traffic_class,
+		.sl			= rec->sl,
+		.mtu			= rec->mtu,
+		.rate			= rec->rate,
+		.packet_life_time	= rec->packet_life_time,
+	};
+}
+
 static void ipoib_path_answer(int status, struct sa_path_rec *rec,
 			      ib_sa_num_prs_t num_prs, void *context)
 {
 	struct ipoib_path *p = context;
 	struct ipoib_dest *d = &p->dest;
 
-	spin_lock_bh(&d->lock);
-	if (!status && rec)
-		p->rec = *rec;
-	else if (!status)
+	if (!status && !rec)
 		status = -ENOENT;
 	trace_ipoib_path_answer(d, status, rec);
+	if (!status && !ipoib_sa_path_ok(d, rec)) {
+		ipoib_count(d->priv, IPOIB_PATH_BAD_RECORD);
+		status = -EINVAL;
+	}
+
+	spin_lock_bh(&d->lock);
+	if (!status)
+		ipoib_path_set_route(p, rec);
 	p->status = status;
 	p->asked = IPOIB_QUERY_ANSWERED;
 	atomic_dec(&d->priv->dests.asked);
@@ -83,20 +104,19 @@ static int ipoib_path_ask(struct ipoib_path *p)
 	return 0;
 }
 
-/* Takes the way that the record describes into use. */
-static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
+/* Takes the way that the answer describes into use. */
+static int ipoib_path_use(struct ipoib_path *p)
 {
 	struct ipoib_dev *priv = p->dest.priv;
 	struct rdma_ah_attr attr;
+	struct sa_path_rec rec;
 	struct ipoib_ah *ah;
 	int err;
 
-	if (!ipoib_sa_path_ok(&p->dest, rec)) {
-		ipoib_count(priv, IPOIB_PATH_BAD_RECORD);
-		return -EINVAL;
-	}
-
-	err = ib_init_ah_attr_from_path(priv->hca, priv->port, rec, &attr, NULL);
+	spin_lock_bh(&p->dest.lock);
+	ipoib_sa_path_rec(p, &rec);
+	spin_unlock_bh(&p->dest.lock);
+	err = ib_init_ah_attr_from_path(priv->hca, priv->port, &rec, &attr, NULL);
 	if (err)
 		return err;
 	ah = ipoib_ah_create(priv, &attr);
@@ -104,7 +124,7 @@ static int ipoib_path_use(struct ipoib_path *p, struct sa_path_rec *rec)
 	if (IS_ERR(ah))
 		return PTR_ERR(ah);
 
-	ipoib_conns_reroute(p, rec);
+	ipoib_conns_reroute(p, &rec);
 	ipoib_tx_publish(&p->dest, ah);
 	return 0;
 }
@@ -212,7 +232,7 @@ static void ipoib_path_step(struct ipoib_path *p)
 		if (!err || err == -EINVAL)
 			ipoib_sa_heard(d);
 		if (!err)
-			err = ipoib_path_use(p, &p->rec);
+			err = ipoib_path_use(p);
 		if (err) {
 			ipoib_path_failed(p, err);
 			return;

@@ -29,6 +29,33 @@ bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec)
 	       ib_rate_to_mbps(rec->rate) > 0;
 }
 
+/* A path's answer, as others take it; without one no DLID. Called under the destination's lock. */
+void ipoib_sa_path_rec(struct ipoib_path *p, struct sa_path_rec *rec)
+{
+	const struct ipoib_route *r = &p->route;
+
+	*rec = (struct sa_path_rec) {
+		.rec_type		= SA_PATH_REC_TYPE_IB,
+		.dgid			= p->dest.gid,
+		.sgid			= p->dest.priv->gid,
+		.ib.dlid		= r->dlid,
+		.ib.slid		= r->slid,
+		.flow_label		= r->flow_label,
+		.pkey			= r->pkey,
+		.hop_limit		= r->hop_limit,
+		.traffic_class		= r->traffic_class,
+		.reversible		= 1,
+		.numb_path		= 1,
+		.sl			= r->sl,
+		.mtu_selector		= IB_SA_EQ,
+		.mtu			= r->mtu,
+		.rate_selector		= IB_SA_EQ,
+		.rate			= r->rate,
+		.packet_life_time_selector = IB_SA_EQ,
+		.packet_life_time	= r->packet_life_time,
+	};
+}
+
 /* Does the status of a question mean that no answer came? */
 bool ipoib_sa_silent(int status)
 {

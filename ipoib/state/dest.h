@@ -38,14 +38,17 @@ struct ipoib_dev;
  * @priv:	the interface, whose ah_count counts this object
  * @refs:	one of the destination that publishes it, one of each packet in
  *		the send ring
- * @free_work:	destroys the handle a grace period after the last reference,
- *		in process context
+ * @rcu:	a grace period after the last reference
+ * @free_work:	destroys the handle then, in process context
  */
 struct ipoib_ah {
 	struct ib_ah *ah;
 	struct ipoib_dev *priv;
 	refcount_t refs;
-	struct rcu_work free_work;
+	union {
+		struct rcu_head rcu;
+		struct work_struct free_work;
+	};
 };
 
 /*

@@ -16,7 +16,21 @@
 enum ipoib_query {
 	IPOIB_QUERY_NONE,	/* none is under way */
 	IPOIB_QUERY_SENT,	/* its answer runs the path's work */
-	IPOIB_QUERY_ANSWERED,	/* status and rec hold the answer, not yet used */
+	IPOIB_QUERY_ANSWERED,	/* status and route hold the answer, not yet used */
+};
+
+/* What of an answer is of use: struct sa_path_rec is four times as large. Members as there. */
+struct ipoib_route {
+	__be32 flow_label;
+	__be16 dlid;
+	__be16 slid;
+	__be16 pkey;
+	u8 hop_limit;
+	u8 traffic_class;
+	u8 sl;
+	u8 mtu;
+	u8 rate;
+	u8 packet_life_time;
 };
 
 /**
@@ -26,7 +40,7 @@ enum ipoib_query {
  * @asked:	what became of the query; under dest.lock, and removal waits for an answer
  * @tries:	attempts since the last success; under dest.lock
  * @status:	of the query; of the work unless it is sent, as is what follows
- * @rec:	the answer, if @status is 0; written under dest.lock, for other readers
+ * @route:	the answer, if @status is 0; written under dest.lock, for other readers
  * @query:	for cancelling
  * @query_id:	for cancelling
  * @conn_count:	how many @conns; under dest.lock
@@ -42,7 +56,7 @@ struct ipoib_path {
 	unsigned int tries;
 
 	int status;
-	struct sa_path_rec rec;
+	struct ipoib_route route;
 	struct ib_sa_query *query;
 	int query_id;
 
@@ -78,6 +92,7 @@ void ipoib_path_exit(void);
 
 /* sa.c */
 bool ipoib_sa_path_ok(const struct ipoib_dest *d, struct sa_path_rec *rec);
+void ipoib_sa_path_rec(struct ipoib_path *p, struct sa_path_rec *rec);
 bool ipoib_sa_silent(int status);
 unsigned long ipoib_sa_pause(struct ipoib_dev *priv);
 void ipoib_sa_missed(struct ipoib_dev *priv);
