@@ -72,6 +72,12 @@ busy() {
 	awk '/^cpu / { print 10 * ($2 + $3 + $4 + $7 + $8) }' /proc/stat
 }
 
+# How many paths there are. The kernel's driver would take an hour to show so many: each time
+# that its file is read it goes through the paths before, each from the first on.
+known() {
+	if ours; then grep -c GID "$paths"; else echo unknown; fi
+}
+
 # So many questions has the subnet administrator had.
 questions() {
 	grep -c '^path 4' $answers
@@ -86,7 +92,7 @@ spoken() {
 	speak "$@" || return
 	spent=$(($(busy) - spent))
 	echo "$n neighbours: $(($(questions) - queries)) questions," \
-	     "$(($(< $stat/tx_dropped) - lost)) lost, $(grep -c GID "$paths") paths," \
+	     "$(($(< $stat/tx_dropped) - lost)) lost, $(known) paths," \
 	     "$((1000 * spent / n)) us each" | tee -a /tmp/costs
 	same "$(< $stat/tx_dropped)" "$lost"
 }
@@ -147,13 +153,13 @@ the_rest() {
 kept() {
 	local n
 
-	n=$(grep -c GID "$paths")
+	n=$(known)
 	echo "$n paths"
-	[ "$n" -ge "$active" ] && { ! ours || [ "$n" -le $MAX_DESTS ]; }
+	[ "$n" -ge "$active" ] && [ "$n" -le $MAX_DESTS ]
 }
 
 few_paths() {
-	[ "$(grep -c GID "$paths")" -lt 10 ]
+	[ "$(known)" -lt 10 ]
 }
 
 # What is not used any more is forgotten. The kernel's driver forgets paths as it goes down.
@@ -178,7 +184,7 @@ mlid=$(mlid)
 # The neighbour table is one for all namespaces.
 nsenter -t 1 -n sysctl -qw net.ipv4.neigh.default.gc_thresh3=100000
 : > /tmp/costs
-plan 10
+if ours; then plan 10; else plan 9; fi
 check "another subnet administrator" takes_over
 check "$neighbours neighbours" strangers
 base=$(memory)
@@ -188,7 +194,7 @@ diag "a neighbour: $((1024 * (peak - base) / active)) bytes"
 check "again, all in one go" again
 check "an event asks for each once more" event
 check "the others, after a pause each" the_rest
-check "as many paths as there may be" kept
+! ours || check "as many paths as there may be" kept
 peak=$(memory)
 diag "all: $((peak - base)) KiB"
 [ $((peak - base)) -gt $((2 * SLACK * active / 16384)) ]
