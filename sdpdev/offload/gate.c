@@ -201,6 +201,9 @@ static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {
 	struct sock *sk = ss->sk;
 
+	/* Got the ULP while it listened: its calls are TCP's own. */
+	if (READ_ONCE(sk->sk_prot) == ss->base->prot)
+		return SDP_STAY_OPS;
 	if (sdp_gate_client(ss))
 		return SDP_STAY_KERNEL;
 	if (READ_ONCE(sk->sk_rcvlowat) > 1 || READ_ONCE(sk->sk_peek_off) >= 0)

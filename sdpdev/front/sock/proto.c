@@ -170,6 +170,24 @@ static int sdp_connect_ended(struct socket *sock, struct sockaddr_unsized *addr,
 	return err;
 }
 
+/*
+ * A socket that got the ULP while it listened has TCP's struct proto (ulp.c).  It listens no more,
+ * and gets ours before it connects: TCP's would sleep, or send, beside the pipe.  The socket is
+ * locked.
+ */
+static void sdp_connect_own(struct sock *sk)
+{
+	struct sdp_family *fam = sdp_family(sk);
+	struct sdp_sock *ss = sdp_sk(sk);
+
+	if (!ss || sk->sk_state != TCP_CLOSE || READ_ONCE(sk->sk_prot) != fam->base.prot)
+		return;
+	WRITE_ONCE(sk->sk_prot, &fam->prot);
+	sdp_stay_set(ss, SDP_STAY_WEAK, false);
+	sdp_mode_forget(ss);
+	sdp_sock_again(ss);
+}
+
 /* TCP connects.  An end of SDP_MODE_ONLY, and its other end, need each other before they call. */
 static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int len, int flags)
 {
@@ -178,6 +196,7 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int l
 	int err;
 
 	lock_sock(sk);
+	sdp_connect_own(sk);
 	ss = sdp_sk(sk);
 	/* The first bytes would go with the SYN. */
 	err = ss && ss->mode == SDP_MODE_ONLY && tcp_sk(sk)->fastopen_connect ? -EOPNOTSUPP : 0;
@@ -188,6 +207,8 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *addr, int l
 	if (err && err != -EINPROGRESS)
 		return err;
 	lock_sock(sk);
+	/* AF_UNSPEC has ended its listening. */
+	sdp_connect_own(sk);
 	ss = sdp_sk(sk);
 	if (ss && (ss->mode == SDP_MODE_ONLY || sdp_only_any()) && sk->sk_state != TCP_CLOSE)
 		sdp_seek(ss);
