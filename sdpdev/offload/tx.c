@@ -30,8 +30,11 @@ static bool sdp_tx_plain(const struct msghdr *msg)
 	return !msg->msg_controllen && !(msg->msg_flags & (MSG_OOB | MSG_FASTOPEN));
 }
 
-/* Bytes by TCP: at most so many that the direction may move in the middle of a long call. */
-static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
+/*
+ * Bytes by TCP: at most so many that the direction may move in the middle of a long call; 0 after
+ * having waited.  TCP would count a time-out anew for each piece: a call that has one waits here.
+ */
+static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len, long *timeo)
 {
 	size_t rest = 0;
 	int ret;
@@ -43,6 +46,8 @@ static int sdp_tx_tcp(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	ret = sdp_lend_tcp(ss->sk, msg, len - rest);
 	if (rest)
 		iov_iter_reexpand(&msg->msg_iter, iov_iter_count(&msg->msg_iter) + rest);
+	if (ret == -EAGAIN && *timeo)
+		ret = sk_stream_wait_memory(ss->sk, timeo);
 	return ret;
 }
 
@@ -214,6 +219,7 @@ static int sdp_tx_route(struct sdp_sock *ss, const struct msghdr *msg, long *tim
 static int sdp_tx_pause(struct sock *sk, long *timeo)
 {
 	long pause = min_t(long, *timeo, SDP_TX_PAUSE);
+	int disconnects = sk->sk_disconnects;
 
 	if (!*timeo)
 		return -EAGAIN;
@@ -224,7 +230,7 @@ static int sdp_tx_pause(struct sock *sk, long *timeo)
 	lock_sock(sk);
 	if (*timeo != MAX_SCHEDULE_TIMEOUT)
 		*timeo -= pause;
-	return 0;
+	return sk->sk_disconnects == disconnects ? 0 : -EPIPE;
 }
 
 /* Some bytes of a message, by the way that they go now; 0 after having waited. */
@@ -237,7 +243,7 @@ static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, 
 	if (n < 0)
 		return n == -EXFULL ? 0 : n;
 	if (!n)
-		return sdp_tx_tcp(ss, msg, len);
+		return sdp_tx_tcp(ss, msg, len, timeo);
 	n = ss->lane ? sdp_lane_send(ss, msg, timeo) : sdp_tx_piped(ss, msg, timeo);
 	/* Another thread of the program is about to send by its ring. */
 	if (unlikely(n == -EBUSY))
@@ -245,7 +251,7 @@ static ssize_t sdp_tx_some(struct sdp_sock *ss, struct msghdr *msg, size_t len, 
 	if (n != -ENOMEM)
 		return n;
 	n = sdp_tx_back(ss, SDP_STAY_MEMORY);
-	return n == -ENOBUFS ? -ENOMEM : n ?: sdp_tx_tcp(ss, msg, len);
+	return n == -ENOBUFS ? -ENOMEM : n ?: sdp_tx_tcp(ss, msg, len, timeo);
 }
 
 /*
@@ -260,6 +266,9 @@ static int sdp_tx_message(struct sdp_sock *ss, struct msghdr *msg, size_t len)
 	size_t sent = 0;
 	ssize_t n;
 
+	/* TCP does not wait where it does not know how long the call has waited. */
+	if (timeo != MAX_SCHEDULE_TIMEOUT)
+		msg->msg_flags |= MSG_DONTWAIT;
 	do {
 		n = sdp_tx_some(ss, msg, len - sent, &timeo);
 		if (n < 0)
