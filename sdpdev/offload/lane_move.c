@@ -86,6 +86,7 @@ bool sdp_lane_try(struct sdp_lane *lane)
 	enum sdp_stay stay;
 	siphash_key_t token;
 
+	sdp_tx_follow(ss);
 	if (!lane->carrier || !lane->carrier->joined || ss->rests)
 		return false;
 	stay = sdp_gate(ss, true) ?: sdp_lane_way(lane);

@@ -48,6 +48,18 @@ bool sdp_tx_held(struct sock *sk)
 	return tcp_send_head(sk) && (!tp->packets_out || tp->nonagle & TCP_NAGLE_CORK);
 }
 
+/*
+ * A direction may send more than 2 GiB by TCP before it moves: @passed stays within what sequence
+ * numbers can compare.  TCP's window is no larger than 1 GiB.  The socket is locked.
+ */
+void sdp_tx_follow(struct sdp_sock *ss)
+{
+	u32 seq = tcp_sk(ss->sk)->write_seq;
+
+	if (seq - ss->passed > SZ_1G)
+		ss->passed = seq - SZ_1G;
+}
+
 /* As many bytes as either end has asked for, if it has. */
 static void sdp_tx_limit(struct sock *sk, struct sdp_pipe *pipe)
 {
@@ -98,6 +110,7 @@ bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe)
 	enum sdp_stay stay;
 	bool moved = false;
 
+	sdp_tx_follow(ss);
 	if (pipe->state != SDP_PIPE_IDLE || !READ_ONCE(pipe->rx) || ss->rests)
 		return false;
 	/* Another call sleeps in TCP with the rest of its bytes. */

@@ -397,6 +397,7 @@ int sdp_tx_feed(struct sock *sk, void *data, size_t len, bool more);
 bool sdp_tx_bring(struct sdp_sock *ss, bool (*append)(struct sdp_sock *ss));
 void sdp_tx_moved(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
 void sdp_tx_touched(struct sdp_sock *ss);
+void sdp_tx_follow(struct sdp_sock *ss);
 bool sdp_tx_try(struct sdp_sock *ss, struct sdp_pipe *pipe);
 enum sdp_stay sdp_tx_recheck(struct sdp_sock *ss, struct sdp_pipe *pipe);
 void sdp_sock_show(struct sdp_sock *ss, const struct tcp_ulp_ops *ulp);
