@@ -376,6 +376,8 @@ void sdp_sock_renew(struct sdp_sock *ss)
 	ss->ended = false;
 	ss->peer_only = false;
 	ss->moves = 0;
+	ss->sent = 0;
+	ss->received = 0;
 	ss->rests = false;
 	ss->calls = 0;
 	ss->bytes = 0;
