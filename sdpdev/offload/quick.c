@@ -130,7 +130,8 @@ static ssize_t sdp_quick_take(struct sdp_sock *ss, struct iov_iter *to, size_t l
 	struct sdp_pipe *pipe;
 
 	if (!pair || pair->only || tp->urg_data || tp->recvmsg_inq ||
-	    READ_ONCE(ss->sk->sk_rcvlowat) > 1 || !skb_queue_empty(&ss->sk->sk_receive_queue))
+	    READ_ONCE(ss->sk->sk_rcvlowat) > 1 || READ_ONCE(ss->sk->sk_peek_off) >= 0 ||
+	    !skb_queue_empty(&ss->sk->sk_receive_queue))
 		return -EXDEV;
 	pipe = sdp_rx_pipe(ss, pair);
 	if (pipe->state != SDP_PIPE_MOVED || sdp_pipe_shared(pipe))

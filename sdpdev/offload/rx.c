@@ -306,7 +306,7 @@ static ssize_t sdp_rx_peek_some(struct sdp_sock *ss, struct sdp_pipe *pipe, size
 	return sdp_pipe_peek(pipe, pipe->tail + done - queued, to, len);
 }
 
-/* What TCP's recvmsg tells of how much is left. */
+/* What TCP's recvmsg tells of how much is left.  The socket is not locked. */
 static void sdp_rx_inq(struct sdp_sock *ss, struct msghdr *msg)
 {
 	struct tcp_sock *tp = tcp_sk(ss->sk);
@@ -315,7 +315,9 @@ static void sdp_rx_inq(struct sdp_sock *ss, struct msghdr *msg)
 		msg->msg_get_inq = 1;
 	if (!msg->msg_get_inq)
 		return;
+	rcu_read_lock();
 	msg->msg_inq = sdp_rx_tcp_queued(ss) + sdp_rx_queued(ss);
+	rcu_read_unlock();
 	if (!msg->msg_inq && sock_flag(ss->sk, SOCK_DONE))
 		msg->msg_inq = 1;
 	if (tp->recvmsg_inq)
@@ -353,8 +355,10 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 {
 	size_t target = sock_rcvlowat(ss->sk, flags & MSG_WAITALL, len);
 	struct iov_iter *to = flags & MSG_TRUNC ? NULL : &msg->msg_iter;
+	/* SO_PEEK_OFF, where TCP has it: bytes that a look passes over. */
+	size_t off = flags & MSG_PEEK ? max(sk_peek_offset(ss->sk, flags), 0) : 0;
+	size_t before = done;
 	struct sdp_pipe *pipe;
-	bool told = done;
 	ssize_t n = 0;
 
 	/* A call for no byte at all waits for the first, too. */
@@ -372,8 +376,9 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 		if (unlikely(READ_ONCE(tcp_sk(ss->sk)->urg_data)) && sdp_rx_by_tcp(ss) &&
 		    (sdp_rx_more(ss, 0) || sdp_rx_ended(ss->sk)))
 			break;
-		n = flags & MSG_PEEK ? sdp_rx_peek_some(ss, sdp_sock_rx(ss), done, to, len - done) :
-				       sdp_rx_some(ss, sdp_sock_rx(ss), to, len - done);
+		pipe = sdp_sock_rx(ss);
+		n = flags & MSG_PEEK ? sdp_rx_peek_some(ss, pipe, off + done, to, len - done) :
+				       sdp_rx_some(ss, pipe, to, len - done);
 		if (n < 0)
 			break;
 		done += n;
@@ -387,7 +392,7 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 		if (to && !(flags & MSG_PEEK) && sdp_land_worth(ss, to, len - done))
 			n = sdp_rx_wait_landing(ss, to, len - done, &done, timeo);
 		else
-			n = sdp_rx_wait(ss, flags & MSG_PEEK ? done : 0, NULL, timeo);
+			n = sdp_rx_wait(ss, flags & MSG_PEEK ? off + done : 0, NULL, timeo);
 		if (n < 0 && ss->ended && !done)
 			n = sock_error(ss->sk) ?: n;
 		if (n < 0)
@@ -396,8 +401,10 @@ static int sdp_rx_locked(struct sdp_sock *ss, struct msghdr *msg, size_t len, in
 	pipe = sdp_sock_rx(ss);
 	if (pipe && sdp_pipe_shared(pipe))
 		sdp_share_end_read(pipe);
-	if (done && !told)
-		sdp_rx_inq(ss, msg);
+	if (flags & MSG_PEEK)
+		sk_peek_offset_fwd(ss->sk, done);
+	else
+		sk_peek_offset_bwd(ss->sk, done - before);
 	ss->recent = max_t(size_t, done, ss->recent / 2);
 	return done ?: n;
 }
@@ -413,6 +420,7 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 {
 	struct sock *sk = ss->sk;
 	bool wait = !(flags & MSG_DONTWAIT);
+	const struct msghdr was = *msg;
 	int n;
 
 	if (!sdp_rx_enter_tcp(ss))
@@ -431,8 +439,13 @@ static int sdp_rx_by_recvmsg(struct sdp_sock *ss, struct msghdr *msg, size_t len
 	    (n > 0 && READ_ONCE(tcp_sk(sk)->urg_data)) ||
 	    n >= sock_rcvlowat(sk, flags & MSG_WAITALL, len))
 		return n;
+	/* What is left is told at the end of the call, and once. */
+	msg->msg_control = was.msg_control;
+	msg->msg_controllen = was.msg_controllen;
+	msg->msg_flags = was.msg_flags;
 	if (n > 0 && flags & MSG_PEEK) {
 		/* All of it is looked at anew. */
+		sk_peek_offset_bwd(sk, n);
 		if (!(flags & MSG_TRUNC))
 			iov_iter_revert(&msg->msg_iter, n);
 		n = 0;
@@ -478,7 +491,7 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 				      &done, before && !(flags & MSG_PEEK));
 		before = true;
 		if (n != -EXDEV)
-			break;
+			return n;
 		same = true;
 		waits = timeo && !done && !sdp_land_worth(ss, &msg->msg_iter, len);
 		if (waits)
@@ -493,6 +506,9 @@ static int sdp_rx_once(struct sdp_sock *ss, struct msghdr *msg, size_t len, int 
 			n = ss->ended ? sock_error(sk) ?: -EPIPE : -EPIPE;
 		release_sock(sk);
 	} while (n == -EXDEV);
+	/* Also at the end of the stream, as TCP's own recvmsg does. */
+	if (n >= 0)
+		sdp_rx_inq(ss, msg);
 	return n;
 }
 
