@@ -342,6 +342,7 @@ static void sdp_lane_work(struct work_struct *work)
 {
 	struct sdp_lane *lane = container_of(to_delayed_work(work), struct sdp_lane, work);
 	bool reset = false;
+	int disconnects = 0;
 	struct sock *sk;
 
 	spin_lock_bh(&lane->lock);
@@ -361,10 +362,12 @@ static void sdp_lane_work(struct work_struct *work)
 		if (lane->ss) {
 			reset = lane->reset;
 			lane->reset = false;
+			disconnects = sk->sk_disconnects;
 		}
 		release_sock(sk);
 	}
-	if (reset)
+	/* TCP takes the lock itself.  The program's next connection is not meant. */
+	if (reset && READ_ONCE(sk->sk_disconnects) == disconnects)
 		tcp_abort(sk, ECONNRESET);
 	sock_put(sk);
 	sdp_lane_put(lane);
