@@ -39,7 +39,8 @@ static int sdp_setsockopt_first(struct sock *sk, int level, int optname, sockptr
 	} else if (level == SOL_IPV6 && optname == IPV6_ADDRFORM) {
 		if (sk->sk_family != AF_INET6 || sk->sk_state != TCP_ESTABLISHED)
 			return 0;
-	} else if (level != SOL_TCP || optname != TCP_REPAIR) {
+	} else if (level != SOL_TCP || optname != TCP_REPAIR ||
+		   !ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN)) {
 		return 0;
 	}
 	lock_sock(sk);
