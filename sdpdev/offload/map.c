@@ -73,6 +73,11 @@ static void sdp_share_install(struct sdp_pipe *pipe, struct sdp_share_pages *pag
 	spin_lock_bh(&pipe->lock);
 	/* Pairs with sdp_pipe_shared(): the page is clear. */
 	smp_store_release(&pipe->shared, page_address(pages->page[i]));
+	/*
+	 * Pairs with the barrier in sdp_pipe_freed(): a reader in quick.c, which has no lock of
+	 * this pipe, sees that it is mapped and shows its tail, or sdp_share_show() does.
+	 */
+	smp_mb();
 	pages->page[i] = NULL;
 	swap(pipe->payer, pages->payer);
 	/* As in sdp_land_offer(). */

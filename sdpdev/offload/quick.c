@@ -148,7 +148,7 @@ static ssize_t sdp_quick_take(struct sdp_sock *ss, struct iov_iter *to, size_t l
 	/* Pairs with the acquire in sdp_pipe_write() and sdp_quick_put(). */
 	smp_store_release(&pipe->tail, pipe->tail + len);
 	sdp_pipe_freed(pipe);
-	/* It may just have been mapped: behind the barrier there, one of both shows the tail. */
+	/* Behind its barrier, which pairs with that in sdp_share_install(): one shows the tail. */
 	if (sdp_pipe_shared(pipe))
 		sdp_share_read(pipe);
 	ss->recent = max_t(size_t, len, ss->recent / 2);
