@@ -13,7 +13,7 @@ case $VARIANT in
 *)	between+=(-l 10.77.0.2 -c 10.77.0.2) ;;
 esac
 no_autoload
-plan 75
+plan 80
 check "only InfiniBand" only_ib
 within moves "$sock/moves" -w "${between[@]}"
 within ends "$sock/ends" -w "${between[@]}"

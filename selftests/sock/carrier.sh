@@ -19,7 +19,7 @@ none_came() {
 	[ "$(counted joined)" = "$1" ] && [ "$(counted messages)" = "$2" ]
 }
 
-plan 112
+plan 117
 check "a machine" start
 check "a carrier" insmod "$module"
 # Nothing moves otherwise.

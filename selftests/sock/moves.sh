@@ -22,7 +22,7 @@ nat() {
 # The checked kernel translates no addresses.
 nat=4
 [ "$KERNEL" != debug ] || nat=0
-plan $((82 + nat))
+plan $((87 + nat))
 check "a machine" start
 within "loopback" "$programs/moves"
 within "IPv6" "$programs/moves" -6 -l ::1 -c ::1 "${streams[@]}" SIGIO urgent

@@ -198,6 +198,18 @@ static void repair(void)
 	traffic_by(&c, "closed", "repair");
 }
 
+static void repair_refused(void)
+{
+	struct conn c = conn_moved();
+
+	need(!seteuid(65534));
+	SAY(set(c.a.fd, IPPROTO_TCP, TCP_REPAIR, 1));
+	need(!seteuid(0));
+	put(&c.a, 10, 0);
+	want(&c.a, true);
+	SAY(get(&c.b, 10, 0));
+}
+
 static void more(void)
 {
 	struct conn c = conn_moved();
@@ -268,6 +280,8 @@ static void connected_again(void)
 	struct conn c = conn_moved();
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	int port, listener = sock_listen(4, &port);
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
 
 	put(&c.a, 1000, 0);
 	want(&c.a, true);
@@ -281,28 +295,46 @@ static void connected_again(void)
 	c.a.in = 0;
 	c.a.out = 0;
 	c.b = (struct end){ .fd = c.b.fd, .way = 1 };
+	need(!getsockopt(c.a.fd, IPPROTO_TCP, TCP_INFO, &info, &len));
+	say("sent %llu, received %llu", (unsigned long long)info.tcpi_bytes_sent,
+	    (unsigned long long)info.tcpi_bytes_received);
 	/* The peer of the first connection does not know this one's numbers. */
 	move(&c);
 }
 
-/* A listener's socket may become one that connects, and the other way round. */
-static void listens_and_connects(void)
+/* A listener's socket becomes one that connects.  It has the ULP from the beginning, or @later. */
+static void listener_connects(bool later)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct conn c = { { .way = 0 }, { .way = 1 } };
 	int port, port2, listener = sock_listen(4, &port), other;
 	const struct place was = place;
+	const bool tcp = plain;
 
 	/* Where the clients are. */
 	place.server = place.client;
 	place.listen = place.family == AF_INET ? "0.0.0.0" : "::";
+	plain |= later;
 	other = sock_listen(4, &port2);
+	plain = tcp;
+	if (later)
+		sock_ulp(other);
 	place = was;
 	SAY(connect(other, &none, sizeof(none)));
 	SAY(sock_connect(other, port));
 	c.a.fd = other;
 	c.b.fd = accept(listener, NULL, NULL);
 	move(&c);
+}
+
+static void listens_and_connects(void)
+{
+	listener_connects(false);
+}
+
+static void listens_and_gets_ulp(void)
+{
+	listener_connects(true);
 }
 
 static void live(void)
@@ -421,10 +453,12 @@ const struct row option_rows[] = {
 	{ "TCP_MD5SIG keeps it with TCP", signatures },
 	{ "urgent data brings its direction back for good", sent_urgent },
 	{ "TCP_REPAIR brings it back for good", repair },
+	{ "TCP_REPAIR that is refused leaves it where it is", repair_refused },
 	{ "MSG_MORE and TCP_CORK", more },
 	{ "the ULP \"tls\" is granted", tls },
 	{ "connected again after AF_UNSPEC, it moves again", connected_again },
 	{ "a listener becomes a client", listens_and_connects },
+	{ "a listener gets the ULP, and becomes a client", listens_and_gets_ulp },
 	{ "a live connection gets the ULP, and stays with TCP", live },
 	{ "TCP_FASTOPEN", fast_open },
 	{ "TCP_DEFER_ACCEPT", deferred },

@@ -75,6 +75,35 @@ static void peek_end(void)
 	SAY(get(&c.b, 9999, MSG_PEEK));
 }
 
+/* A look goes on where the last one ended, and a read takes that back. */
+static void peek_off(void)
+{
+	static const struct {
+		int size, flags, skip;
+	} looks[] = {
+		{ 600, MSG_PEEK, 100 }, { 3000, MSG_PEEK, 700 }, { 500, 0, 0 },
+		{ 9999, MSG_PEEK, 3200 }, { 9999, MSG_PEEK | MSG_DONTWAIT, 0 }, { 9999, 0, 0 },
+	};
+	struct conn c = conn_three();
+	socklen_t len = sizeof(int);
+	int off = 100;
+	unsigned int i;
+	ssize_t n;
+
+	/* Older kernels have it for other sockets only. */
+	if (SAY(setsockopt(c.b.fd, SOL_SOCKET, SO_PEEK_OFF, &off, len)))
+		return;
+	for (i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		n = SAY(recv(c.b.fd, bytes, looks[i].size, looks[i].flags));
+		if (n > 0)
+			look(&c.b, looks[i].skip, bytes, n);
+		if (n > 0 && !looks[i].flags)
+			c.b.in += n;
+		need(!getsockopt(c.b.fd, SOL_SOCKET, SO_PEEK_OFF, &off, &len));
+		say("offset %d", off);
+	}
+}
+
 /* The bytes are thrown away. */
 static void discard(void)
 {
@@ -349,6 +378,7 @@ const struct row read_rows[] = {
 	{ "reads over the borders: in pieces", pieces },
 	{ "reads over the borders: MSG_PEEK", peek },
 	{ "reads over the borders: MSG_PEEK up to FIN", peek_end },
+	{ "reads over the borders: SO_PEEK_OFF", peek_off },
 	{ "reads over the borders: MSG_TRUNC", discard },
 	{ "reads over the borders: MSG_DONTWAIT", dontwait },
 	{ "reads of no byte", no_bytes },

@@ -4,6 +4,8 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -140,6 +142,31 @@ static void send_timeout(void)
 	drain(&c);
 }
 
+/* What a call may wait, also if it sends in pieces by TCP so that the direction may move. */
+#define SEND_WAIT	1000
+
+static void send_timeout_by_tcp(void)
+{
+	struct conn c = conn_moved();
+	int size = 1 << 15;
+	long long took;
+	ssize_t n;
+
+	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)));
+	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	gate(&c.a, false);
+	timeouts(c.a.fd, SEND_WAIT);
+	took = ticks_ms();
+	n = put_some(&c.a, 1 << 20, 0);
+	took = ticks_ms() - took;
+	/* Less than a piece. */
+	say("some: %d", n > 0 && n < 1 << 18);
+	want(&c.a, false);
+	if (took < SEND_WAIT - 50 || took >= 2 * SEND_WAIT - 50)
+		wrong("it waited %lld ms of %d", took, SEND_WAIT);
+	drain(&c);
+}
+
 struct later {
 	struct end *end;
 	pthread_t thread;
@@ -174,6 +201,67 @@ static void *later_run(void *arg)
 	need(!pthread_create(&thread_, NULL, later_run, &later_));	\
 	thread_;							\
 })
+
+static int bits(int fd, int events, int ms)
+{
+	struct pollfd p = { fd, events, 0 };
+	int n = poll(&p, 1, ms);
+
+	return n < 0 ? -errno : p.revents;
+}
+
+/* How often a call tells what is left, and what that is. */
+static void tell(struct end *e, size_t n, int flags)
+{
+	char bytes[100], control[4 * CMSG_SPACE(sizeof(int))];
+	struct iovec v = { bytes, n };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	int times = 0, left = -1;
+	struct cmsghdr *cm;
+	ssize_t got;
+
+	need(n <= sizeof(bytes));
+	got = SAY(recvmsg(e->fd, &m, flags));
+	for (cm = CMSG_FIRSTHDR(&m); cm; cm = CMSG_NXTHDR(&m, cm)) {
+		need(cm->cmsg_level == IPPROTO_TCP && cm->cmsg_type == TCP_CM_INQ);
+		memcpy(&left, CMSG_DATA(cm), sizeof(left));
+		times++;
+	}
+	say("told %d times: %d left", times, left);
+	if (got <= 0)
+		return;
+	look(e, 0, bytes, got);
+	if (!(flags & MSG_PEEK))
+		e->in += got;
+}
+
+static void inq_of_waits(void)
+{
+	struct conn c = conn_moved();
+	pthread_t t;
+	int one = 1;
+
+	need(!setsockopt(c.b.fd, IPPROTO_TCP, TCP_INQ, &one, sizeof(one)));
+	gate(&c.a, false);
+	put(&c.a, 10, 0);
+	arrived(&c.b, 10);
+	timeouts(c.b.fd, 60);
+	tell(&c.b, 15, MSG_PEEK | MSG_WAITALL);
+	timeouts(c.b.fd, 0);
+	t = LATER(.end = &c.a, .bytes = 20);
+	tell(&c.b, 15, MSG_WAITALL);
+	pthread_join(t, NULL);
+	tell(&c.b, 99, 0);
+	gate(&c.a, true);
+	put(&c.a, 5, 0);
+	want(&c.a, true);
+	arrived(&c.b, 5);
+	shutdown(c.a.fd, SHUT_WR);
+	need(bits(c.b.fd, POLLRDHUP, 1000));
+	tell(&c.b, 99, 0);
+	tell(&c.b, 99, 0);
+}
 
 static void interrupted(void)
 {
@@ -229,14 +317,6 @@ static void woken(void)
 	SAY(get(&c.b, 10, MSG_WAITALL));
 	pthread_join(t, NULL);
 	SAY(get(&c.b, 10, 0));
-}
-
-static int bits(int fd, int events, int ms)
-{
-	struct pollfd p = { fd, events, 0 };
-	int n = poll(&p, 1, ms);
-
-	return n < 0 ? -errno : p.revents;
 }
 
 #define BITS (POLLIN | POLLOUT | POLLPRI | POLLRDHUP | POLLRDNORM | POLLWRNORM)
@@ -452,6 +532,8 @@ const struct row wait_rows[] = {
 	{ "SO_RCVTIMEO", receive_timeout },
 	{ "SO_RCVTIMEO beside urgent data", urgent_timeout },
 	{ "SO_SNDTIMEO", send_timeout },
+	{ "SO_SNDTIMEO of a call that TCP gets in pieces", send_timeout_by_tcp },
+	{ "TCP_INQ of calls that wait, and at the end", inq_of_waits },
 	{ "signals interrupt calls that wait", interrupted },
 	{ "bytes and FIN end a wait", woken },
 	{ "poll()", polled },
