@@ -194,8 +194,8 @@ static bool sdp_gate_client(const struct sdp_sock *ss)
 }
 
 /*
- * What the sockets of both ends have to be.  The caller has the lock of its own end only, and is
- * in an RCU read section.
+ * What the socket of either end has to be.  The caller is in an RCU read section, and has the
+ * lock of its own end only, which need not be this one.
  */
 static enum sdp_stay sdp_gate_end(const struct sdp_sock *ss)
 {

@@ -48,8 +48,9 @@
  * A position in the stream is a count of TCP's bytes plus @base.  Only a return changes @base:
  * records are no part of the stream, and bytes that a carrier brought are no part of TCP.
  *
- * If both halves are on this host, joined in a pair, no record is needed.  Under the pair's lock
- * the sender takes back what the receiver has not taken, and TCP carries that from @n on.
+ * If the sender knows what the receiver has taken, no record is needed: it takes back the rest,
+ * and TCP carries that from @n on.  Only the model has such halves (@local).  In the kernel both
+ * ends of one host have a pair, whose pipes need no half (move.c).
  */
 #include <asm/byteorder.h>
 #include <linux/bits.h>

@@ -4,7 +4,7 @@
  * sends and the half that receives.
  *
  * The functions here are pure.  They know no lock, no memory, no clock and no socket, so that
- * the model runs them in user space, and a carrier of sdpdev can.  The rules, and why they hold,
+ * the model runs them in user space, too.  The rules, and why they hold,
  * are in half.c; record.c has the record that a sender writes into TCP.
  *
  * The lock of the endpoint's socket protects both structures, and is held in each call.
@@ -99,7 +99,7 @@ struct sdp_record {
  * @first: the first byte that a carrier got, if @pos is beyond @p0
  * @type: in BACK: of the record
  * @head: in BACK: bytes of the record that TCP has not taken yet
- * @local: both halves are on this host: @acked is exact, and no record is needed
+ * @local: @acked is exact, and no record is needed; in the model only
  * @carrier: number of the carrier that has the direction, or had it last
  * @n: sequence number at which TCP was left
  * @base: what a count of bytes in TCP lacks to a position in the stream
@@ -133,7 +133,7 @@ struct sdp_half_tx {
  * @got: bytes of @record that have come
  * @sure: the sender is known to be sure: nothing but a record may follow in TCP
  * @over: the sender has said by a carrier that the stream ends at @pos
- * @local: both halves are on this host
+ * @local: the sender takes back all that was not taken; in the model only
  * @carrier: number of the carrier that has the direction; zero: that one is lost
  * @n: sequence number at which TCP was left
  * @base: what a count of bytes in TCP lacks to a position in the stream
