@@ -187,20 +187,21 @@ static inline int compat_tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t
 #define COMPAT_TCP_TABLE(net)	(net)->ipv4.tcp_death_row.hashinfo,
 #endif
 
+/* The socket of a connection by an interface, which is in the VRF @master, or in none (0). */
 static inline struct sock *compat_tcp_find4(struct net *net, __be32 saddr, __be16 sport,
-					    __be32 daddr, u16 port, int ifindex)
+					    __be32 daddr, u16 port, int ifindex, int master)
 {
 	return __inet_lookup_established(net, COMPAT_TCP_TABLE(net) saddr, sport, daddr, port,
-					 ifindex, 0);
+					 ifindex, master);
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
 static inline struct sock *compat_tcp_find6(struct net *net, const struct in6_addr *saddr,
 					    __be16 sport, const struct in6_addr *daddr, u16 port,
-					    int ifindex)
+					    int ifindex, int master)
 {
 	return __inet6_lookup_established(net, COMPAT_TCP_TABLE(net) saddr, sport, daddr, port,
-					  ifindex, 0);
+					  ifindex, master);
 }
 #endif
 

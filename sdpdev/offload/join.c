@@ -11,6 +11,7 @@
 #include <linux/random.h>
 #include <net/inet6_hashtables.h>
 #include <net/inet_hashtables.h>
+#include <net/l3mdev.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -115,16 +116,18 @@ void sdp_join_answer(struct sdp_sock *ss, struct sdp_carrier *c, const struct sd
 /* The socket that a request is for, referenced; or NULL. */
 struct sock *sdp_join_find(struct net *net, const struct sdp_join *join)
 {
+	int vrf = l3mdev_master_ifindex_by_index(net, join->ifindex);
 	struct sock *sk = NULL;
 
 	rcu_read_lock();
 	if (ipv6_addr_v4mapped(&join->from))
 		sk = compat_tcp_find4(net, join->from.s6_addr32[3], join->from_port,
-				      join->to.s6_addr32[3], ntohs(join->to_port), join->ifindex);
+				      join->to.s6_addr32[3], ntohs(join->to_port), join->ifindex,
+				      vrf);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (!sk)
 		sk = compat_tcp_find6(net, &join->from, join->from_port, &join->to,
-				      ntohs(join->to_port), join->ifindex);
+				      ntohs(join->to_port), join->ifindex, vrf);
 #endif
 	rcu_read_unlock();
 	if (sk && (sk->sk_state == TCP_TIME_WAIT || sk->sk_state == TCP_NEW_SYN_RECV)) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What networks do to connections, they do to joined ones: firewalls, conntrack, routes, IPsec,
+# What networks do to connections, they do to joined ones: firewalls, conntrack, routes, VRF, IPsec,
 # addresses that move, packets that are lost, and cables that are out for long.
 
 . "$(dirname "$0")/lib.sh"
@@ -87,6 +87,19 @@ detour() {
 no_detour() {
 	ip -n node1 ${v6:+"$v6"} rule del to "$to" ipproto tcp dport 7777 lookup 7 &&
 	ip -n node1 link del d1
+}
+
+# --- VRF ---------------------------------------------------------------------------
+
+# into_vrf NAME TABLE: node2's interface, which loses its addresses of IPv6
+into_vrf() {
+	ip -n node2 link add "$1" type vrf table "$2" && ip -n node2 link set "$1" up &&
+	ip -n node2 link set ib0 master "$1" &&
+	ip -n node2 addr replace "$to/$mask" dev ib0 ${v6:+nodad}
+}
+
+out_of_vrf() {
+	ip -n node2 link del "$1" && ip -n node2 addr replace "$to/$mask" dev ib0 ${v6:+nodad}
 }
 
 # --- IPsec -------------------------------------------------------------------------
@@ -188,7 +201,7 @@ losing() {
 	fault a loss "$1" && fault b loss "$1"
 }
 
-plan 35
+plan 40
 check "only InfiniBand" only_ib
 check "a touch each second" all_nodes touch 1
 begin -n 2 -b 4096
@@ -228,6 +241,13 @@ nap 30
 check "its entries are alive: TCP's packets pass" returned
 check "the rules go" untracked
 leave
+check "node2's interface is in a VRF" into_vrf red 9
+begin -n 2 -b 4096 -D red
+result $? "connections to a server there"
+check "by InfiniBand" by_ib
+check "all bytes are right" ask end
+leave
+check "out of the VRF" out_of_vrf red
 check "a third node" third
 exec {out}>&1
 check "an address moves: a reset as with TCP" reset_like_tcp

@@ -4,7 +4,7 @@
  * that asks how it goes, line by line.
  *
  *	talk [-6] [-n CONNECTIONS] [-b BYTES] [-i MS] [-p SECONDS] [-m MODE]
- *	     [-l ADDRESS [-S NETNS]] [-c ADDRESS [-C NETNS]]
+ *	     [-l ADDRESS [-S NETNS] [-D DEVICE]] [-c ADDRESS [-C NETNS]]
  *
  * It has the ends that listen (-l), those that connect (-c), or both.  Each end sends as many
  * bytes as BYTES, or there is room for, every MS milliseconds (50).  When all are connected it
@@ -109,6 +109,7 @@ static unsigned int patience = 60;
 /* Milliseconds between two sends of an end. */
 static unsigned int interval = PACE;
 static int family = AF_INET;
+static const char *device;		/* that the listener is bound to */
 static bool ending, silent;
 static struct question question;
 
@@ -163,6 +164,7 @@ static int listener(const char *text, const char *netns)
 	socklen_t len = address(&a, text);
 	int fd = new_socket(netns);
 
+	must(!device || !setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, strlen(device)));
 	must(!bind(fd, (struct sockaddr *)&a, len) && !listen(fd, CONNECTIONS));
 	return fd;
 }
@@ -528,7 +530,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int c, fd = -1;
 
-	while ((c = getopt(argc, argv, "6n:b:i:p:m:l:c:S:C:")) != -1) {
+	while ((c = getopt(argc, argv, "6n:b:i:p:m:l:c:S:C:D:")) != -1) {
 		switch (c) {
 		case '6':
 			family = AF_INET6;
@@ -559,6 +561,9 @@ int main(int argc, char **argv)
 			break;
 		case 'C':
 			client = optarg;
+			break;
+		case 'D':
+			device = optarg;
 			break;
 		default:
 			return 2;

@@ -24,10 +24,10 @@ static struct sock *sdp_ctl_find(struct net *net, const struct sdp_ctl_end *end)
 	rcu_read_lock();
 	if (ipv6_addr_v4mapped(&peer))
 		sk = compat_tcp_find4(net, peer.s6_addr32[3], end->peer_port,
-				      local.s6_addr32[3], port, end->ifindex);
+				      local.s6_addr32[3], port, end->ifindex, 0);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		sk = compat_tcp_find6(net, &peer, end->peer_port, &local, port, end->ifindex);
+		sk = compat_tcp_find6(net, &peer, end->peer_port, &local, port, end->ifindex, 0);
 #endif
 	rcu_read_unlock();
 	if (!sk)

@@ -5,6 +5,7 @@
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
+#include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/sock.h>
 
@@ -74,8 +75,7 @@ static int sdp_rc_route6(struct net *net, struct sdp_xprt_params *params, sdp_rc
 	struct dst_entry *entry;
 	int ret;
 
-	if (!fl6.flowi6_oif &&
-	    ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+	if (ipv6_addr_type(&dst->sin6_addr) & IPV6_ADDR_LINKLOCAL && dst->sin6_scope_id)
 		fl6.flowi6_oif = dst->sin6_scope_id;
 	entry = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (IS_ERR(entry))
@@ -144,14 +144,16 @@ EXPORT_SYMBOL_GPL(sdp_rc_is_unicast);
 /*
  * Does the route back to the peer's address leave by this transport?  The address is
  * what the peer says it is; this keeps it from posing as a host of another
- * network.  The listener is not known yet, so routing rules see root of the
- * namespace, as with packets that no user sends.
+ * network.  The routes are those of the VRF that the interface is in.  The
+ * listener is not known yet, so routing rules see root of the namespace, as with
+ * packets that no user sends.
  */
 bool sdp_rc_peer_plausible(struct sdp_rc_conn *conn)
 {
 	struct sdp_xprt_params back = {
 		.local = conn->local,
 		.peer = conn->peer,
+		.ifindex = l3mdev_master_ifindex_by_index(conn->net, conn->ifindex),
 		.uid = sock_net_uid(conn->net, NULL),
 		/* One that is asked for at the service is what each transport can have. */
 		.any_port = true,
