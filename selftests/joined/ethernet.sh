@@ -51,6 +51,16 @@ over_vlan() {
 	to=10.78.0.2 life true
 }
 
+# both COMMAND...: at both machines
+both() {
+	machine 2 run "$@" && "$@"
+}
+
+# Devices that belong to one network namespace each: here, to the only one.
+exclusive() {
+	both rdma system set netns exclusive && life true && both rdma system set netns shared
+}
+
 # A peer that speaks rdma_cm, and nothing of ours.
 stranger() {
 	! timeout 60 rping -c -a 10.77.0.2 -p 1005 -C 1 &&
@@ -80,7 +90,7 @@ pulled() {
 	unplugged && plugged
 }
 
-plan 35
+plan 36
 connections
 result $? "connections"
 check "they leave TCP" ask by rdma
@@ -104,6 +114,7 @@ kill "${pid[@]}"
 to=fd77::2 v6=-6 check "over IPv6, too" life true
 n=100 check "a hundred connections; the device goes, and comes back" life pulled
 check "over a VLAN" over_vlan
+check "each device is in one network namespace" exclusive
 check "a stranger is refused" stranger
 check "queue pairs are counted" watch_qps
 check "bytes that are no request are refused" hostile bytes

@@ -42,7 +42,7 @@ serve() {
 	"${far[@]}" "$run" python3 -m http.server -d /tmp/www --protocol HTTP/1.1 8000 \
 		< /dev/null &> /tmp/served &
 	server=$!
-	until_true 60 "${far[@]}" sh -c "ss -Hltn 'sport = :8000' | grep -q ."
+	until_true 200 "${far[@]}" sh -c "ss -Hltn 'sport = :8000' | grep -q ."
 }
 
 # takes CARRIER DEVICE: so do the server's bytes, after the next ones that are read.
@@ -119,7 +119,34 @@ named() {
 	END
 }
 
-plan 15
+# both COMMAND: at both machines
+both() {
+	"${far[@]}" sh -c "$1" && sh -c "$1"
+}
+
+# Queue pairs of the InfiniBand adapter are that module's.
+whose() {
+	rdma resource show qp | grep "softib0/1 .*type RC " > /tmp/qps
+	cat /tmp/qps
+	grep -q "\[$1\]" /tmp/qps && ! grep -v "\[$1\]" /tmp/qps
+}
+
+refused() {
+	ask by tcp && ask more && until_true 20 grep -q '^carrier_refused_no_service [1-9]' \
+		/proc/net/sdp/snmp
+}
+
+# The peer gets the other transport of InfiniBand, and does not listen where this end asks.
+differs() {
+	"${far[@]}" sh -c "rmmod sdp_rdma && modprobe sdp_ib" && refused
+}
+
+# This end has both.
+agrees() {
+	modprobe sdp_ib && ask by ib
+}
+
+plan 24
 check "InfiniBand, RoCE and iWARP" set_up
 serve
 result $? "a server by sdprun"
@@ -138,4 +165,16 @@ kill "${pid[@]}" "$server"
 check "the log tells each device's transport once" each_once
 check "all goes" gone
 check "the log names the module that a device needs" named
+check "InfiniBand by rdma_cm" both "rmmod sdp_ib && modprobe -r sdp_rdma &&
+	modprobe sdp_rdma infiniband=1"
+connections
+result $? "connections"
+check "take it" ask by rdma
+check "with queue pairs of its transport" whose sdp_rdma
+check "they go on" ask more
+check "the peer has another transport: TCP has them" differs
+check "they take what both ends have" agrees
+check "with queue pairs of that one" whose sdp_ib
+check "all bytes are right" ended
+kill "${pid[@]}"
 finish

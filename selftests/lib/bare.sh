@@ -107,14 +107,14 @@ aside() {
 # has_modules VERSION SERIES...: DKMS has put them in place for these kernels, and they say so.
 # There is no image of the kernels, so depmod has not listed any module.
 has_modules() {
-	local version=$1 m release file
+	local version=$1 m release file info
 
 	shift
 	for release in $(release_of "$@"); do
 		for m in $modules; do
 			file=/lib/modules/$release/updates/dkms/$m.ko
-			[[ $(inside sh -c "modinfo -F version $file* && modinfo -F vermagic $file*") = \
-			   "$version"$'\n'"$release "* ]] || return
+			info=$(inside sh -c "modinfo -F version $file*; modinfo -F vermagic $file*")
+			[[ $info = "$version"$'\n'"$release "* ]] || return
 		done
 	done
 }

@@ -45,7 +45,8 @@ running() {
 in_dkms() {
 	inside dkms status > "$work/status"
 	cat "$work/status"
-	[ "$(wc -l < "$work/status")" -eq 2 ] && [ "$(grep -c "/$1, .*: installed" "$work/status")" -eq 2 ]
+	[ "$(wc -l < "$work/status")" -eq 2 ] &&
+	[ "$(grep -c "/$1, .*: installed" "$work/status")" -eq 2 ]
 }
 
 # Folders that belong to other packages where packages are RPM

@@ -7,9 +7,6 @@
 
 #include "transport/ib/ib.h"
 
-/* Where the GID is in a 20 byte link-layer address (RFC 4391, 9.1.1) */
-#define SDP_IB_LLADDR_GID	4
-
 /* Is it an IPoIB interface of a device that connections can be made on? */
 static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 {
@@ -20,7 +17,7 @@ static int sdp_ib_check_netdev(struct net *net, const struct net_device *ndev)
 
 	if (ndev->type != ARPHRD_INFINIBAND)
 		return -EOPNOTSUPP;
-	memcpy(&gid, ndev->dev_addr + SDP_IB_LLADDR_GID, sizeof(gid));
+	memcpy(&gid, ndev->dev_addr + SDP_RC_LLADDR_GID, sizeof(gid));
 	dev = sdp_ib_dev_by_gid(&gid, &port);
 	if (!dev)
 		return -EOPNOTSUPP;

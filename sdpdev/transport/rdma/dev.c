@@ -17,6 +17,10 @@ module_param_named(device_connections, sdp_rdma_device_conns, uint, 0644);
 MODULE_PARM_DESC(device_connections,
 		 "Connections of an adapter, at most; 0: all but an eighth of its queue pairs");
 
+bool sdp_rdma_infiniband;
+module_param_named(infiniband, sdp_rdma_infiniband, bool, 0444);
+MODULE_PARM_DESC(infiniband, "Use InfiniBand, too, where sdp_ib is not loaded or does not take it");
+
 static DEFINE_MUTEX(sdp_rdma_mutex);
 static LIST_HEAD(sdp_rdma_devs);
 
@@ -102,6 +106,20 @@ struct sdp_rc_dev *sdp_rdma_dev_get(const struct ib_device *device)
 
 /* --- interfaces ------------------------------------------------------------- */
 
+/* An IPoIB interface has the GID of its port in its link-layer address. */
+static bool sdp_rdma_ib_has(struct ib_device *device, const struct net_device *ndev)
+{
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+
+	memcpy(&gid, ndev->dev_addr + SDP_RC_LLADDR_GID, sizeof(gid));
+	attr = rdma_find_gid(device, &gid, IB_GID_TYPE_IB, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
 /* Is one of a port's GIDs of that interface?  A VLAN, or a bond, has GIDs of its own there. */
 static bool sdp_rdma_roce_has(struct ib_device *device, u32 port, const struct net_device *ndev)
 {
@@ -143,6 +161,8 @@ static bool sdp_rdma_dev_has(struct sdp_rdma_dev *dev, struct net *net,
 
 	if (!rdma_dev_access_netns(device, net))
 		return false;
+	if (ndev->type == ARPHRD_INFINIBAND)
+		return sdp_rdma_ib_has(device, ndev);
 	rdma_for_each_port(device, port)
 		if ((rdma_protocol_roce(device, port) && sdp_rdma_roce_has(device, port, ndev)) ||
 		    (rdma_protocol_iwarp(device, port) && sdp_rdma_iwarp_has(device, ndev)))
@@ -150,12 +170,18 @@ static bool sdp_rdma_dev_has(struct sdp_rdma_dev *dev, struct net *net,
 	return false;
 }
 
+static bool sdp_rdma_has_type(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER ||
+	       (ndev->type == ARPHRD_INFINIBAND && sdp_rdma_infiniband);
+}
+
 static int sdp_rdma_check(struct net *net, const struct net_device *ndev)
 {
 	struct sdp_rdma_dev *dev;
 	bool has = false;
 
-	if (ndev->type != ARPHRD_ETHER)
+	if (!sdp_rdma_has_type(ndev))
 		return -EOPNOTSUPP;
 	mutex_lock(&sdp_rdma_mutex);
 	list_for_each_entry(dev, &sdp_rdma_devs, list) {
@@ -169,7 +195,7 @@ static int sdp_rdma_check(struct net *net, const struct net_device *ndev)
 
 bool sdp_rdma_takes(const struct net_device *ndev)
 {
-	return ndev->type == ARPHRD_ETHER && !list_empty_careful(&sdp_rdma_devs);
+	return sdp_rdma_has_type(ndev) && !list_empty_careful(&sdp_rdma_devs);
 }
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sdp_rdma.ko: connections of sdpdev over RoCE and iWARP.
+ * sdp_rdma.ko: connections of sdpdev over RoCE and iWARP, and over InfiniBand if it is told to.
  *
  * This file: the module, devices that come and go, and which step of a connection each of
  * its events leads to.
@@ -11,7 +11,7 @@
 
 #include "transport/rdma/rdma.h"
 
-MODULE_DESCRIPTION("Sockets Direct Protocol: RoCE and iWARP transport");
+MODULE_DESCRIPTION("Sockets Direct Protocol: RDMA transport, by the kernel's rdma_cm");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(PROJECT_VERSION);
 
@@ -109,6 +109,8 @@ struct sdp_rc_kind sdp_rdma_kind = {
 
 static int __init sdp_rdma_init(void)
 {
+	if (sdp_rdma_infiniband)
+		sdp_rdma_kind.ports |= SDP_RC_PORTS_IB;
 	return sdp_rc_start(&sdp_rdma_kind, &sdp_rdma_client);
 }
 

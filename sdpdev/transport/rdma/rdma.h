@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * sdp_rdma.ko: the transport of sdpdev on the kernel's rdma_cm, for RoCE and iWARP.  What it
+ * sdp_rdma.ko: the transport of sdpdev on the kernel's rdma_cm: RoCE, iWARP, InfiniBand.  What it
  * shares with others is in verbs/verbs.h, with locks and lifetimes.
  *
  * Calls go down only, from a file to those below it:
@@ -74,6 +74,7 @@ static inline struct sdp_rdma_conn *sdp_rdma_conn(struct sdp_rc_conn *conn)
 /* dev.c */
 extern struct sdp_rc_kind sdp_rdma_kind;
 extern unsigned int sdp_rdma_device_conns;
+extern bool sdp_rdma_infiniband;
 extern atomic_long_t sdp_rdma_stats[SDP_RDMA_STAT_NUM];
 
 void sdp_rdma_count(enum sdp_rdma_stat stat);

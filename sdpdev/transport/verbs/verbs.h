@@ -96,6 +96,9 @@
 /* Room for the private data of an answer: those of a REP (IBA 12.6.8) */
 #define SDP_RC_PDATA		196
 
+/* Where the GID is in a 20 byte link-layer address (RFC 4391, 9.1.1) */
+#define SDP_RC_LLADDR_GID	4
+
 /* Ports of a device that a transport can use */
 #define SDP_RC_PORTS_IB		1	/* InfiniBand, with CM and SA */
 #define SDP_RC_PORTS_ETH	2	/* RoCE, iWARP */
