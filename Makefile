@@ -235,9 +235,9 @@ bench bench-gate: setup-check
 
 install: install-modules install-user
 
-# By the kernel's build system, which signs and compresses as the kernel is configured. If the
-# distribution has kept the key, as all do, nothing is signed. The modules' own folder comes before
-# the kernel's.
+# By the kernel's build system, which signs and compresses as the kernel is configured.
+# Distributions do not ship their key, and without it nothing is signed. The modules' own folder
+# comes before the kernel's.
 MODULE_KEY = $(shell sed -n 's|^CONFIG_MODULE_SIG_KEY="\([^/:][^:]*\)"|\1|p' $(KDIR)/.config)
 UNSIGNED = $(if $(MODULE_KEY),$(if $(wildcard $(KDIR)/$(MODULE_KEY)),,CONFIG_MODULE_SIG_ALL=))
 install-modules:

@@ -242,12 +242,12 @@ void group_events(struct sdpmcast *e)
 }
 
 /* Has the queue pair, with @more datagrams, been busy for so long that it is time for a look? */
-bool group_events_due(struct sdpmcast *e, unsigned int more)
+bool group_events_due(unsigned int *busy, unsigned int more)
 {
-	e->busy += more;
-	if (e->busy < BUSY)
+	*busy += more;
+	if (*busy < BUSY)
 		return false;
-	e->busy = 0;
+	*busy = 0;
 	return true;
 }
 

@@ -87,7 +87,8 @@ struct group {
  * @cq:		completions of what it receives
  * @send_cq:	and of what it sends
  * @pkey:	the partition of the queue pair when it was made
- * @busy:	datagrams of the queue pair since that look
+ * @busy_in:	datagrams that the queue pair has brought since the last look at memberships
+ * @busy_out:	datagrams that it has sent since then
  * @broken:	why the queue pair receives nothing any more; SDPMCAST_QUEUE_PAIR while it does
  * @local:	the interface's address when the queue pair was made
  * @mr:		what of @memory the adapter knows: all but the socket's slots
@@ -129,7 +130,8 @@ struct sdpmcast {
 	struct ibv_cq *cq;
 	struct ibv_cq *send_cq;
 	uint16_t pkey;
-	unsigned int busy;
+	unsigned int busy_in;
+	unsigned int busy_out;
 	enum sdpmcast_way broken;
 	struct sockaddr_storage local;
 	struct ibv_mr *mr;
@@ -197,7 +199,7 @@ struct group *group_find(const struct sdpmcast *e, const struct sockaddr_storage
 bool group_wants(const struct group *g, const struct sockaddr_storage *source);
 void group_set_way(struct sdpmcast *e, struct group *g, enum sdpmcast_way way);
 void group_events(struct sdpmcast *e);
-bool group_events_due(struct sdpmcast *e, unsigned int more);
+bool group_events_due(unsigned int *busy, unsigned int more);
 void groups_lost(struct sdpmcast *e, enum sdpmcast_way why);
 void groups_free(struct sdpmcast *e);
 

@@ -215,7 +215,7 @@ __public int sdpmcast_recv(struct sdpmcast *e, struct sdpmcast_msg *msgs, unsign
 {
 	unsigned int got = take_from_pair(e, msgs, n);
 
-	if (got && !group_events_due(e, got))
+	if (got && !group_events_due(&e->busy_in, got))
 		return got;
 	group_events(e);
 	if (!got && e->cq) {

@@ -202,7 +202,7 @@ __public int sdpmcast_send(struct sdpmcast *e, const struct sockaddr *group,
 	g = group_to_send(e, &to);
 	if (!g)
 		return -1;
-	if (g->way != SDPMCAST_QUEUE_PAIR || group_events_due(e, n))
+	if (g->way != SDPMCAST_QUEUE_PAIR || group_events_due(&e->busy_out, n))
 		group_events(e);
 	addr_set_port(&to, e->port);
 	while (done < n) {

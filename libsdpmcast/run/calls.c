@@ -168,8 +168,11 @@ static void set_length(struct served *s, int *length)
 {
 	bool some = serve_fill(s);
 
-	s->older = *length && (s->older || !some);
-	if (some && !s->older)
+	if (!*length)
+		s->first = 0;
+	else if (!some && !s->first)
+		s->first = 1;
+	if (some && !s->first)
 		*length = s->msgs[s->next].len;
 	table_leave(s);
 }
@@ -346,14 +349,17 @@ CALL(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned int n, int flags),
 
 __public pid_t _Fork(void)
 {
+	int error;
 	pid_t pid;
 
 	before_fork();
 	pid = NEXT(_Fork)();
+	error = errno;
 	if (pid)
 		before_fork();
 	else
 		table_fork_child();
+	errno = error;
 	return pid;
 }
 

@@ -125,25 +125,28 @@ static ssize_t deliver(struct served *s, struct msghdr *hdr, int flags)
 static bool from_kernel(struct served *s, struct msghdr *hdr, int flags, ssize_t *ret)
 {
 	*ret = NEXT(recvmsg)(s->fd, hdr, flags | MSG_DONTWAIT);
-	if (*ret >= 0 && (flags & MSG_PEEK))
-		s->older = true;
-	return *ret >= 0 || errno != EAGAIN;
+	if (*ret < 0) {
+		if (errno != EAGAIN)
+			return true;
+		s->first = 0;
+		return false;
+	}
+	if (flags & MSG_PEEK)
+		s->first = s->first ? s->first : 1;
+	else if (s->first)
+		s->first--;
+	return true;
 }
 
 static bool try(struct served *s, struct msghdr *hdr, int flags, ssize_t *ret)
 {
 	bool some = serve_fill(s);
 
-	if (s->older && some) {
-		if (from_kernel(s, hdr, flags, ret))
-			return true;
-		s->older = false;
-	}
-	if (some) {
-		*ret = deliver(s, hdr, flags);
+	if ((!some || s->first) && from_kernel(s, hdr, flags, ret))
 		return true;
-	}
-	return from_kernel(s, hdr, flags, ret);
+	if (some)
+		*ret = deliver(s, hdr, flags);
+	return some;
 }
 
 /* What is left of SO_RCVTIMEO: milliseconds, or -1. */

@@ -28,6 +28,9 @@ struct wish {
 
 enum state { IDLE, SERVED, STOPPED };
 
+/* Datagrams in the kernel's queue that may be from before a join: there can hardly be more. */
+#define OLDER	4096
+
 /**
  * struct served - a UDP socket of the program that has joined a group, or is in an epoll set
  * @fd:		its descriptor
@@ -51,8 +54,8 @@ enum state { IDLE, SERVED, STOPPED };
  * @count:	behind the last
  * @told_lost:	how many datagrams a line has said to be lost
  * @taken:	when they were taken, if the program wants to know
- * @older:	a call looks at the kernel's queue first: it may have datagrams from before the
- *		queue pair's, the program has peeked at one, or the queue pair has had many
+ * @first:	so many datagrams of the kernel's queue come before those of the queue pair: it may
+ *		have some from before, the program has peeked at one, or the queue pair has had many
  * @pktinfo:	the program wants to know where a datagram went to
  * @ttl:	and its TTL
  * @stamp:	0, SO_TIMESTAMP or SO_TIMESTAMPNS
@@ -79,7 +82,7 @@ struct served {
 	unsigned int count;
 	uint64_t told_lost;
 	struct timespec taken;
-	bool older;
+	unsigned int first;
 	bool pktinfo;
 	bool ttl;
 	int stamp;

@@ -43,7 +43,7 @@ static void group_changed(struct sdpmcast *e, const struct group *g)
 	struct served *s = e->owner;
 
 	if (g->way == SDPMCAST_QUEUE_PAIR) {
-		s->older = true;
+		s->first = OLDER;
 		rule_tell(s->fd, &g->addr, NULL);
 	} else if (g->way < sizeof(reasons) / sizeof(reasons[0]) && reasons[g->way]) {
 		rule_tell(s->fd, &g->addr, reasons[g->way]);
@@ -411,8 +411,8 @@ bool serve_fill(struct served *s)
 	if (s->next < s->count)
 		return true;
 	if (take(s)) {
-		if (group_events_due(s->e, s->count)) {
-			s->older = true;
+		if (group_events_due(&s->e->busy_in, s->count)) {
+			s->first = BATCH;
 			group_events(s->e);
 		}
 		return true;

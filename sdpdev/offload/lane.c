@@ -366,7 +366,10 @@ static void sdp_lane_work(struct work_struct *work)
 		}
 		release_sock(sk);
 	}
-	/* TCP takes the lock itself.  The program's next connection is not meant. */
+	/*
+	 * The program's next connection is not meant.  TCP takes the lock itself: a program that
+	 * disconnects and connects while TCP waits for it has that one reset.
+	 */
 	if (reset && READ_ONCE(sk->sk_disconnects) == disconnects)
 		tcp_abort(sk, ECONNRESET);
 	sock_put(sk);

@@ -315,9 +315,10 @@ static void sdp_rx_inq(struct sdp_sock *ss, struct msghdr *msg)
 		msg->msg_get_inq = 1;
 	if (!msg->msg_get_inq)
 		return;
-	rcu_read_lock();
+	/* Another reader may be between TCP's bytes and the pipe's. */
+	lock_sock(ss->sk);
 	msg->msg_inq = sdp_rx_tcp_queued(ss) + sdp_rx_queued(ss);
-	rcu_read_unlock();
+	release_sock(ss->sk);
 	if (!msg->msg_inq && sock_flag(ss->sk, SOCK_DONE))
 		msg->msg_inq = 1;
 	if (tp->recvmsg_inq)

@@ -238,14 +238,13 @@ child_queues() {
 	ip link delete many && ip link delete few && same "$n" "$cpus 1"
 }
 
-# The checked kernel has no kprobes, and the kernel's driver no batches.
-probes=$(ours && [ -e $trace/kprobe_events ] && echo 2)
-plan $((6 + ${probes:-0} + $(ours && echo 2 || echo 0)))
+# The kernel's driver has no batches.
+plan $((6 + $(ours && echo 4 || echo 0)))
 no_loss -q -c 1 10.77.0.2 > /dev/null
 check "one transmit queue for each CPU" queues_are "$cpus" "$cpus"
 check "what a CPU sends goes through its queue" each_cpu_its_own
 check "two CPUs and TCP at once, none lost" all_at_once
-if [ -n "$probes" ]; then
+if ours; then
 	check "one doorbell for many packets" batched
 	check "completions are spread over the CPUs" spread
 fi

@@ -249,9 +249,7 @@ each_packet() {
 with_data=$VM_BUILD/$VM_KERNEL/selftests/ipoib/logged/ib_ipoib_logged.ko
 # It is built for one kernel.
 logs=$([ "$VM_KERNEL" != 6.1 ] || echo 1)
-# The checked kernel has no kprobes.
-slow=$([ "$KERNEL" = debug ] || echo 1)
-plan $((11 + logs + slow))
+plan $((12 + logs))
 check "events are switched on" switch_on
 check "path: created, asked for, answered" traced path
 check "path: there is none" traced no_path
@@ -261,8 +259,7 @@ traced leave
 result $? "group: left, removed"
 check "carrier" traced carrier_events
 check "flush" traced flush
-[ -z "$slow" ] ||
-	check "an answer that is older than an event is asked for again" traced old_answer
+check "an answer that is older than an event is asked for again" traced old_answer
 check "what waits for rtnl keeps no other work from its turn" traced held
 check "idle: forgotten" traced idle
 check "other interfaces can be filtered out" others

@@ -523,12 +523,12 @@ static void run(void)
 	}
 }
 
-int main(int argc, char **argv)
+/* What the command line says. */
+static const char *listens, *connects, *server, *client;
+
+static bool parse(int argc, char **argv)
 {
-	const struct rlimit files = { 2 * CONNECTIONS + 100, 2 * CONNECTIONS + 100 };
-	const char *listens = NULL, *connects = NULL, *server = NULL, *client = NULL;
-	unsigned int i;
-	int c, fd = -1;
+	int c;
 
 	while ((c = getopt(argc, argv, "6n:b:i:p:m:l:c:S:C:D:")) != -1) {
 		switch (c) {
@@ -566,9 +566,20 @@ int main(int argc, char **argv)
 			device = optarg;
 			break;
 		default:
-			return 2;
+			return false;
 		}
 	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const struct rlimit files = { 2 * CONNECTIONS + 100, 2 * CONNECTIONS + 100 };
+	unsigned int i;
+	int fd = -1;
+
+	if (!parse(argc, argv))
+		return 2;
 	must(connections && connections <= CONNECTIONS);
 	must(!setrlimit(RLIMIT_NOFILE, &files));
 	if (listens) {

@@ -177,4 +177,5 @@ check "they take what both ends have" agrees
 check "with queue pairs of that one" whose sdp_ib
 check "all bytes are right" ended
 kill "${pid[@]}"
+rmmod sdp_rdma
 finish

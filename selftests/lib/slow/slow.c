@@ -7,9 +7,9 @@
  *	cat /sys/module/slow/parameters/calls
  */
 #include <linux/atomic.h>
-#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/timekeeping.h>
 
 MODULE_DESCRIPTION("Makes a function slow");
 MODULE_LICENSE("GPL");
@@ -37,10 +37,13 @@ static const struct kernel_param_ops slow_calls_ops = { .get = slow_calls_get };
 module_param_cb(calls, &slow_calls_ops, NULL, 0444);
 MODULE_PARM_DESC(calls, "How often it was called");
 
+/* Not udelay(): a CPU that came up on a busy host may have measured its loops wrong. */
 static void slow_delay(void)
 {
-	mdelay(us / 1000);
-	udelay(us % 1000);
+	u64 end = ktime_get_mono_fast_ns() + (u64)us * NSEC_PER_USEC;
+
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
 }
 
 static int slow_enter(struct kretprobe_instance *call, struct pt_regs *regs)

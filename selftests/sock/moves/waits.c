@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -145,26 +146,37 @@ static void send_timeout(void)
 /* What a call may wait, also if it sends in pieces by TCP so that the direction may move. */
 #define SEND_WAIT	1000
 
+/* Milliseconds that a call takes which can send no more than a part. */
+static long long send_timed_out(struct conn *c)
+{
+	long long took;
+	ssize_t n;
+
+	took = ticks_ms();
+	n = put_some(&c->a, 1 << 20, 0);
+	took = ticks_ms() - took;
+	/* Less than a piece. */
+	say("some: %d", n >= 0 && n < 1 << 18);
+	want(&c->a, false);
+	drain(c);
+	return took;
+}
+
+/* A busy machine is late, but not each time. */
 static void send_timeout_by_tcp(void)
 {
 	struct conn c = conn_moved();
-	int size = 1 << 15;
-	long long took;
-	ssize_t n;
+	long long took = LLONG_MAX;
+	int i, size = 1 << 15;
 
 	need(!setsockopt(c.a.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)));
 	need(!setsockopt(c.b.fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
 	gate(&c.a, false);
 	timeouts(c.a.fd, SEND_WAIT);
-	took = ticks_ms();
-	n = put_some(&c.a, 1 << 20, 0);
-	took = ticks_ms() - took;
-	/* Less than a piece. */
-	say("some: %d", n > 0 && n < 1 << 18);
-	want(&c.a, false);
-	if (took < SEND_WAIT - 50 || took >= 2 * SEND_WAIT - 50)
+	for (i = 0; i < 5 && took >= 2 * SEND_WAIT - 50; i++)
+		took = send_timed_out(&c);
+	if (took < SEND_WAIT - 50 || i == 5)
 		wrong("it waited %lld ms of %d", took, SEND_WAIT);
-	drain(&c);
 }
 
 struct later {
