@@ -63,12 +63,16 @@ static bool moves(struct sdpmcast *e)
 static bool holds(struct sdpmcast *e)
 {
 	struct sdpmcast_msg msgs[HELD], msg;
+	bool good;
 
-	return sdpmcast_recv(e, msgs, HELD) == HELD && sdpmcast_recv(e, &msg, 1) == -1 &&
-	       errno == EAGAIN && !readable(e, 0) && (sdpmcast_release(e, msgs, 1), 1) &&
-	       readable(e, 0) && sdpmcast_recv(e, &msg, 1) == 1 &&
-	       (sdpmcast_release(e, &msg, 1), sdpmcast_release(e, msgs + 1, HELD - 1), 1) &&
-	       readable(e, 0);
+	if (sdpmcast_recv(e, msgs, HELD) != HELD || sdpmcast_recv(e, &msg, 1) != -1 ||
+	    errno != EAGAIN || readable(e, 0))
+		return false;
+	sdpmcast_release(e, msgs, 1);
+	good = readable(e, 0) && sdpmcast_recv(e, &msg, 1) == 1;
+	sdpmcast_release(e, &msg, 1);
+	sdpmcast_release(e, msgs + 1, HELD - 1);
+	return good && readable(e, 0);
 }
 
 static bool refuses_unicast(struct sdpmcast *e)
