@@ -440,12 +440,14 @@ static const char *const no_rings[] = {
 static int run(char **argv)
 {
 	const unsigned int verdict = choice.rule.verdict;
+	bool stays = verdict == SDP_RULE_NEVER || verdict == SDP_RULE_NONE;
 	bool must = choice.must || verdict == SDP_RULE_ONLY;
 	const char *error = set_rule();
 
-	if (error && must)
+	/* Without the module nothing moves. With it, another rule may cover the program. */
+	if (error && (must || (stays && !access("/proc/net/sdp", F_OK))))
 		return trouble("%s", error);
-	if (error && verdict != SDP_RULE_NEVER && verdict != SDP_RULE_NONE)
+	if (error && !stays)
 		trouble("%s; %s runs over TCP", error, argv[0]);
 	if (!error && !move_listeners(&choice.rule)) {
 		error = strerror(errno);

@@ -29,8 +29,8 @@
 static const char *const reasons[] = {
 	/* The first join, as long as no answer has come, is not told. */
 	[SDPMCAST_JOINING] = "the membership is lost, and the library joins again",
-	/* As the interface's driver says */
-	[SDPMCAST_NO_DEVICE] = "the socket has joined the group on another interface",
+	[SDPMCAST_NO_DEVICE] =
+		"there is no queue pair, or the socket has joined the group on another interface",
 	[SDPMCAST_REFUSED] =
 		"the SA or the adapter refused the join, or another group there has its GID",
 	[SDPMCAST_FRAGMENTS] = "the datagrams are larger than the link's MTU",

@@ -687,6 +687,7 @@ unload() {
 	check "without it a program runs on TCP" fails 0 "device; true runs over TCP" \
 		"$sdprun" true
 	check "or not at all" fails 125 "/dev/sdp is not there" move true
+	check "never needs no module" "$sdprun" --never true
 	check "it comes again" load
 	check "without rules" gives "$none" "$attach"
 	check "and takes new ones" gives "$all" move "$attach"
@@ -708,6 +709,8 @@ refusals() {
 	check "a program that is not there" fails 127 "program not found" move no-such-program
 	check "a rule that says only, without the kernel" fails 125 "/dev/sdp" \
 		without_device "$sdprun" --only true
+	check "a rule that says never, which cannot be set" fails 125 "/dev/sdp" \
+		without_device "$sdprun" --never true
 	check "without /dev/sdp" fails 0 "runs over TCP" without_device "$sdprun" true
 }
 
@@ -719,7 +722,7 @@ fi
 ip link set lo up
 load
 
-plan $((137 - $(checked && echo 45 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
+plan $((139 - $(checked && echo 45 || echo 0) + $([ "$VARIANT" = long ]; echo $((1 - $?)))))
 processes
 calls_and_ports
 verdicts
